@@ -55,7 +55,7 @@ int chunk_grow(struct chunk **c, size_t cap)
     return 0;
 }
 
-struct chunk *chunk_hold(struct chunk *c)
+struct chunk *chunk_add_reference(struct chunk *c)
 {
     c->refs++;
     return c;
@@ -76,7 +76,7 @@ void chunk_drop(struct chunk *c)
     free(c);
 }
 
-bool chunk_is_kept(void)
+bool chunk_has_spare(void)
 {
     return spare != NULL;
 }

@@ -4,7 +4,8 @@
  * Owns      its bytes, which are freed with the last reference. One large chunk is kept for reuse
  *           (the spare chunk), because allocating 16 MiB takes longer than reading a message into
  *           them.
- * Lifetime  chunk_new() returns one reference; chunk_hold() adds one, chunk_drop() removes one.
+ * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_drop() removes
+ *           one.
  * Blocks    never. */
 #ifndef MI_BASE_CHUNK_H
 #define MI_BASE_CHUNK_H
@@ -23,10 +24,10 @@ struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NUL
 /* Grows *c to at least cap bytes. The chunk must have only one reference, and may move. Returns 0,
  * or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
-struct chunk *chunk_hold(struct chunk *c);
+struct chunk *chunk_add_reference(struct chunk *c);
 void chunk_drop(struct chunk *c); /* c may be NULL */
 /* Returns true if there is a spare chunk. */
-bool chunk_is_kept(void);
+bool chunk_has_spare(void);
 /* Frees the spare chunk, if there is one. */
 void chunk_free_spare(void);
 

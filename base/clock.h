@@ -14,7 +14,7 @@
  * a duration fits into an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
 /* Limits us to -CLOCK_MAX_US … CLOCK_MAX_US: numbers from files and peers can have any value. */
-static inline int64_t clock_limit_us(int64_t us)
+static inline int64_t clock_clamp_us(int64_t us)
 {
     return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;
 }

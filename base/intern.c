@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-struct slice intern_text(const struct intern *t, uint32_t number)
+struct slice intern_get_text(const struct intern *t, uint32_t number)
 {
     size_t from = t->from[number];
     return (struct slice){buf_slice(&t->text).p + from, t->from[number + 1] - from};
@@ -17,7 +17,7 @@ static size_t intern_find_slot(const struct intern *t, struct slice text)
     for (size_t k = 0; k < text.n; k++)
         h = (h ^ (unsigned char)text.p[k]) * 1099511628211u;
     size_t i = (size_t)(h ^ h >> 32) & (t->slots - 1);
-    while (t->slot[i] != 0 && !slice_eq(intern_text(t, t->slot[i] - 1), text))
+    while (t->slot[i] != 0 && !slice_eq(intern_get_text(t, t->slot[i] - 1), text))
         i = (i + 1) & (t->slots - 1);
     return i;
 }
@@ -32,7 +32,7 @@ static bool intern_grow_slots(struct intern *t)
     t->slot = slot;
     t->slots = slots;
     for (size_t i = 0; i < t->n; i++)
-        slot[intern_find_slot(t, intern_text(t, (uint32_t)i))] = (uint32_t)i + 1;
+        slot[intern_find_slot(t, intern_get_text(t, (uint32_t)i))] = (uint32_t)i + 1;
     return true;
 }
 

@@ -3,7 +3,7 @@
  *
  * Owns      copies of the texts; intern_close() frees them.
  * Errors    MI_ENOMEM: the text gets no number; earlier numbers are unchanged.
- * Lifetime  the result of intern_text() is valid until the next intern_add().
+ * Lifetime  the result of intern_get_text() is valid until the next intern_add().
  * Blocks    never. */
 #ifndef MI_BASE_INTERN_H
 #define MI_BASE_INTERN_H
@@ -24,7 +24,7 @@ struct intern {
 MI_MUST int intern_add(struct intern *t, struct slice text, uint32_t *ret);
 /* Finds the number of a text. Returns false if the text was not added. */
 MI_MUST bool intern_find(const struct intern *t, struct slice text, uint32_t *ret);
-struct slice intern_text(const struct intern *t, uint32_t number);
+struct slice intern_get_text(const struct intern *t, uint32_t number);
 void intern_close(struct intern *t); /* leaves the table empty */
 
 #endif

@@ -51,7 +51,7 @@ struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX])
     struct slice text = {line.p, line.n - 1};
     if (columns == 0 || text_columns(text) <= columns)
         return line;
-    text_fill(&b, text, 2, columns);
+    text_append_wrapped(&b, text, 2, columns);
     buf_addc(&b, '\n');
     return b.failed ? line : buf_slice(&b);
 }

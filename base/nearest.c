@@ -1,6 +1,6 @@
 #include "base/nearest.h"
 
-struct nearest nearest_to(const char *word)
+struct nearest nearest_begin(const char *word)
 {
     return (struct nearest){.word = word, .distance = SIZE_MAX};
 }
@@ -25,7 +25,7 @@ static size_t edit_distance(const char *a, size_t an, const char *b, size_t bn)
     return d[an][bn];
 }
 
-void nearest_consider(struct nearest *n, const char *candidate)
+void nearest_add_candidate(struct nearest *n, const char *candidate)
 {
     size_t an = strlen(n->word);
     size_t bn = strlen(candidate);

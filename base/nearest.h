@@ -14,8 +14,8 @@ struct nearest {
     size_t distance;  /* distance between word and best */
 };
 
-struct nearest nearest_to(const char *word);
+struct nearest nearest_begin(const char *word);
 /* Keeps the candidate if it is close enough, and closer than all previous candidates. */
-void nearest_consider(struct nearest *n, const char *candidate);
+void nearest_add_candidate(struct nearest *n, const char *candidate);
 
 #endif

@@ -84,9 +84,9 @@ static int opt_unknown(struct opt_set *s, const char *written, const char *name,
     char word[NEAREST_MAX + 2]; /* longer names have no nearest candidate */
     s->unknown = written;
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
-    struct nearest nearest = nearest_to(word);
+    struct nearest nearest = nearest_begin(word);
     for (size_t i = 0; i < s->n; i++)
-        nearest_consider(&nearest, s->table[i].name);
+        nearest_add_candidate(&nearest, s->table[i].name);
     if (nearest.best == NULL)
         return opt_fail(s, "unknown option $1", written, "");
     return opt_fail(s, "unknown option $1; did you mean --$2?", written, nearest.best);
@@ -231,7 +231,7 @@ bool opt_is_on(const struct opt_set *s, const char *name)
     return v != NULL && strcmp(v, "yes") == 0;
 }
 
-enum opt_from opt_source(const struct opt_set *s, const char *name)
+enum opt_from opt_get_source(const struct opt_set *s, const char *name)
 {
     return s->from[opt_must_find(s, name)];
 }
@@ -274,7 +274,7 @@ void opt_write_help(struct buf *b, const struct opt *table)
             buf_printf(b, "\n%*s", (int)indent, "");
         else
             buf_printf(b, "%*s", (int)(indent - left.n), "");
-        text_fill(b, buf_slice(&text), indent, HELP_COLUMNS);
+        text_append_wrapped(b, buf_slice(&text), indent, HELP_COLUMNS);
         buf_addc(b, '\n');
     }
     buf_close(&left);

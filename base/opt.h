@@ -68,7 +68,7 @@ const char *opt_get(const struct opt_set *s, const char *name); /* NULL: no valu
  * priority of their sources. *at starts at 0. Returns NULL when there are no more. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at);
 bool opt_is_on(const struct opt_set *s, const char *name); /* true if the flag is `yes` */
-enum opt_from opt_source(const struct opt_set *s, const char *name);
+enum opt_from opt_get_source(const struct opt_set *s, const char *name);
 
 /* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other
  * text. */

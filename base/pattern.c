@@ -163,7 +163,8 @@ static int pattern_no_memory(const struct pattern_rules *rules)
     return rules->quota != NULL && rules->quota->refused ? MI_EFULL : MI_ENOMEM;
 }
 
-static int pattern_refuse(const struct pattern_rules *rules, int code, size_t at, struct buf *error)
+static int pattern_set_compile_error(const struct pattern_rules *rules, int code, size_t at,
+                                     struct buf *error)
 {
     PCRE2_UCHAR why[160];
     if (code == PCRE2_ERROR_HEAP_FAILED)
@@ -198,7 +199,7 @@ static int pattern_compile(struct pattern *p, const struct pattern_rules *rules,
     if (no_text)
         return MI_ENOMEM;
     if (p->code == NULL)
-        return pattern_refuse(rules, code, at, error);
+        return pattern_set_compile_error(rules, code, at, error);
     if (rules->jit) /* if the system forbids JIT, searches are slower, with the same limits */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
     return pcre2_pattern_info(p->code, PCRE2_INFO_BACKREFMAX, &p->backreferences) == 0 ? 0
@@ -307,7 +308,7 @@ enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *
     return PATTERN_YES;
 }
 
-void pattern_library(struct buf *b)
+void pattern_append_library_version(struct buf *b)
 {
     char text[64]; /* "10.42 2022-12-11" */
     int n = pcre2_config(PCRE2_CONFIG_VERSION, NULL);

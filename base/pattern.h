@@ -53,6 +53,6 @@ enum pattern_result pattern_search(struct pattern *p, struct slice text, struct 
 enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
                                  struct slice *ret);
 /* Appends the version of the loaded PCRE2 library, such as "10.42". */
-void pattern_library(struct buf *b);
+void pattern_append_library_version(struct buf *b);
 
 #endif

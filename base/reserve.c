@@ -18,7 +18,7 @@ static bool is_reserved(const union head *h)
            (uintptr_t)h < (uintptr_t)(reserve + MI_COUNT(reserve));
 }
 
-static union head *reserve_take(size_t n)
+static union head *reserve_allocate(size_t n)
 {
     static const char text[] =
         "mcp-interposer: error: out of memory for the event loop, the program cannot go on\n";
@@ -33,19 +33,19 @@ static union head *reserve_take(size_t n)
     return h;
 }
 
-static void reserve_drop(union head *h)
+static void reserve_free(union head *h)
 {
     if (!is_reserved(h))
         free(h);
 }
 
 /* Moves the contents to another block, and frees the old block. */
-static void reserve_move(union head *to, union head *old, size_t n)
+static void reserve_move_contents(union head *to, union head *old, size_t n)
 {
     if (old == NULL)
         return;
     memcpy(to + 1, old + 1, size_min(old->n, n));
-    reserve_drop(old);
+    reserve_free(old);
 }
 
 void *reserve_realloc(void *p, long n)
@@ -53,15 +53,15 @@ void *reserve_realloc(void *p, long n)
     union head *old = p != NULL ? (union head *)p - 1 : NULL, *h = NULL;
     if (n <= 0) {
         if (old != NULL)
-            reserve_drop(old);
+            reserve_free(old);
         return NULL;
     }
     bool leaves_reserve = old != NULL && is_reserved(old);
     h = realloc(leaves_reserve ? NULL : old, sizeof *h + (size_t)n);
     if (h == NULL)
-        reserve_move(h = reserve_take((size_t)n), old, (size_t)n);
+        reserve_move_contents(h = reserve_allocate((size_t)n), old, (size_t)n);
     else if (leaves_reserve)
-        reserve_move(h, old, (size_t)n);
+        reserve_move_contents(h, old, (size_t)n);
     h->n = (size_t)n;
     return h + 1;
 }

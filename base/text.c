@@ -246,7 +246,7 @@ size_t text_char_columns(const char *p, size_t len)
 {
     if (len <= 1)
         return 1;
-    return width_of(text_utf8_code(p, len));
+    return width_of_char(text_utf8_code(p, len));
 }
 
 size_t text_columns(struct slice s)
@@ -260,7 +260,7 @@ size_t text_columns(struct slice s)
     return columns;
 }
 
-void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns)
+void text_append_wrapped(struct buf *b, struct slice text, size_t indent, size_t columns)
 {
     size_t at = indent;
     for (bool first = true; text.n > 0; first = false) {

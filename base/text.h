@@ -113,7 +113,7 @@ void text_xml(struct buf *b, struct slice text);
 /* Appends a visible text in lines of at most `columns`. Each line begins at column `indent`; the
  * first line must already be there. The words of the text are separated by single blanks. A word
  * that is longer than a line is not broken. */
-void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
+void text_append_wrapped(struct buf *b, struct slice text, size_t indent, size_t columns);
 /* Writes a clause as a sentence, with a capital letter and a full stop. */
 void text_clause_to_sentence(struct buf *b, struct slice clause);
 /* Returns the longest prefix of at most max bytes that does not split a character. */

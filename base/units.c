@@ -41,7 +41,7 @@ static int units_parse(const char *text, const struct unit *units, size_t units_
     return MI_EINVAL;
 }
 
-int units_duration(const char *text, int64_t *ret_us)
+int units_parse_duration(const char *text, int64_t *ret_us)
 {
     double v;
     int st = units_parse(text, durations, MI_COUNT(durations), 10. * 366. * 86400e6, &v);
@@ -50,7 +50,7 @@ int units_duration(const char *text, int64_t *ret_us)
     return st;
 }
 
-int units_size(const char *text, size_t *ret_bytes)
+int units_parse_size(const char *text, size_t *ret_bytes)
 {
     double v;
     int st = units_parse(text, sizes, MI_COUNT(sizes), 4611686018427387904., &v);
@@ -85,7 +85,7 @@ struct units_text units_format_duration(int64_t us)
     return t;
 }
 
-struct units_text units_bytes(int64_t bytes)
+struct units_text units_format_bytes(int64_t bytes)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     struct units_text t;
@@ -106,5 +106,5 @@ void units_show_duration(struct buf *b, int64_t us)
 
 void units_show_size(struct buf *b, int64_t bytes)
 {
-    buf_adds(b, units_bytes(bytes).s);
+    buf_adds(b, units_format_bytes(bytes).s);
 }

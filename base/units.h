@@ -11,19 +11,19 @@
 
 #include "base/buf.h"
 
-MI_MUST int units_duration(const char *text, int64_t *ret_us);
-MI_MUST int units_size(const char *text, size_t *ret_bytes);
+MI_MUST int units_parse_duration(const char *text, int64_t *ret_us);
+MI_MUST int units_parse_size(const char *text, size_t *ret_bytes);
 /* Returns true if the text of a duration or a size has a unit. */
 bool units_has_unit(const char *text);
 /* appends 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
 void units_show_duration(struct buf *b, int64_t us);
 void units_show_size(struct buf *b, int64_t bytes); /* appends 512B, 1.5KiB, 16.0MiB, 128MiB */
-/* A text that can be returned by value: units_bytes(n).s is valid until the end of the
+/* A text that can be returned by value: units_format_bytes(n).s is valid until the end of the
  * expression. */
 struct units_text {
     char s[32];
 };
 struct units_text units_format_duration(int64_t us);
-struct units_text units_bytes(int64_t bytes);
+struct units_text units_format_bytes(int64_t bytes);
 
 #endif

@@ -104,7 +104,7 @@ int when_parse(const char *text, int64_t now_us, int64_t *ret_us)
         *ret_us = midnight_days_ago(now_us, 0);
     else if (strcmp(text, "yesterday") == 0)
         *ret_us = midnight_days_ago(now_us, 1);
-    else if (text[strspn(text, "0123456789")] != '\0' && units_duration(text, &ago_us) == 0)
+    else if (text[strspn(text, "0123456789")] != '\0' && units_parse_duration(text, &ago_us) == 0)
         *ret_us = now_us - ago_us;
     else
         return read_date(text, ret_us);

@@ -273,7 +273,7 @@ static bool is_common_wide(uint32_t code)
     return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0xAC00 && code <= 0xD7A3);
 }
 
-size_t width_of(uint32_t code)
+size_t width_of_char(uint32_t code)
 {
     if (code < none[0].first)
         return 1;

@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 /* Returns the columns of a printed character: 0 (combining), 1 or 2 (wide). */
-size_t width_of(uint32_t code);
+size_t width_of_char(uint32_t code);
 /* Returns true if the character is visible and its width is known. Returns false for control and
  * format characters, for characters that are ignored by default (such as variation selectors), and
  * for characters that are private or not assigned in this version of Unicode. */

@@ -37,10 +37,10 @@ static int fail_usage_for_client(const char *error)
 static int fail_unknown_command(const char *name, report_fn report)
 {
     char text[LOG_LINE_MAX];
-    struct nearest n = nearest_to(name);
+    struct nearest n = nearest_begin(name);
     for (size_t i = 0; table_of_commands[i] != NULL; i++)
-        nearest_consider(&n, table_of_commands[i]->name);
-    nearest_consider(&n, "help");
+        nearest_add_candidate(&n, table_of_commands[i]->name);
+    nearest_add_candidate(&n, "help");
     const char *hint = guess_hint_for_word(name);
     if (hint != NULL)
         snprintf(text, sizeof text, "unknown command '%s'; %s", name, hint);
@@ -77,7 +77,7 @@ static int print_help(const char *name, const char *verb)
     return run_help(c);
 }
 
-static int run_here(const struct settings *s, char **argv)
+static int run_built_in_or_ship(const struct settings *s, char **argv)
 {
     bool elsewhere = s->command->run == NULL || session_store_url(s) != NULL;
     return elsewhere ? run_ship_command(argv) : s->command->run(s);
@@ -87,7 +87,7 @@ static int run_here(const struct settings *s, char **argv)
 static int command_run(const struct command *c, int argc, char **argv)
 {
     int status = c == &command_proxy ? bypass_if_wanted(argc, argv) : EXIT_FINE;
-    return status != EXIT_FINE ? status : run_command(c, run_here, argc, argv);
+    return status != EXIT_FINE ? status : run_command(c, run_built_in_or_ship, argc, argv);
 }
 
 /* argv[0]: the first word of the command; argv[1]: its second word. */
@@ -102,7 +102,7 @@ static int run_verb(const struct command *c, int argc, char **argv)
 
 /* Reads `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required, because `mcp-interposer
  * --vault v sessions` must not start a server named sessions. */
-static int run_short_form(int argc, char **argv)
+static int run_proxy_short_form(int argc, char **argv)
 {
     struct opt_set s;
     int next = 1;
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
         return run_print(&b);
     }
     if (word[0] == '-')
-        return run_short_form(argc, argv);
+        return run_proxy_short_form(argc, argv);
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return fail_unknown_command(word, fail_usage_for_client);

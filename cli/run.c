@@ -31,10 +31,10 @@ int run_unknown_verb(const struct command *c, const char *verb)
 {
     char text[LOG_LINE_MAX];
     struct buf verbs = {0};
-    struct nearest n = nearest_to(verb != NULL ? verb : "");
+    struct nearest n = nearest_begin(verb != NULL ? verb : "");
     for (size_t i = 0; c->verbs[i] != NULL; i++) {
         const char *name = strchr(c->verbs[i]->name, ' ') + 1;
-        nearest_consider(&n, name);
+        nearest_add_candidate(&n, name);
         buf_printf(&verbs, "%s%s", i > 0 ? ", " : "", name);
     }
     if (verb == NULL)

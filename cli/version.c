@@ -7,6 +7,6 @@ void version_text(struct buf *b)
 {
     buf_printf(b, "mcp-interposer " MI_VERSION "\ncommit     %s\ntarget     %s%s\nlibraries  ",
                version_commit, process_compile_target(), process_is_static() ? ", static" : "");
-    libraries_list(b);
+    libraries_append_versions(b);
     buf_addc(b, '\n');
 }

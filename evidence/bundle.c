@@ -98,8 +98,8 @@ static int find_session_leaves(struct bundle *b, struct buf *why)
     return 0;
 }
 
-/* Checks the keys of the log, from the first key to the key of the checkpoint. *ret_known: `key` is
- * one of these keys. */
+/* Checks the keys of the log, from the first key to the key of the checkpoint. Sets *ret_known if
+ * `key` is one of these keys. */
 static int check_log_keys(struct bundle *b, const struct public_key *key, bool *ret_known,
                           struct buf *why)
 {
@@ -217,7 +217,8 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
     return st;
 }
 
-/* Finds the lines of a record, in the order of their leaves. Returns their number. */
+/* Finds the redaction lines of a record, in the order of their leaves. Returns the number of
+ * lines. */
 static size_t find_lines_of_record(const struct bundle *b, struct slice record,
                                    const struct bundle_line **ret)
 {
@@ -347,7 +348,7 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
 
 /* Reads the seq of a message into *seq. Returns whether it is greater than that of the previous
  * message. */
-static bool seq_follows(struct slice field, int64_t *seq)
+static bool read_next_seq(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;
     *seq = bundle_number(field);
@@ -369,7 +370,7 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
             return refuse_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
             return bundle_refuse(why, "the bundle's records are not in the order of their places");
-        if (r.kind == BUNDLE_MESSAGE && !seq_follows(r.field[BUNDLE_MESSAGE_seq], &seq))
+        if (r.kind == BUNDLE_MESSAGE && !read_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
             return bundle_refuse(why,
                                  "the bundle's messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))

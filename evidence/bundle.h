@@ -47,7 +47,8 @@ struct bundle {
     struct bundle_line *line; /* sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
-    uint64_t records_n; /* records in the bundle; leaf[seal].leaf.records are in the session */
+    /* number of records in the bundle; the session has leaf[seal].leaf.records */
+    uint64_t records_n;
 };
 
 struct bundle_record {
@@ -71,15 +72,16 @@ MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct publ
                         struct buf *why);
 void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
 
-/* bundle_next() returns the records in the order of their places; bundle_end() returns the record
- * `end`. Both return false at the end, or if out of memory; then w->text.failed is set. */
+/* bundle_next() returns the records in the order of their numbers (`place`); bundle_end() returns
+ * the record `end`. Both functions return false at the end, or if out of memory; then
+ * w->text.failed is set. */
 struct bundle_walk bundle_begin(const struct bundle *b);
 MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 void bundle_walk_close(struct bundle_walk *w);
 
 /* Whether the bundle has all records of the session. */
-static inline bool bundle_is_whole(const struct bundle *b)
+static inline bool bundle_has_all_records(const struct bundle *b)
 {
     return b->records_n == (uint64_t)b->leaf[b->seal].leaf.records;
 }

@@ -53,8 +53,8 @@ enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 
 struct bundle_shape {
     const char *name;
-    size_t n;         /* number of fields that each record has */
-    size_t tail;      /* number of further fields; trailing fields that are NULL are absent */
+    size_t n;         /* number of fields that every record of this kind has */
+    size_t tail;      /* number of optional fields after these; trailing NULL fields are left out */
     uint32_t numbers; /* bit i: field i is a number */
 };
 extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];
@@ -73,7 +73,8 @@ void bundle_begin_section(struct bundle_out *o, enum bundle_section s);
 /* Writes leaf n of the log, which has `size` leaves. node: all nodes of the log (tree_fill()). */
 void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
                        const struct digest *node, uint64_t size);
-/* Write the lines of leaf n, a leaf `redact`: begin, each line without its newline, end. */
+/* Write the lines of leaf n, a leaf `redact`: call begin, then write_line for each line (without
+ * its newline), then end. */
 void bundle_begin_redaction(struct bundle_out *o, uint64_t n);
 void bundle_write_line(struct bundle_out *o, struct slice line);
 void bundle_end_redaction(struct bundle_out *o);

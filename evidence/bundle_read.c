@@ -7,7 +7,7 @@ struct member {
     enum json_type type;
 };
 
-/* Reads the values of these members; an object with other members is rejected. */
+/* Reads the values of the named members. Rejects an object that has other members. */
 static int bundle_read_members(struct json_value object, const struct member *m, size_t n,
                                struct json_value *ret)
 {
@@ -166,7 +166,7 @@ static int bundle_read_salt(struct json_value v, struct salt *ret)
 
 /* Whether s is a decimal number in the form in which it is hashed: no sign except `-`, no leading
  * zeros, within int64_t. */
-static bool is_hashed_number(struct slice s)
+static bool is_canonical_number(struct slice s)
 {
     size_t first = s.n > 0 && s.p[0] == '-';
     uint64_t v = 0;
@@ -219,7 +219,7 @@ static int bundle_read_fields(struct json_value array, struct buf *text, struct 
         int st = v.type == JSON_STRING ? bundle_read_string(v, text, f) : 0;
         if (st < 0)
             return st;
-        if (f->p != NULL && (shape->numbers >> n & 1) != 0 && !is_hashed_number(*f))
+        if (f->p != NULL && (shape->numbers >> n & 1) != 0 && !is_canonical_number(*f))
             return MI_EINVAL;
         n++;
     }

@@ -13,7 +13,7 @@ _Static_assert(KEY_N == crypto_sign_PUBLICKEYBYTES && KEY_N == crypto_sign_SEEDB
                    2 * KEY_N == crypto_sign_SECRETKEYBYTES && SIGNATURE_N == crypto_sign_BYTES,
                "these are the sizes of libsodium");
 
-bool key_name_valid(struct slice name)
+bool key_name_is_valid(struct slice name)
 {
     if (name.n == 0 || name.n > KEY_NAME_MAX)
         return false;
@@ -72,7 +72,7 @@ int key_make(struct slice name, struct secret_key *ret)
 struct parts {
     struct slice name;
     uint8_t hash[KEY_HASH_N];
-    uint8_t typed[1 + KEY_N]; /* the type, and the key or seed */
+    uint8_t typed[1 + KEY_N]; /* the byte of the key's type, then the key or seed */
 };
 
 /* Splits `name+hash+base64` at the first two `+`: base64 may also contain this character. */
@@ -83,7 +83,8 @@ static bool evidence_key_split(struct slice text, struct parts *ret)
         return false;
     ret->name = (struct slice){text.p, (size_t)(plus - text.p)};
     struct slice rest = {plus + 1, text.n - ret->name.n - 1};
-    if (!key_name_valid(ret->name) || rest.n < 2 * KEY_HASH_N + 1 || rest.p[2 * KEY_HASH_N] != '+')
+    if (!key_name_is_valid(ret->name) || rest.n < 2 * KEY_HASH_N + 1 ||
+        rest.p[2 * KEY_HASH_N] != '+')
         return false;
     for (size_t i = 0; i < KEY_HASH_N; i++) {
         int high = char_hex_lower(rest.p[2 * i]), low = char_hex_lower(rest.p[2 * i + 1]);

@@ -31,9 +31,9 @@ struct secret_key {
 };
 
 /* Whether a name has 1 to KEY_NAME_MAX printable ASCII characters, without blanks and `+`. */
-bool key_name_valid(struct slice name);
+bool key_name_is_valid(struct slice name);
 
-/* Makes a new key. name must pass key_name_valid(). */
+/* Makes a new key. name must pass key_name_is_valid(). */
 MI_MUST int key_make(struct slice name, struct secret_key *ret);
 void key_erase(struct secret_key *k);
 
@@ -43,7 +43,7 @@ MI_MUST int key_read_secret(struct slice text, struct secret_key *ret);
 /* Appends the private key. The caller must erase the buffer, because buf_close() does not. */
 void key_write_secret(struct buf *b, const struct secret_key *k);
 
-/* Whether both have the same name and key. */
+/* Whether the two keys have the same name and the same bytes. */
 bool key_eq(const struct public_key *a, const struct public_key *b);
 
 MI_MUST int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[SIGNATURE_N]);

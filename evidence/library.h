@@ -6,6 +6,6 @@
 
 /* Appends the versions of the libraries: "Nettle 3.8, libsodium 1.0.18". Initializes neither
  * library. */
-void evidence_libraries(struct buf *b);
+void evidence_append_library_versions(struct buf *b);
 
 #endif

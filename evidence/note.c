@@ -98,7 +98,8 @@ struct signature {
     struct slice name, base64;
 };
 
-/* Takes the next line of *rest. Returns false if there is none, or if it is not a signature. */
+/* Takes the next line of *rest. Returns false if there is no line, or if the line is not a
+ * signature. */
 static bool note_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;

@@ -17,15 +17,15 @@
 
 #define NOTE_MAX ((size_t)1 << 20) /* bytes */
 #define NOTE_SIGNATURES 100
-#define CHECKPOINT_ORIGIN "mcp-interposer/" /* the name of the vault follows */
+#define CHECKPOINT_ORIGIN "mcp-interposer/" /* prefix of an origin; the name of the vault follows */
 
 struct note {
     struct slice text;       /* the signed text, with its last newline */
-    struct slice signatures; /* the lines, each with its newline */
+    struct slice signatures; /* the signature lines, each with its newline */
 };
 
 struct checkpoint {
-    struct slice origin; /* not empty, without newline */
+    struct slice origin; /* name of the log: not empty, without newline */
     uint64_t size;       /* leaves */
     struct digest root;
 };
@@ -36,7 +36,7 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c);
 MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 
 /* Returns the next note of a file that has several notes, with one or more empty lines between
- * them. false at the end (*rest is then empty), or if the rest is not a complete note. */
+ * them. Returns false at the end (*rest is then empty), or if the rest is not a complete note. */
 MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or

@@ -9,9 +9,9 @@ struct digest places_group_digest(const struct digest *commitment, size_t k)
 
 void places_add(struct places *p, const struct digest *commitment)
 {
-    p->rest[places_count_rest(p)] = *commitment;
+    p->rest[places_count_outside_groups(p)] = *commitment;
     p->n++;
-    if (places_count_rest(p) == 0) {
+    if (places_count_outside_groups(p) == 0) {
         struct digest leaf = places_group_digest(p->rest, PLACES_GROUP);
         tree_add(&p->groups, &leaf);
     }
@@ -19,10 +19,10 @@ void places_add(struct places *p, const struct digest *commitment)
 
 struct digest places_root(const struct places *p)
 {
-    if (places_count_rest(p) == 0)
+    if (places_count_outside_groups(p) == 0)
         return tree_root_digest(&p->groups);
     struct tree t = p->groups;
-    struct digest leaf = places_group_digest(p->rest, places_count_rest(p));
+    struct digest leaf = places_group_digest(p->rest, places_count_outside_groups(p));
     tree_add(&t, &leaf);
     return tree_root_digest(&t);
 }

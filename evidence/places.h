@@ -13,17 +13,18 @@
 #define PLACES_GROUP 64
 
 struct places {
-    uint64_t n;                       /* records */
-    struct tree groups;               /* the complete groups */
-    struct digest rest[PLACES_GROUP]; /* the n % PLACES_GROUP commitments after these groups */
+    uint64_t n;         /* records */
+    struct tree groups; /* the complete groups */
+    /* the commitments after the complete groups; n % PLACES_GROUP of them */
+    struct digest rest[PLACES_GROUP];
 };
 
-static inline size_t places_count_rest(const struct places *p)
+static inline size_t places_count_outside_groups(const struct places *p)
 {
     return p->n % PLACES_GROUP;
 }
 
-/* Adds a record. A struct places of {0} has no records. */
+/* Adds a record. A struct places that is {0} has no records. */
 void places_add(struct places *p, const struct digest *commitment);
 struct digest places_root(const struct places *p);
 /* Returns the hash of a group of k commitments as a leaf. */

@@ -1,6 +1,6 @@
 #include "evidence/record.h"
 
-static void record_add(struct record *r, const void *p, size_t n)
+static void record_append_bytes(struct record *r, const void *p, size_t n)
 {
     if (n <= sizeof r->text - r->n) {
         memcpy(r->text + r->n, p, n);
@@ -10,7 +10,7 @@ static void record_add(struct record *r, const void *p, size_t n)
     digest_add(&r->sum, r->text, r->n);
     r->n = 0;
     if (n <= sizeof r->text / 2)
-        record_add(r, p, n);
+        record_append_bytes(r, p, n);
     else
         digest_add(&r->sum, p, n);
 }
@@ -19,8 +19,8 @@ void record_begin(struct record *r, const struct salt *salt, const char *kind)
 {
     digest_begin(&r->sum);
     r->n = 0;
-    record_add(r, "mcpi1", 5);
-    record_add(r, salt->b, SALT_N);
+    record_append_bytes(r, "mcpi1", 5);
+    record_append_bytes(r, salt->b, SALT_N);
     record_add_text(r, slice_of(kind));
 }
 
@@ -32,7 +32,7 @@ static void record_add_prefix(struct record *r, uint64_t rest)
     for (; rest > 0x7F; rest >>= 7)
         length[n++] = 0x80 | (rest & 0x7F);
     length[n++] = (uint8_t)rest;
-    record_add(r, length, n);
+    record_append_bytes(r, length, n);
 }
 
 void record_add_length(struct record *r, uint64_t n)
@@ -43,7 +43,7 @@ void record_add_length(struct record *r, uint64_t n)
 void record_add_bytes(struct record *r, struct slice part)
 {
     if (part.n > 0)
-        record_add(r, part.p, part.n);
+        record_append_bytes(r, part.p, part.n);
 }
 
 void record_add_text(struct record *r, struct slice text)

@@ -29,7 +29,7 @@ struct record {
     uint8_t text[1024]; /* short fields, collected because hashing many bytes at once is faster */
 };
 
-/* kind: the first field. */
+/* kind: becomes the first field of the record. */
 void record_begin(struct record *r, const struct salt *salt, const char *kind);
 void record_add_text(struct record *r, struct slice text); /* {NULL, 0}: NULL */
 /* Adds a long text in parts: first its length, then its bytes. */

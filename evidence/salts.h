@@ -13,12 +13,12 @@
 
 #define SALTS_POOL 8192
 
-/* A struct salts of {0} is filled at the first use. */
+/* A struct salts that is {0} is filled at the first use. */
 struct salts {
     size_t left; /* number of bytes at the beginning of the pool that were not used yet */
     uint8_t pool[SALTS_POOL];
 };
 
-MI_MUST int salts_next(struct salts *s, struct salt *ret);
+MI_MUST int salts_take_next(struct salts *s, struct salt *ret);
 
 #endif

@@ -46,13 +46,13 @@ static unsigned count_one_bits(uint64_t n)
     return k;
 }
 
-void tree_pack(const struct tree *t, struct buf *b)
+void tree_append_roots(const struct tree *t, struct buf *b)
 {
     for (unsigned i = 0; i < t->depth; i++)
         buf_add(b, t->node[i].b, DIGEST_N);
 }
 
-bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes)
+bool tree_read_roots(struct tree *ret, uint64_t n, struct slice bytes)
 {
     if (bytes.n != (size_t)count_one_bits(n) * DIGEST_N)
         return false;

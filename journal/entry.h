@@ -17,15 +17,17 @@
 struct row {
     const char *event; /* static: events.kind; NULL: a message. An event uses only t_us and body */
     enum row_kind kind;
-    uint64_t seq; /* set by the journal */
+    /* static: the kind of an event (events.kind), of which only t_us and body are used; NULL: a
+     * message */
+    uint64_t seq;
     /* time when the message was received; 0: the journal uses the time of the append */
     int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
     enum row_action action;
     struct slice rpc_id; /* JSON text; {NULL, 0}: none */
-    struct slice method; /* between the quotes, escapes as written */
-    struct slice target; /* between the quotes, escapes as written */
+    struct slice method; /* text between the quotes of a JSON string, with its escapes */
+    struct slice target; /* text between the quotes of a JSON string, with its escapes */
     struct slice body;   /* the line */
     /* body may have any bytes; it is converted to valid UTF-8 before it is stored */
     bool not_json;
@@ -71,7 +73,7 @@ struct session_update {
 
 struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
-    /* Set by the recorder: */
+    /* The recorder sets these two members: */
     bool result_clean;       /* the sanitizer replaced nothing in the answer */
     struct slice commitment; /* the answer's commitment in hex; {NULL, 0}: it has none */
 };
@@ -83,12 +85,12 @@ static inline bool invocation_is_valid(const struct invocation *x)
 
 #define ESCALATION_LINES_MAX 20 /* the last lines of stderr */
 
-/* All texts are borrowed for the call. */
+/* All texts are valid only during the call. */
 struct escalation {
     ESCALATION_FIELDS(ENTRY_MEMBER)
     const struct slice *stderr_lines; /* oldest first; the last ESCALATION_LINES_MAX are used */
     size_t stderr_n;
-    /* Not in the journal; NULL: not known. */
+    /* These members are not in the journal. NULL: not known. */
     const char *server;  /* sessions.name */
     const char *session; /* sessions.uid */
     const char *command; /* the server's command, a JSON array */

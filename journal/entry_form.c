@@ -7,10 +7,10 @@
 
 /* ---- numbers of 8 bytes, and texts ---- */
 
-#define MISSING UINT64_MAX /* the length of a missing text */
+#define MISSING UINT64_MAX /* stands for the length of a text that is missing */
 
 struct out {
-    char *p; /* where to write next; NULL: only count bytes */
+    char *p; /* position for the next byte; NULL: only count the bytes */
     size_t n;
 };
 
@@ -402,7 +402,7 @@ static void put_start(struct out *o, const struct session_start *s)
     put_int(o, s->pid);
 }
 
-void form_start(struct buf *b, const struct session_start *s)
+void form_append_start(struct buf *b, const struct session_start *s)
 {
     struct out size = {0};
     put_start(&size, s);

@@ -14,15 +14,16 @@
 #include "journal/running.h"
 
 enum entry_kind {
-    ENTRY_MESSAGE = 1,  /* row, with seq and t_us; and invocation, if row.ends_invocation */
-    ENTRY_EVENT,        /* row.event, row.t_us, row.body */
+    /* members: row (with seq and t_us); if row.ends_invocation, also invocation */
+    ENTRY_MESSAGE = 1,
+    ENTRY_EVENT,        /* members: row.event, row.t_us, row.body */
     ENTRY_UPDATE,       /* update */
     ENTRY_RUNNING,      /* running */
     ENTRY_INVOCATION,   /* invocation */
-    ENTRY_ESCALATION,   /* escalation; at_us is set, and t_us is the time in the session */
+    ENTRY_ESCALATION,   /* members: escalation (with at_us); t_us is the time in the session */
     ENTRY_TOOLS_WANTED, /* no content; appended by journal_want_previous_tools() */
-    ENTRY_LOST,         /* member `lost`: messages that did not fit into the journal */
-    ENTRY_RULES,        /* member `added`: further rules that a recorded message violates */
+    ENTRY_LOST,         /* member: `lost`, the messages that did not fit into the journal */
+    ENTRY_RULES,        /* member: `added`, further rules that a recorded message violates */
 };
 
 /* What the recorder must know about a session; written by ring_start(). */
@@ -60,9 +61,9 @@ struct entry {
         struct session_update update;
         struct running running;
         struct {
-            struct escalation escalation; /* server, session and command are not stored */
+            struct escalation escalation; /* the texts server, session and command are not stored */
             int64_t t_us;
-            /* after form_read(): what escalation.stderr_lines points to */
+            /* after form_read(): escalation.stderr_lines points to this array */
             struct slice lines[ESCALATION_LINES_MAX];
         };
         struct lost_messages lost;
@@ -80,7 +81,7 @@ void form_write(const struct entry *e, char *to);
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
 /* Appends the session's start to b; sets b->failed if memory runs out. */
-void form_start(struct buf *b, const struct session_start *s);
+void form_append_start(struct buf *b, const struct session_start *s);
 MI_MUST int form_read_start(struct slice bytes, struct session_start *ret);
 
 #endif

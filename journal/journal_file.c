@@ -16,8 +16,9 @@
 
 /* ---- the directory ---- */
 
-static char dir_path[PATH_MAX]; /* absolute, without a slash at its end; "": the default */
-static bool dir_too_long;       /* the given path did not fit */
+/* absolute path without a slash at its end; "": the default directory */
+static char dir_path[PATH_MAX];
+static bool dir_too_long; /* the path given to journal_file_set_dir() was too long */
 
 void journal_file_set_dir(const char *path)
 {
@@ -115,7 +116,7 @@ int journal_file_open_dir(void)
 
 static bool dir_has_room(int fd, struct buf *why)
 {
-    struct statvfs fs; /* f_blocks is 0 if tmpfs has no limit */
+    struct statvfs fs; /* tmpfs without a size limit has f_blocks 0 */
     if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
         fs.f_bavail >= JOURNAL_FILE_ROOM / fs.f_frsize)
         return true;
@@ -298,7 +299,7 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* an older empty file is not one that a process is creating right now */
+#define EMPTY_S 60 /* an older empty file is not a file that a process is creating now */
 #define BATCH 64   /* names that are sorted at a time */
 
 struct names {
@@ -306,7 +307,8 @@ struct names {
     size_t n;
 };
 
-/* Inserts a name in its order. If there are more than BATCH names, the last ones are dropped. */
+/* Inserts a name in its order. If there are more than BATCH names, the names at the end are
+ * dropped. */
 static void names_add(struct names *x, const char *name)
 {
     size_t at = x->n;

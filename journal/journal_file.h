@@ -26,7 +26,7 @@
 struct journal_file {
     int fd;                /* -1: closed */
     char uid[UID_LEN + 1]; /* uid of the session */
-    bool has_name;         /* false: made by memory_file() */
+    bool has_name;         /* false: the file was made by memory_file() */
 };
 
 enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
@@ -39,7 +39,7 @@ void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
 /* Appends the reason why journals of this process have no name, such as "/mnt/x is not on tmpfs",
- * or nothing if journals have a name. Tries it: makes and removes a file. For doctor. */
+ * or nothing if journals have a name. Finds out by making and removing a file. Used by doctor. */
 void journal_file_find_problem(struct buf *b);
 
 /* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
@@ -55,7 +55,7 @@ MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
  * -1, opens it by its name. `of` stays open: a process that inherited it must close it, or the
  * writer's lock outlives the writer. */
 MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);
-/* Whether an open file description other than the one of `f` holds this side's lock. */
+/* Whether this side's lock is held by an open file description other than that of `f`. */
 bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
 /* Removes the file's name if the name still belongs to this file. */
 void journal_file_remove(const struct journal_file *f);
@@ -64,9 +64,9 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
 /* Bytes of memory of all journals with a name, except that of this session. */
 uint64_t journal_file_bytes(const char *except_uid);
 
-/* Calls `call` for each journal with a name, oldest first, until `call` returns false. The file is
- * open, not locked, and closed after the call. Files that a dead process has left empty are
- * removed. Without a directory there are no calls. Returns 0 or MI_EIO. */
+/* Calls `call` for each journal with a name, oldest first, until `call` returns false. During the
+ * call the file is open and not locked; then it is closed. Files that a dead process has left empty
+ * are removed. Without a directory there are no calls. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

@@ -2,7 +2,7 @@
 
 /* Numbers that follow the fixed part, in this order, if they are not 0. */
 enum {
-    N_SIZE, /* row.size minus the bytes of its body */
+    N_SIZE, /* row.size minus the bytes of row.body */
     N_REDACTIONS,
     N_REQUEST_SEQ,
     N_ERROR_CODE,
@@ -69,7 +69,7 @@ struct place {
 struct parts {
     uint64_t number[NUMBERS];
     struct slice text[TEXTS];
-    /* number of entries used: for the row alone, or for the row and the invocation */
+    /* number of used elements in `number` and `text` */
     size_t numbers, texts;
 };
 

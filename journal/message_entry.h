@@ -13,8 +13,8 @@
 
 #include "journal/entry.h"
 
-/* x is used only if r->ends_invocation. */
-/* returns the number of bytes to write */
+/* x is read only if r->ends_invocation. */
+/* Returns the number of bytes that message_write() writes. */
 size_t message_size(const struct row *r, const struct invocation *x);
 void message_write(const struct row *r, const struct invocation *x, char *to);
 MI_MUST int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x);

@@ -71,7 +71,7 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->fd = fd;
     /* A copy in a child would keep the lock of journal/journal_file.h. Core files must not contain
      * messages. */
-    return memory_keep_private(all, g->mapped);
+    return memory_make_private(all, g->mapped);
 }
 
 /* Closes the ring if st is an error; keeps errno. */
@@ -212,7 +212,7 @@ static void ring_free_released(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
     for (; to >= w->freed + w->step; w->freed += w->step)
-        steps_free(&w->steps, *ring_entry_at(w, w->freed));
+        steps_mark_free(&w->steps, *ring_entry_at(w, w->freed));
 }
 
 /* Returns the step of memory after the one that the writer is in. */
@@ -221,7 +221,7 @@ static size_t next_ring_step(const struct ring *w)
     return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;
 }
 
-static size_t ring_steps_for(const struct ring *w, uint64_t n)
+static size_t ring_count_steps(const struct ring *w, uint64_t n)
 {
     return (size_t)((n + w->step - 1) / w->step);
 }
@@ -243,7 +243,7 @@ char *ring_reserve_record(struct ring *w, size_t n)
         return w->to + sizeof(struct ring_head);
     ring_free_released(w, tail);
     size_t next = next_ring_step(w);
-    if (steps_find(&w->steps, next, ring_steps_for(w, size - w->left), ring_steps_for(w, size),
+    if (steps_find(&w->steps, next, ring_count_steps(w, size - w->left), ring_count_steps(w, size),
                    &w->found) < 0)
         return NULL;
     char *to = w->found.first == next ? w->to : w->data + w->found.first * w->step;
@@ -259,7 +259,7 @@ static void ring_put_head(struct ring *w, uint32_t kind, size_t n)
     w->left -= record_size(n);
 }
 
-/* Makes the writer continue in the steps that ring_reserve_record() has found. */
+/* Moves the writer's position to the steps that ring_reserve_record() has found. */
 static void ring_enter_found_steps(struct ring *w)
 {
     if (w->found.first != next_ring_step(w)) {
@@ -269,7 +269,7 @@ static void ring_enter_found_steps(struct ring *w)
     }
     for (size_t i = 0; i < w->found.n; i++, w->left += w->step)
         *ring_entry_at(w, w->end + w->left) = (uint32_t)(w->found.first + i);
-    steps_use(&w->steps, w->found);
+    steps_mark_used(&w->steps, w->found);
     w->found.n = 0;
 }
 

@@ -49,31 +49,33 @@ enum ring_trouble {
     RING_FAILING, /* the recorder cannot store; it tries again */
 };
 
-/* The first page of the file. Each part is written by one side only. */
+/* The first page of the file. Each part is written either by the writer only, or by the reader
+ * only. */
 struct ring_shared {
-    _Atomic uint32_t magic; /* written last: a file without it is not a journal */
+    _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
     uint64_t size;    /* bytes of records; whole steps, at least 8 pages */
     uint64_t start_n; /* bytes about the session, after this page */
 
     /* the writer's */
-    _Alignas(64) _Atomic uint64_t head; /* position; all records before it are published */
+    _Alignas(64) _Atomic uint64_t head; /* position before which all records are published */
     _Atomic uint32_t writer_waits;      /* wake the writer when `tail` or `trouble` changes */
-    _Atomic int32_t server_group;       /* the server's process group; 0: none */
+    _Atomic int32_t server_group;       /* process group of the server; 0: no server runs */
     _Atomic uint32_t ended;             /* the session has ended; no more records follow */
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
-    /* the writer must wake the reader after publishing; either side clears it */
+    /* the writer must wake the reader after publishing; the writer or the reader clears this
+     * flag */
     _Atomic uint32_t reader_sleeps;
     _Atomic uint32_t trouble; /* enum ring_trouble */
     _Atomic int32_t reader_pid;
     /* result of the reader's confine_self(); 0: the reader is not confined */
     _Atomic uint32_t confined;
-    /* A record that kills its reader. Positions; RING_NONE: none. */
+    /* Finds a record that kills its reader. The values are positions; RING_NONE: no record. */
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
-    _Atomic uint32_t kills;     /* how often in a row */
+    _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
     _Atomic uint32_t filtered;  /* 1: confine_system_calls() of the reader has succeeded */
     struct confine_denied denied;
 };
@@ -93,18 +95,18 @@ struct ring {
     /* the writer's */
     uint64_t limit;
     uint64_t end; /* end of the last record, whether published or not */
-    char *to;     /* where `end` is in `data` */
-    /* Bytes after `to` that belong to the positions after `end`; to the end of a step. */
+    char *to;     /* address in `data` of the position `end` */
+    /* Bytes from `to` to the end of the step: memory for the positions after `end`. */
     uint64_t left;
-    uint64_t freed; /* memory of positions before this one is free; whole steps */
+    uint64_t freed; /* memory of positions before `freed` is free; whole steps */
     struct steps steps;
-    /* Set by ring_reserve_record() for a record that does not fit into `left`; n is 0 if it
-     * fits. */
+    /* Free steps for a record that does not fit into `left`, set by ring_reserve_record(). n is 0
+     * if the record fits. */
     struct step_run found;
 
     /* the reader's */
     uint64_t at;  /* position of the next record */
-    bool checked; /* the memory of the records found so far was checked */
+    bool checked; /* the memory of the records that were found so far has been checked */
 };
 
 struct ring_head {
@@ -160,19 +162,19 @@ void ring_return_memory(struct ring *w, size_t most);
 
 /* ---- the reader ---- */
 
-/* Reads the next published record; *ret_at: its position. Returns 0, MI_ENOENT (none now) or
+/* Reads the next published record; *ret_at: its position. Returns 0, MI_ENOENT (no record now) or
  * MI_EPROTO (the journal is damaged from here on). The bytes are valid until they are released. */
 MI_MUST int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at);
-void ring_rewind(struct ring *r); /* makes the first unreleased record the next one again */
+void ring_rewind(struct ring *r); /* makes ring_next() return the first unreleased record again */
 /* Releases all records that ring_next() has returned: they are stored. Returns true if the writer
  * waits and must be woken. A new reader calls ring_release() once before its first ring_next(): a
  * killed reader may not have woken the writer. */
 MI_MUST bool ring_release(struct ring *r);
-/* Call it before the reader sleeps. If it returns false, do not sleep: there are records, or the
- * session has ended. */
+/* Call this function before the reader sleeps. After a return of false, do not sleep: there are
+ * records, or the session has ended. */
 MI_MUST bool ring_reader_sleep(struct ring *r);
-/* Call it after each true of ring_reader_sleep(). The event that wakes the reader must be received
- * before the next ring_reader_sleep(). */
+/* Call this function each time ring_reader_sleep() has returned true. The event that wakes the
+ * reader must be received before the next ring_reader_sleep(). */
 void ring_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);

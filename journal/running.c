@@ -5,11 +5,11 @@
 void running_describe_self(struct running *r)
 {
     *r = (struct running){
-        .pid_namespace = process_namespace(),
+        .pid_namespace = process_pid_namespace(),
         .pid = getpid(),
         .client_pid = getppid(),
     };
-    process_boot(r->boot);
+    process_read_boot_id(r->boot);
     r->pid_start = process_start(r->pid);
     r->client_start = process_start(r->client_pid);
 }
@@ -17,7 +17,7 @@ void running_describe_self(struct running *r)
 void running_describe_server(struct running *r, pid_t pid, pid_t group)
 {
     struct process p;
-    r->server_pid = 0; /* server_group stays set: the group may still have members */
+    r->server_pid = 0; /* server_group is not cleared: the group may still have members */
     if (pid <= 0 || process_read(pid, &p) < 0)
         return;
     r->server_pid = pid;

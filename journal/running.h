@@ -24,7 +24,7 @@ struct running {
 
 /* Fills in the calling process and its parent, and leaves the server unset. */
 void running_describe_self(struct running *r);
-/* Sets the server process; pid 0 means that it has exited. */
+/* Sets the server process; pid 0: the server has exited. */
 void running_describe_server(struct running *r, pid_t pid, pid_t group);
 
 #endif

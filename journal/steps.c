@@ -29,8 +29,8 @@ static bool step_has_memory(const struct steps *s, size_t i)
 }
 
 /* Allocates memory for n steps and maps it in one call. Otherwise there is a page fault for every
- * 13 short messages: faults take a fifth of the time of an append, and in the slowest one of a
- * hundred appends nine tenths. */
+ * 13 short messages: faults take a fifth of the time of an append, and nine tenths of the time of
+ * the slowest hundredth of the appends. */
 static int steps_allocate(struct steps *s, size_t first, size_t n)
 {
     if (memory_allocate(s->fd, s->at + first * s->step, n * s->step) < 0)
@@ -44,7 +44,7 @@ static int steps_allocate(struct steps *s, size_t first, size_t n)
     return 0;
 }
 
-/* Allocates memory for those steps of the run that have none. */
+/* Allocates memory for the steps of the run that have no memory. */
 static int steps_allocate_missing(struct steps *s, struct step_run run)
 {
     for (size_t i = run.first, end = run.first + run.n; i < end;) {
@@ -131,11 +131,12 @@ int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_
         return 0;
     if (errno != ENOSPC)
         return MI_EIO;
-    steps_return_memory(s, 0, SIZE_MAX); /* the memory that free steps keep may suffice */
+    /* perhaps the memory that free steps still have is sufficient */
+    steps_return_memory(s, 0, SIZE_MAX);
     return steps_allocate_missing(s, *ret);
 }
 
-void steps_use(struct steps *s, struct step_run run)
+void steps_mark_used(struct steps *s, struct step_run run)
 {
     for (size_t i = run.first; i < run.first + run.n; i++)
         s->state[i] |= STEP_IS_USED;
@@ -143,7 +144,7 @@ void steps_use(struct steps *s, struct step_run run)
         s->low++;
 }
 
-void steps_free(struct steps *s, size_t i)
+void steps_mark_free(struct steps *s, size_t i)
 {
     if (i >= s->n)
         return;

@@ -38,10 +38,10 @@ MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int f
 void steps_close(struct steps *s); /* safe to call twice */
 /* Finds free steps and allocates their memory: `more` steps from `next`, or n steps anywhere. Steps
  * that already have memory are preferred, then the lowest ones. The steps stay free until
- * steps_use(). Returns 0 or MI_EIO. */
+ * steps_mark_used(). Returns 0 or MI_EIO. */
 MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
-void steps_use(struct steps *s, struct step_run run);
-void steps_free(struct steps *s, size_t i); /* ignored if there is no such step */
+void steps_mark_used(struct steps *s, struct step_run run);
+void steps_mark_free(struct steps *s, size_t i); /* ignored if there is no such step */
 /* Returns memory of free steps to the system, the last steps first: at most `most` bytes, until
  * `keep` bytes are allocated. */
 void steps_return_memory(struct steps *s, size_t keep, size_t most);

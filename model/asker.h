@@ -1,5 +1,5 @@
-/* asker.h - what a server asks a client for; and, in revisions before 2026-07-28, to which call of
- * the client the request belongs.
+/* asker.h - determines what a server asks a client for. In revisions before 2026-07-28, also
+ * determines to which call of the client the server's request belongs.
  *
  * Rules     Only an elicitation is for a person. The answer to a sampling request is written by a
  *           model, and roots are settings of the client; no message tells whether a person looks at

@@ -47,7 +47,7 @@ struct context_result call_message_result(const struct call_message *m)
     return context_result(&body);
 }
 
-void call_end(struct call *c, const struct call_message *m)
+void call_end_by_message(struct call *c, const struct call_message *m)
 {
     enum row_action action = c->status == CALL_REFUSED ? ROW_REFUSED : ROW_FORWARDED;
     c->status = call_status_after(action, m->kind, m->origin, m->finding);
@@ -124,7 +124,7 @@ void call_set_close(struct call_set *c)
     *c = (struct call_set){0};
 }
 
-int call_set_keep_text(struct call_set *c, struct slice *text)
+int call_set_intern_text(struct call_set *c, struct slice *text)
 {
     uint32_t i;
     if (text->p == NULL || c->borrows)
@@ -167,7 +167,7 @@ static int call_set_begin_call(struct call_set *c, const struct call_message *m,
         .method = m->method,
         .target = m->target,
     };
-    if (call_set_keep_text(c, &call->method) < 0 || call_set_keep_text(c, &call->target) < 0)
+    if (call_set_intern_text(c, &call->method) < 0 || call_set_intern_text(c, &call->target) < 0)
         return MI_ENOMEM;
     if (m->origin == ROW_INTERPOSER)
         call_set_add_own_request(c, m->seq, m->direction, m->rpc_id, 0);
@@ -186,8 +186,8 @@ static struct call *call_set_find(const struct call_set *c, int64_t seq)
     return at < n && calls[at].seq == seq ? &calls[at] : NULL;
 }
 
-int call_set_add(struct call_set *c, const struct call_message *m, struct call **ret,
-                 int64_t *ret_seq)
+int call_set_add_message(struct call_set *c, const struct call_message *m, struct call **ret,
+                         int64_t *ret_seq)
 {
     *ret = NULL;
     *ret_seq = m->seq;
@@ -211,7 +211,7 @@ int call_set_add(struct call_set *c, const struct call_message *m, struct call *
         return CALLS_ELSEWHERE;
     if (!message_ends_call(call, m))
         return CALLS_NOTHING;
-    call_end(call, m);
+    call_end_by_message(call, m);
     *ret = call;
     return CALLS_ENDED;
 }

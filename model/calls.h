@@ -13,16 +13,16 @@
  *           ends it. The answer has no request_seq: it belongs to the oldest open request with its
  *           id among the last CALLS_OWN requests of the proxy. model/status.h determines the
  *           status.
- * Use       call_set_add() for each message. A caller that reads a whole session takes the calls
- *           with call_set_next_ended(). A caller that writes them in parts finds the calls opened
- *           since call_set_clear() in `call`, and is told if a message may end an earlier call:
- *           message_ends_call(), call_end().
+ * Use       call_set_add_message() for each message. A caller that reads a whole session takes the
+ *           calls with call_set_next_ended(). A caller that writes them in parts finds the calls
+ *           opened since call_set_clear() in `call`, and is told if a message may end an earlier
+ *           call: message_ends_call(), call_end_by_message().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. With `borrows` texts are not copied: they must live until
  *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The
  *           memory of calls that were taken is used again.
  * Errors    MI_ENOMEM: the message was not added.
- * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until
+ * Lifetime  a pointer to a call is valid until the next call_set_add_message(); its texts until
  *           call_set_clear().
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_CALLS_H
@@ -47,17 +47,17 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    /* set only for answers, as received; borrowed until call_end(). NULL: the result is known or
-     * not needed */
+    /* Set only for answers: the message as received, borrowed until call_end_by_message(). NULL:
+     * the result is known or not needed. */
     struct slice body;
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
     /* Set only for answers without `body`: what context_result() of the body would return, if
      * known. */
     struct context_result result;
-    struct slice method, target; /* only of requests */
+    struct slice method, target; /* set only for requests */
     /* Set only for requests of the proxy, and for answers that were not forwarded. */
     struct slice rpc_id;
-    struct slice finding; /* only of answers */
+    struct slice finding; /* set only for answers */
     struct link link;
 };
 
@@ -68,7 +68,8 @@ struct call {
         CALL_FIELDS(FIELD_MEMBER)
     };
     int64_t seq; /* seq of the request */
-    /* of the answer, if context_counts_results() is true for the method; CONTEXT_UNKNOWN: NULL */
+    /* sizes of the answer's result, if context_counts_results() is true for the method;
+     * CONTEXT_UNKNOWN: NULL */
     struct context_result result;
     /* seq of the first request of the operation; 0: this request is the first */
     int64_t operation_seq;
@@ -81,10 +82,10 @@ struct call {
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
-/* call it only if message_ends_call() returns true */
-void call_end(struct call *c, const struct call_message *m);
-/* Returns what an answer brings into the context: context_result() of its body, if the body is
- * known. */
+/* call this function only if message_ends_call() returns true */
+void call_end_by_message(struct call *c, const struct call_message *m);
+/* Returns how much an answer adds to a model's context: context_result() of the body, if the body
+ * is known. */
 struct context_result call_message_result(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
@@ -99,14 +100,14 @@ struct own_request {
 
 struct call_set {
     bool borrows;      /* set by the caller, before the first message */
-    struct call *call; /* owned; from `first` on in the order of seq */
+    struct call *call; /* owned; elements from `first` on are in use, in the order of seq */
     size_t first, n, cap;
-    /* the last requests of the proxy; a new one overwrites the oldest */
+    /* a ring buffer of the last requests of the proxy */
     struct own_request own[CALLS_OWN];
     size_t own_n;        /* number of requests of the proxy so far */
-    int64_t own_last;    /* seq of the last answer to one of them */
+    int64_t own_last;    /* seq of the last answer to a request of the proxy */
     struct intern names; /* owned */
-    char **name;         /* owned; copies of the texts in `names`, which stay where they are */
+    char **name;         /* owned; copies of the texts in `names`; the copies do not move */
     size_t name_n, name_cap;
 };
 
@@ -117,22 +118,22 @@ enum calls_step {
     CALLS_ELSEWHERE, /* the message may end a call that is not in `call` */
 };
 
-void call_set_close(struct call_set *c); /* a set of {0} may be closed too */
+void call_set_close(struct call_set *c); /* also closes a set that is {0} */
 /* *ret: the call that began or ended. *ret_seq: seq of its request, also set for CALLS_ELSEWHERE.
  * Returns enum calls_step, or an error. */
-MI_MUST int call_set_add(struct call_set *c, const struct call_message *m, struct call **ret,
-                         int64_t *ret_seq);
-/* Takes the next call in the order of seq, if it has ended; with `all` also if it has not. Returns
- * NULL if there is none to take. */
+MI_MUST int call_set_add_message(struct call_set *c, const struct call_message *m,
+                                 struct call **ret, int64_t *ret_seq);
+/* Takes the next call in the order of seq, if it has ended; with `all`, also a call that has not
+ * ended. Returns NULL if there is no such call. */
 const struct call *call_set_next_ended(struct call_set *c, bool all);
 /* Forgets the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.
  * Returns 0 or MI_ENOMEM. */
-MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
-/* Adds a request of the proxy that precedes the first message; call it in the order of seq.
- * closing_seq: seq of the request's answer; 0: none. Answers up to the highest closing_seq count as
- * known: if such an answer is added again, it changes nothing. */
+MI_MUST int call_set_intern_text(struct call_set *c, struct slice *text);
+/* Adds a request of the proxy that precedes the first message; call this function in the order of
+ * seq. closing_seq: seq of the request's answer; 0: none. Answers up to the highest closing_seq
+ * count as known: if such an answer is added again, it changes nothing. */
 void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
                               struct slice rpc_id, int64_t closing_seq);
 

@@ -1,4 +1,4 @@
-/* cell.h - a value of a row, as SQLite knows it.
+/* cell.h - a value in a row, with the types of SQLite.
  *
  * Owns      nothing: the text is borrowed. */
 #ifndef MI_MODEL_CELL_H

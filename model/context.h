@@ -1,4 +1,5 @@
-/* context.h - how much of a model's context a message fills, in estimated tokens (base/tokens.h).
+/* context.h - computes how much of a model's context a message fills, in estimated tokens
+ * (base/tokens.h).
  *
  * Definition  of a tool, prompt or resource: its members name, description, inputSchema,
  *             outputSchema, annotations, arguments, uri, uriTemplate and mimeType, as one JSON
@@ -32,12 +33,12 @@ int64_t context_count_text_tokens(struct slice raw);
 /* Whether answers to this method are counted. */
 bool context_counts_results(struct slice method);
 
-/* What a result brings into the context. All are CONTEXT_UNKNOWN if the message is neither an error
- * nor one of these results. */
+/* How much a result adds to a model's context. All members are CONTEXT_UNKNOWN if the message is
+ * neither an error nor a result of one of these methods. */
 struct context_result {
-    int64_t tokens;      /* of its text */
+    int64_t tokens;      /* tokens of the result's text */
     int64_t binaries;    /* number of images, audio and blobs */
-    int64_t binary_size; /* sum of their sizes in bytes */
+    int64_t binary_size; /* total size in bytes of images, audio and blobs */
 };
 #define CONTEXT_NO_RESULT                                                                          \
     ((struct context_result){CONTEXT_UNKNOWN, CONTEXT_UNKNOWN, CONTEXT_UNKNOWN})

@@ -99,7 +99,7 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
     }
 }
 
-bool escalation_head_set(struct buf *file, size_t field, const struct escalation_head *h)
+bool escalation_head_set_field(struct buf *file, size_t field, const struct escalation_head *h)
 {
     const struct record_field *f = &fields_of_escalation_head.list[field];
     struct slice rest = cut_head_lines(buf_slice(file)), value = {0};

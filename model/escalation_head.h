@@ -24,6 +24,7 @@ void escalation_head_add(struct buf *b, const struct escalation_head *h);
 void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret);
 /* Replaces the value of one field (ESCALATION_HEAD_AT_count and others) in a file. Returns false if
  * the file has no such line. */
-MI_MUST bool escalation_head_set(struct buf *file, size_t field, const struct escalation_head *h);
+MI_MUST bool escalation_head_set_field(struct buf *file, size_t field,
+                                       const struct escalation_head *h);
 
 #endif

@@ -86,7 +86,7 @@ void field_set(const struct record_field *f, void *record, struct cell v)
 
 size_t fields_text_bytes(const struct record_fields *s, const void *record)
 {
-    void *from = (void *)(uintptr_t)record; /* it is only read */
+    void *from = (void *)(uintptr_t)record; /* the cast is safe because the record is only read */
     size_t n = 0;
     for (const struct record_field *f = s->list; f < s->list + s->n; f++)
         if (field_is_text(f) && field_text(f, from)->p != NULL)
@@ -94,7 +94,7 @@ size_t fields_text_bytes(const struct record_fields *s, const void *record)
     return n;
 }
 
-char *fields_keep_texts(const struct record_fields *s, void *record, char *to)
+char *fields_copy_texts(const struct record_fields *s, void *record, char *to)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
         struct slice *text = field_text(f, record);

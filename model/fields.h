@@ -86,13 +86,14 @@ struct record_field {
     enum value_type type;
     enum value_null null;
     const struct value_words *words; /* VALUE_WORD */
-    size_t at, flag;                 /* offsets in the record; flag: VALUE_UNLESS */
-    int since;                       /* first version of the schema that has the column */
-    enum field_cover evidence;       /* the record of the evidence that covers the field */
+    /* offsets of the member and of its flag (VALUE_UNLESS) in the record */
+    size_t at, flag;
+    int since;                 /* first version of the schema that has the column */
+    enum field_cover evidence; /* the record of the evidence that covers the field */
     int cassette; /* first cassette version whose header has the field; 0: no version */
     bool needed;  /* the header of every such cassette has the field */
     bool stored;  /* sent to stores */
-    bool json;    /* member of --json */
+    bool json;    /* the field is a member of the objects that --json prints */
 };
 
 /* The first members of a struct record_field, from the words in model/records.h; RECORD is the
@@ -153,8 +154,8 @@ static inline unsigned *field_word(const struct record_field *f, void *record)
 {
     return (unsigned *)((char *)record + f->at);
 }
-static inline bool *field_flag(const struct record_field *f, void *record) /* for fields of
-                                                                            * VALUE_UNLESS */
+/* only for fields of VALUE_UNLESS */
+static inline bool *field_flag(const struct record_field *f, void *record)
 {
     return (bool *)((char *)record + f->flag);
 }
@@ -170,7 +171,7 @@ static inline int64_t field_null_number(const struct record_field *f)
 /* Returns a cell: CELL_NULL, CELL_INT, or CELL_TEXT for texts and words. */
 static inline struct cell field_get(const struct record_field *f, const void *record)
 {
-    void *from = (void *)(uintptr_t)record; /* it is only read */
+    void *from = (void *)(uintptr_t)record; /* the cast is safe because the record is only read */
     if (field_is_text(f)) {
         struct slice text = *field_text(f, from);
         return (struct cell){text.p != NULL ? CELL_TEXT : CELL_NULL, 0, text};
@@ -187,10 +188,10 @@ static inline struct cell field_get(const struct record_field *f, const void *re
  * missing text, 0, -1, or UNKNOWN. A word that is not in the table is stored as UNKNOWN. */
 void field_set(const struct record_field *f, void *record, struct cell v);
 
-/* Returns the number of bytes that fields_keep_texts() writes. */
+/* Returns the number of bytes that fields_copy_texts() writes. */
 size_t fields_text_bytes(const struct record_fields *s, const void *record);
 /* Copies the texts of a record to `to`, each with a NUL after it, and makes the record point there.
  * Returns the end of the copies. */
-char *fields_keep_texts(const struct record_fields *s, void *record, char *to);
+char *fields_copy_texts(const struct record_fields *s, void *record, char *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* input_request.h - what a server asks the user for, and how the client answers.
+/* input_request.h - reads what a server asks the user for, and how the client answers.
  *
  * Rules     a request is an object with `method` and `params`: one of `inputRequests` (2026-07-28),
  *           or a request of the server (before). Its answer is a result, or an error (mcp-wire.md

@@ -1,4 +1,5 @@
-/* link.h - the facts in a message that tell to which operation it belongs (model/operations.h).
+/* link.h - reads the facts in a message that tell to which operation the message belongs
+ * (model/operations.h).
  *
  * Rules     mcp-wire.md 2.2, 3.3: `requestState`, `inputRequests` and `inputResponses` of revision
  *           2026-07-28; tasks of 2025-11-25 and of the extension of 2026-07-28.

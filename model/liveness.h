@@ -14,9 +14,10 @@
 
 enum session_state {
     SESSION_ENDED,
-    SESSION_LIVE,      /* no end is recorded, and the session runs */
-    SESSION_DIED,      /* no end is recorded, and its processes are gone */
-    SESSION_ELSEWHERE, /* no end is recorded; its processes cannot be seen from here */
+    SESSION_LIVE, /* no end is recorded, and the session runs */
+    SESSION_DIED, /* no end is recorded, and the session's processes are gone */
+    /* no end is recorded, and the session's processes cannot be seen from here */
+    SESSION_ELSEWHERE,
 };
 
 enum liveness_lock { LIVENESS_NO_LOCK, LIVENESS_LOCKED, LIVENESS_UNLOCKED };
@@ -29,7 +30,8 @@ struct liveness {
     enum liveness_place boot; /* whether the session ran in the present boot of this machine */
     enum liveness_place pids; /* whether the session ran in this PID namespace */
     bool host;                /* the session's machine has the same host name as this machine */
-    bool process;             /* a process with the id and start time of its proxy runs here */
+    /* a process with the id and start time of the session's proxy runs here */
+    bool process;
 };
 
 enum session_state session_state_by_liveness(const struct liveness *f);

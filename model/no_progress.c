@@ -10,12 +10,12 @@ void no_progress_open(struct no_progress *p, const struct hash_key *key)
         p->key = *key;
 }
 
-void no_progress_describe(struct buf *b, unsigned times, bool failed)
+void no_progress_append_text(struct buf *b, unsigned times, bool failed)
 {
     buf_printf(b, failed ? "failed %u times" : "the same result %u times in a row", times);
 }
 
-static void no_progress_begin(struct no_progress *p, int64_t seq, const struct rpc *call)
+static void no_progress_begin_call(struct no_progress *p, int64_t seq, const struct rpc *call)
 {
     struct json_value arguments = call->arguments;
     if (call->kind != RPC_REQUEST || call->name.type != JSON_STRING)
@@ -142,6 +142,6 @@ struct no_progress_found no_progress_note_message(struct no_progress *p,
         return (struct no_progress_found){0};
     if (m->kind != KIND_REQUEST)
         return no_progress_answer(p, m, read);
-    no_progress_begin(p, m->seq, read);
+    no_progress_begin_call(p, m->seq, read);
     return (struct no_progress_found){0};
 }

@@ -1,5 +1,5 @@
-/* no_progress.h - calls that make no progress: the same call gets the same result, or fails, again
- * and again.
+/* no_progress.h - detects calls that make no progress: the same call gets the same result, or
+ * fails, again and again.
  *
  * Rules     Calls are equal if their names and arguments are equal (wire/value_hash.h). Results and
  *           errors are equal if they are equal without `_meta`; results above 64 KiB, if their text
@@ -39,7 +39,7 @@ struct no_progress_message {
     enum row_direction direction;
     enum row_kind kind;
     enum row_action action;
-    struct slice method; /* of a request */
+    struct slice method; /* method of a request */
 };
 
 struct no_progress {
@@ -47,7 +47,7 @@ struct no_progress {
     struct {
         int64_t seq;
         uint64_t call;
-    } open[NO_PROGRESS_OPEN]; /* a ring; seq 0: none */
+    } open[NO_PROGRESS_OPEN]; /* a ring buffer; seq 0: the slot is free */
     size_t open_next;
     size_t open_first;               /* where the search for the call of the next answer begins */
     uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
@@ -57,7 +57,7 @@ struct no_progress {
         uint64_t call;
         int64_t seq; /* seq of the last answer that was counted */
         unsigned times;
-    } failing[NO_PROGRESS_FAILING]; /* a ring; times 0: none */
+    } failing[NO_PROGRESS_FAILING]; /* a ring buffer; times 0: the slot is free */
     size_t failing_next;
 };
 
@@ -66,7 +66,7 @@ struct no_progress_found {
     unsigned times;  /* 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */
     int64_t request; /* seq of the call */
-    int64_t t_us;    /* not used by this module; for the caller */
+    int64_t t_us;    /* time for the caller; this module does not use it */
 };
 
 /* key: a secret key of this session; NULL: a public key is used. */
@@ -79,6 +79,6 @@ struct no_progress_found no_progress_note_message(struct no_progress *p,
                                                   const struct no_progress_message *m,
                                                   const struct rpc *read);
 /* Appends a text such as "the same result 10 times in a row" or "failed 5 times". */
-void no_progress_describe(struct buf *b, unsigned times, bool failed);
+void no_progress_append_text(struct buf *b, unsigned times, bool failed);
 
 #endif

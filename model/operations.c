@@ -98,8 +98,8 @@ static void operation_finish(struct operation *op, enum call_status status, int6
 }
 
 /* Ends the operation with the answer to one of its requests. */
-static void operation_end_with(struct operations *o, struct operation *op, const struct call *c,
-                               int64_t t_us)
+static void operation_end_with_answer(struct operations *o, struct operation *op,
+                                      const struct call *c, int64_t t_us)
 {
     operation_finish(op, c->status, c->closing_seq, t_us);
     op->has_error_code = c->has_error_code;
@@ -124,7 +124,7 @@ static struct operation *operations_add(struct operations *o, const struct call 
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-void operations_begin(struct operations *o, struct call *c, const struct link *l)
+void operations_note_request(struct operations *o, struct call *c, const struct link *l)
 {
     bool for_task = l->kind == LINK_FOR_TASK;
     if ((l->kind != LINK_RETRY && l->kind != LINK_TASK && !for_task) || c->origin != ROW_PEER ||
@@ -178,7 +178,7 @@ static void operation_end_of_task(struct operations *o, struct operation *op, co
         /* The answer ends the operation. If the task had already ended, the answer only tells
          * whether the tool failed. */
         if (op->state != OPERATION_ENDED && answered) {
-            operation_end_with(o, op, c, t_us);
+            operation_end_with_answer(o, op, c, t_us);
         } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {
             op->status = CALL_TOOL_ERROR;
             operation_mark_changed(o, op);
@@ -213,7 +213,7 @@ static void operation_continue(struct operations *o, struct operation *op, const
     operation_mark_changed(o, op);
 }
 
-void operations_end(struct operations *o, const struct call *c, const struct link *l)
+void operations_note_ended_call(struct operations *o, const struct call *c, const struct link *l)
 {
     bool goes_on = l->kind == LINK_ASKS || l->kind == LINK_STARTS;
     if ((!goes_on && c->operation_seq == 0) || c->origin != ROW_PEER)
@@ -230,7 +230,7 @@ void operations_end(struct operations *o, const struct call *c, const struct lin
         operation_end_of_task(o, op, c, l, t_us);
     } else {
         op->server_us += c->duration_us;
-        operation_end_with(o, op, c, t_us);
+        operation_end_with_answer(o, op, c, t_us);
     }
 }
 

@@ -20,8 +20,8 @@
  *           and the next request.
  * Owns      nothing: the last OPERATIONS_MAX operations of a session are kept. A request that
  *           continues an older operation counts as a call of its own.
- * Use       operations_begin() for each request, operations_end() for each call that has ended,
- *           operations_note_task_state() for notifications with a link.
+ * Use       operations_note_request() for each request, operations_note_ended_call() for each call
+ *           that has ended, operations_note_task_state() for notifications with a link.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_OPERATIONS_H
 #define MI_MODEL_OPERATIONS_H
@@ -35,7 +35,7 @@ struct operation {
     struct {
         OPERATION_FIELDS(FIELD_MEMBER)
     };
-    int64_t seq, t_us; /* of the first request */
+    int64_t seq, t_us; /* seq and time of the operation's first request */
     enum row_direction direction;
     uint64_t target; /* hash of the first request's method and target */
     bool is_new;     /* its row in `operations` is missing or out of date */
@@ -43,7 +43,7 @@ struct operation {
 
 struct operations {
     struct operation kept[OPERATIONS_MAX];
-    size_t n;     /* operations added so far; a new one overwrites the oldest */
+    size_t n;     /* operations added so far; a new operation overwrites the oldest one */
     bool changed; /* `is_new` of an operation was set; the caller clears it */
 };
 
@@ -54,11 +54,11 @@ static inline bool operations_are_full(const struct operations *o)
 {
     return o->kept[o->n % OPERATIONS_MAX].is_new;
 }
-/* Takes a request, and sets operation_seq of its call. */
-void operations_begin(struct operations *o, struct call *c, const struct link *l);
-/* Takes a call that has ended. */
-void operations_end(struct operations *o, const struct call *c, const struct link *l);
-/* Takes a notification with the state of a task. */
+/* Handles a request: sets operation_seq of the request's call. */
+void operations_note_request(struct operations *o, struct call *c, const struct link *l);
+/* Handles a call that has ended. */
+void operations_note_ended_call(struct operations *o, const struct call *c, const struct link *l);
+/* Handles a notification with the state of a task. */
 void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
                                 int64_t t_us, const struct link *l);
 /* Adds an operation that was read from its row. `method`, `target`: those of the operation's first

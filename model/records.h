@@ -138,9 +138,10 @@
     FIELD(result_binary_size, SIZE,   MINUS_ONE, 5,    NO,      NO,      NO,   NO,  NO)
 
 /* The processes of a session that has not ended: those of the interposer (pid), of its client and
- * of the server. All fields are in the journal. BOOT: text of process_boot(). PID: id of a process,
- * of a process group or of a session (setsid(2)). TICKS: start time of a process, process_start().
- * If no server runs, server_pid is 0, and the other fields of the server describe the last one. */
+ * of the server. All fields are in the journal. BOOT: text of process_read_boot_id(). PID: id of a
+ * process, of a process group or of a session (setsid(2)). TICKS: start time of a process,
+ * process_start(). If no server runs, server_pid is 0, and the other fields of the server describe
+ * the last one. */
 #define RUNNING_FIELDS(FIELD)               \
     /*    name            type    NULL */   \
     FIELD(boot,           BOOT,   NOT_NULL) \

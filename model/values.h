@@ -35,7 +35,7 @@ enum call_status {
     CALL_REFUSED,
     CALL_CANCELLED,
     CALL_SERVER_GONE,
-    CALL_INTERRUPTED, /* the session ended first, not because of the server */
+    CALL_INTERRUPTED, /* the session ended before the answer, but not because of the server */
     CALL_TIMEOUT,
     CALL_OPEN,
     CALL_UNKNOWN /* unknown, or no status because the message is not an answer */
@@ -43,12 +43,12 @@ enum call_status {
 
 /* operations.state: what the operation waits for */
 enum operation_state {
-    OPERATION_RUNS,         /* the answer to one of its requests */
+    OPERATION_RUNS,         /* the server's answer to a request of the operation */
     OPERATION_ASKED,        /* the client's request again, with input */
-    OPERATION_ASKED_PERSON, /* the client's request again, with input of a person */
-    OPERATION_TASK,         /* the end of its task */
-    OPERATION_TASK_ASKED,   /* the client's input for its task */
-    OPERATION_TASK_PERSON,  /* input of a person for its task */
+    OPERATION_ASKED_PERSON, /* the client's request again, with a person's input */
+    OPERATION_TASK,         /* the end of the operation's task */
+    OPERATION_TASK_ASKED,   /* the client's input for the operation's task */
+    OPERATION_TASK_PERSON,  /* a person's input for the operation's task */
     OPERATION_ENDED,
     OPERATION_STATE_UNKNOWN
 };
@@ -81,15 +81,16 @@ enum escalation_cause {
 /* The words of one enum, by value. The value after the last word is UNKNOWN. */
 struct value_words {
     size_t n;
-    struct slice word[10]; /* static, with a NUL behind them */
+    struct slice word[10]; /* static texts; each is followed by a NUL */
 };
 extern const struct value_words row_directions, row_origins, row_actions, row_kinds, call_statuses;
 extern const struct value_words operation_states, record_levels, escalation_causes;
 
 /* Returns the value of a word; UNKNOWN (w->n) if the word is {NULL, 0} or not in the table. */
 unsigned value_of_word(const struct value_words *w, struct slice word);
-const char *value_word(const struct value_words *w, unsigned value);  /* "unknown" for UNKNOWN */
-struct slice value_text(const struct value_words *w, unsigned value); /* the word as a slice */
+const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
+/* returns the word as a slice */
+struct slice value_text(const struct value_words *w, unsigned value);
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
 enum row_kind row_kind_of_rpc(enum rpc_kind kind);

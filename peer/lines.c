@@ -18,7 +18,7 @@ static bool lines_id_has_method(void *ctx, struct json_value id, struct slice me
     return l->asked != 0 && rpc_id_is(id, l->asked) && slice_eq(buf_slice(&l->method), method);
 }
 
-void lines_set_asked(struct lines *l, uint64_t id, struct slice method)
+void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method)
 {
     l->asked = id;
     buf_clear(&l->method);
@@ -122,7 +122,7 @@ void lines_handle_due(struct lines *l, int64_t now_us)
     end_wait_for_valid_answer(l, false);
 }
 
-void lines_end(struct lines *l)
+void lines_end_waits(struct lines *l)
 {
     end_wait_for_valid_answer(l, false);
     l->failed |= server_lines_end(&l->read, true) < 0;

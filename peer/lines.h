@@ -27,7 +27,7 @@ struct lines {
 void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
 /* Sets the request that the next answer belongs to. */
-void lines_set_asked(struct lines *l, uint64_t id, struct slice method);
+void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method);
 /* Takes a line as received. last: the output ended without a newline. Returns true if *ret is a
  * result; there may be more. In either case call lines_next() for the others. */
 MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
@@ -36,10 +36,10 @@ MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t n
 MI_MUST bool lines_next(struct lines *l, struct slice *ret);
 /* Returns when lines_handle_due() must be called; INT64_MAX if no line waits. */
 int64_t lines_wait_until_us(const struct lines *l);
-/* Ends the waits whose time has passed. */
+/* Ends the wait of each line whose time has passed. */
 void lines_handle_due(struct lines *l, int64_t now_us);
-/* Call it when the server's output has ended: ends all waits. */
-void lines_end(struct lines *l);
+/* Call this function when the server's output has ended: ends all waits. */
+void lines_end_waits(struct lines *l);
 /* Returns true if memory ran out and lines are missing. */
 bool lines_out_of_memory(const struct lines *l);
 

@@ -74,7 +74,7 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     return 0;
 }
 
-void live_is_proxy(struct live *l)
+void live_expect_proxy(struct live *l)
 {
     l->follows_us = LIVE_PROXY_FOLLOWS_US;
 }
@@ -112,7 +112,8 @@ int live_send_line(struct live *l, struct slice line)
     return l->waiting.failed ? MI_ENOMEM : 0;
 }
 
-/* Call it when the server has closed its stdin. The bytes left in the pipe count as unread. */
+/* Call this function when the server has closed its stdin. The bytes left in the pipe count as
+ * unread. */
 static void live_end_input(struct live *l)
 {
     int n = 0;
@@ -189,7 +190,7 @@ static enum line_result live_next_line(struct live *l, struct slice *ret)
             continue;
         }
         if (got == LINE_NEED_MORE && l->out < 0)
-            lines_end(&l->read);
+            lines_end_waits(&l->read);
         else if (got == LINE_NEED_MORE)
             lines_handle_due(&l->read, clock_mono_us());
         return got == LINE_NEED_MORE && lines_next(&l->read, ret) ? LINE_READY : got;
@@ -247,12 +248,12 @@ int64_t live_next_wait_us(const struct live *l)
     return wait_us == INT64_MAX ? -1 : wait_us;
 }
 
-void live_set_asked(struct live *l, uint64_t id, struct slice method)
+void live_set_awaited_request(struct live *l, uint64_t id, struct slice method)
 {
-    lines_set_asked(&l->read, id, method);
+    lines_set_awaited_request(&l->read, id, method);
 }
 
-void live_end_text(const struct live *l, struct buf *b)
+void live_append_end_text(const struct live *l, struct buf *b)
 {
     if (l->end == LIVE_RUNS) /* after LIVE_TOO_LONG or LIVE_NO_MEMORY */
         buf_adds(b, "is not read any more");

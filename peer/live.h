@@ -7,7 +7,7 @@
  * End       LIVE_ENDED does not depend on which event is noticed first. Either the server has
  *           exited and its output is read; or it closed its stdout, or closed its stdin before it
  *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
- *           live_is_proxy(): LIVE_PROXY_FOLLOWS_US).
+ *           live_expect_proxy(): LIVE_PROXY_FOLLOWS_US).
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
  * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other
  *           function blocks. SIGPIPE must be ignored. */
@@ -29,9 +29,9 @@ struct live;
 
 enum live_result {
     LIVE_LINE,
-    LIVE_TIMEOUT,     /* the deadline passed */
+    LIVE_TIMEOUT,     /* until_us has passed */
     LIVE_INTERRUPTED, /* a signal handler has run, perhaps for a signal blocked since live_open() */
-    LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
+    LIVE_ENDED,       /* the server cannot answer any more: live_append_end_text() */
     LIVE_TOO_LONG,    /* the server sent a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
@@ -39,8 +39,8 @@ enum live_result {
 /* Starts the server. dir: working directory of the server; NULL: that of this process. Returns 0,
  * MI_ENOMEM, or MI_EIO with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
-/* Call it if the server is a proxy of this program, which needs more time to exit. */
-void live_is_proxy(struct live *l);
+/* Call this function if the server is a proxy of this program, which needs more time to exit. */
+void live_expect_proxy(struct live *l);
 /* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int live_send_line(struct live *l, struct slice line);
@@ -55,10 +55,10 @@ void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool 
 int64_t live_next_wait_us(const struct live *l);
 /* Sets the request that the server's next answer belongs to: then other lines with an id do not
  * count as answers. Without this call, any line with an id counts. */
-void live_set_asked(struct live *l, uint64_t id, struct slice method);
+void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
 /* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did, such as "exited
  * with status 1", "was killed by signal 9" or "closed its output". */
-void live_end_text(const struct live *l, struct buf *b);
+void live_append_end_text(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
 uint64_t live_sent_bytes(const struct live *l);
 /* After LIVE_ENDED: returns how many of these bytes the server has read. */

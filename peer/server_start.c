@@ -46,7 +46,7 @@ static int prepare_server(const void *ctx)
 {
     const struct server *s = ctx;
     (void)setpgid(0, 0);
-    if (!process_die_with(s->parent))
+    if (!process_die_with_parent(s->parent))
         return ESRCH;
     if (s->dir != NULL && chdir(s->dir) != 0)
         return errno;

@@ -17,7 +17,8 @@
 
 #define NOT_READ_S 0.5 /* seconds until the owner is asked again whether the output is being read */
 #define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL to read the rest of the pipe */
-/* Most processes that are signalled at once; the others are signalled after these have exited. */
+/* Maximum number of processes that are signalled at once. Further processes are signalled after
+ * these have exited. */
 #define CHILDREN_MAX 512
 
 static const struct {
@@ -56,7 +57,7 @@ static void child_send_signal(struct child *c, int sig)
 {
     child_enter_state(c, sig == SIGTERM ? CHILD_SIGTERM : CHILD_SIGKILL);
     if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
-        kill(c->pid, sig); /* the process has left its group, or not created it yet */
+        kill(c->pid, sig); /* the process has left its group, or has not created the group yet */
     if (c->on_kill != NULL)
         c->on_kill(c, sig);
 }
@@ -161,7 +162,7 @@ void child_kill(struct child *c)
 void child_extend_grace(struct child *c, int64_t us, int64_t least_us)
 {
     bool runs = ev_is_active(&c->kill_timer) || ev_is_pending(&c->kill_timer);
-    if (!runs || c->state == CHILD_SIGKILL) /* the grace is over */
+    if (!runs || c->state == CHILD_SIGKILL) /* no signal is scheduled, or SIGKILL was sent */
         return;
     double in_s = ev_timer_remaining(c->loop, &c->kill_timer) + (double)us / 1e6;
     double least_s = (double)least_us / 1e6;
@@ -206,7 +207,9 @@ static void reap_all_children(pid_t spare)
         if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid == 0)
             return;
         if (si.si_pid == spare)
-            return; /* waitid() found the spare child, which must not be reaped; the others wait */
+            /* waitid() found the spare child, which must not be reaped; other children are
+             * reaped later */
+            return;
         waitpid(si.si_pid, NULL, WNOHANG);
     }
 }
@@ -234,6 +237,6 @@ void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare)
 
 int child_exit_status(const struct child *c)
 {
-    int status = c->status; /* a copy, because the macros below need not accept a const object */
+    int status = c->status; /* copied, because the macros below need not accept a const object */
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

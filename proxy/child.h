@@ -23,8 +23,8 @@ enum child_state {
     CHILD_IDLE,     /* no process */
     CHILD_RUNNING,  /* pid > 0 */
     CHILD_STOPPING, /* the process may exit by itself: no signal has been sent yet */
-    CHILD_SIGTERM,  /* the process group got SIGTERM */
-    CHILD_SIGKILL,  /* the process group got SIGKILL */
+    CHILD_SIGTERM,  /* SIGTERM was sent to the process group */
+    CHILD_SIGKILL,  /* SIGKILL was sent to the process group */
     CHILD_FINISHED, /* the process was reaped, and its output was read to the end */
     CHILD_NSTATES
 };
@@ -33,7 +33,8 @@ struct child {
     enum child_state state; /* written only by child_enter_state() */
     struct ev_loop *loop;   /* borrowed; the default loop, which ev_child needs */
     pid_t pid;              /* > 0 until reaped, then 0 */
-    pid_t group;            /* group of the last process; child_kill_descendants() needs it later */
+    /* group of the last process; child_kill_descendants() uses this group later */
+    pid_t group;
     bool reaped, output_ended;
     int status; /* status from waitpid(2), valid once reaped */
     int64_t grace_us;
@@ -43,8 +44,8 @@ struct child {
     /* Each callback may be NULL. on_finished is called last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
-    /* The process is gone, but its output has not ended. A return of false means that the output is
-     * not being read now; the callback is called again soon. */
+    /* The process is gone, but its output has not ended. Returns false if the output is not being
+     * read now; then the callback is called again soon. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;
@@ -53,23 +54,24 @@ struct child {
 /* mask: signals that are blocked in the child process: those that were blocked when this program
  * started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
-/* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if it could not be started. */
+/* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if the program could not be
+ * started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
 /* Sends SIGTERM after half the grace time, and SIGKILL after all of it. */
 void child_stop(struct child *c);
 /* Sends SIGTERM now, and SIGKILL after half the grace time. */
 void child_kill(struct child *c);
-/* Call it when this process, and perhaps the child, did not run for `us` microseconds: the next
- * signal is sent that much later, but not earlier than least_us from now. After SIGKILL nothing
- * changes. */
+/* Call this function when this process, and perhaps the child, did not run for `us` microseconds:
+ * the next signal is sent that much later, but not earlier than least_us from now. After SIGKILL
+ * nothing changes. */
 void child_extend_grace(struct child *c, int64_t us, int64_t least_us);
-/* Call it when the child's stdout has been read to its end. */
+/* Call this function when the child's stdout has been read to its end. */
 void child_note_output_ended(struct child *c);
-/* Call it after the process is finished: sends SIGKILL to the rest of its group, and SIGTERM to
- * processes adopted from it. `spare`: see child_kill_descendants(). */
+/* Call this function after the process is finished: sends SIGKILL to the rest of its group, and
+ * SIGTERM to processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);
-/* Kills every process that is left in the group or was adopted from it; waits for at most wait_us.
- * `spare`: a child process that must not be killed; 0: none. */
+/* Kills every process that is left in the group or was adopted from the group. Waits at most
+ * wait_us for their exit. `spare`: a child process that must not be killed; 0: none. */
 void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare);
 /* Returns the exit status of the process, or 128+N if signal N ended it. */
 int child_exit_status(const struct child *c);

@@ -16,7 +16,7 @@ void incidents_close(struct incidents *t)
     stderr_reason_close(&t->reason);
 }
 
-static void keep_message_head(struct message_head *h, struct slice text)
+static void copy_message_head(struct message_head *h, struct slice text)
 {
     h->n = 0;
     if (text.n == 0)
@@ -46,13 +46,13 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
         (forms_have_secrets(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))
         text = hide_form_secrets(t, text, &b);
-    keep_message_head(&t->last[dir], text);
+    copy_message_head(&t->last[dir], text);
     buf_close(&b);
 }
 
 void incidents_note_stderr_line(struct incidents *t, struct slice clean)
 {
-    keep_message_head(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
+    copy_message_head(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
     stderr_reason_read_line(&t->reason, clean);
 }
 

@@ -15,7 +15,7 @@
 #include "proxy/session/traffic.h"
 #include "record/recorder.h"
 
-#define INCIDENTS_HEAD_MAX 200 /* bytes kept of a line */
+#define INCIDENTS_HEAD_MAX 200 /* maximum bytes of a line that are kept */
 
 struct message_head {
     size_t n;
@@ -44,7 +44,8 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
 /* Notes a line of the server's stderr. The caller has sanitized the line, because a secret may span
  * lines. */
 void incidents_note_stderr_line(struct incidents *t, struct slice clean);
-/* Call it when another server process has started: forgets the reason found in stderr. */
+/* Call this function when another server process has started: forgets the reason found in
+ * stderr. */
 void incidents_new_process(struct incidents *t);
 /* Appends the reason why the current process ended, as found in its stderr; appends nothing if
  * stderr had no line, or with --record=minimal. Returns true if the reason is an error message,

@@ -33,33 +33,34 @@ struct proxy {
     ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
     struct stall stall;
     ev_signal signals[3];
-    int exit_status; /* exit status of this program, as far as it is decided */
+    int exit_status; /* exit status of this program, unless a later event changes it */
 
     /* recording */
     struct recorder *recorder;     /* owned */
     const struct journal *journal; /* the recorder's journal */
     struct running running;        /* row of this session, as last passed to the recorder */
     bool holding;                  /* at the end of the last turn the recorder allowed no output */
-    bool pacing;                   /* recorder_slow_down(): the client is not read */
+    bool pacing;                   /* recorder_must_slow_client(): the client is not read */
 
     /* the session between client and server */
     struct traffic traffic;
     ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
     struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
     struct relay server_stderr; /* the server's stderr */
-    struct stderr_relay stderr_relay; /* writes to the stderr of this program */
+    struct stderr_relay stderr_relay; /* writes to this program's stderr */
     struct incidents incidents;
     struct silence silence;
 
     /* the server */
     struct child child;
     struct server_machine machine;
-    ev_timer state_timer;        /* active in the states that have a timeout */
+    ev_timer state_timer;        /* active in states that have a timeout */
     int64_t state_timer_due_us;  /* when state_timer fires */
     struct outbox handshake_box; /* bytes for a restarted process that come before all others */
     struct buf start_error;      /* owned; why no process could be started */
-    size_t start_error_short;    /* length of start_error without the part that is shown once */
-    bool resends;                /* a request has waited to be sent again; stays true afterwards */
+    /* length of the part of start_error that is repeated in later errors */
+    size_t start_error_short;
+    bool resends; /* in this session, a request had to wait to be sent again */
 };
 
 /* ---- server_process.c ---- */
@@ -76,18 +77,18 @@ uint64_t server_process_bytes_read(const struct proxy *p);
 
 /* ---- restart.c ---- */
 
-/* Call it when the process has ended: answers the requests that a new process must not get, and
- * keeps the others. */
-void restart_prepare(struct proxy *p);
+/* Call this function when the process has ended: answers the requests that a new process must not
+ * get, and keeps the others. */
+void restart_settle_requests(struct proxy *p);
 /* Starts the next process and repeats the client's initialize to it. Returns the event to
  * report. */
 MI_MUST enum server_event restart_start(struct proxy *p);
-/* Call it when the new process is initialized: sends the rest of the handshake, then the kept
- * requests. */
+/* Call this function when the new process is initialized: sends the rest of the handshake, then the
+ * kept requests. */
 void restart_resume(struct proxy *p);
-/* Call it at the end of a turn, before publishing: sends the next of the requests that must be sent
- * again. */
-void restart_send_next(struct proxy *p);
+/* Call this function at the end of a turn, before publishing: sends the next of the requests that
+ * must be sent again. */
+void restart_resend_next(struct proxy *p);
 
 /* ---- server.c ---- */
 
@@ -96,14 +97,15 @@ void server_open(struct proxy *p, const sigset_t *mask);
 /* Passes an event to the state machine, and carries out the actions that it returns. */
 void server_handle_event(struct proxy *p, enum server_event e);
 
-/* Call it after a time in which the server's output was not read: restarts the server's timers. */
+/* Call this function after a time in which the server's output was not read: restarts the server's
+ * timers. */
 void server_extend_wait(struct proxy *p);
-/* Call it when this process did not run for `us` microseconds: the server's timers end that much
- * later, but not earlier than least_us from now. */
+/* Call this function when this process did not run for `us` microseconds: the server's timers end
+ * that much later, but not earlier than least_us from now. */
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server
  * require. */
-void server_hold_reading(struct proxy *p);
+void server_update_reading(struct proxy *p);
 /* The client closed its output. */
 void server_on_client_closed(struct proxy *p);
 void server_on_output_closed(struct proxy *p);
@@ -115,17 +117,18 @@ void server_check_flushed(struct proxy *p);  /* after writing */
 /* A callback of the session: judges a server that is silent at a deadline. owner is the proxy. */
 enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
                                    struct buf *why);
-/* Call it after a line of the server was handled. A message proves that a server in doubt is
- * alive. */
+/* Call this function after a line of the server was handled. A message proves that a server in
+ * doubt is alive. */
 void server_note_line(struct proxy *p);
 
 /* A callback of the session: the server answered the interposer's own request. */
-void server_take_own_answer(void *owner, const struct rpc *m);
+void server_handle_own_answer(void *owner, const struct rpc *m);
 
 /* ---- pipes.c ---- */
 
-/* Writes to the server, and reads a bounded amount from both pipes. Call it before a deadline
- * counts as passed: after a pause of this process, libev runs timers before it reads the pipes. */
+/* Writes to the server, and reads a bounded amount from both pipes. Call this function before a
+ * deadline counts as passed: after a pause of this process, libev runs timers before it reads the
+ * pipes. */
 void pipes_read_and_flush(struct proxy *p);
 /* Pauses the deadlines while the server's output is not read. Returns true when reading has started
  * again. */

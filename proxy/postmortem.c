@@ -32,8 +32,8 @@ static size_t choose_process_to_show(const struct postmortem *pm, size_t server)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
-                     const struct process_sample *base)
+void postmortem_read_processes(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
+                               const struct process_sample *base)
 {
     struct process_tree t;
     process_tree_read(&t, pid, group);
@@ -41,7 +41,7 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
                                .more = t.more,
                                .pipes = -1,
                                .sockets = -1,
-                               .unread_bytes = stdin_fd >= 0 ? inspect_unread(stdin_fd) : -1};
+                               .unread_bytes = stdin_fd >= 0 ? inspect_unread_bytes(stdin_fd) : -1};
     for (size_t i = 0; i < t.n; i++) {
         struct postmortem_process *p = &ret->process[i];
         p->p = t.process[i];
@@ -50,7 +50,7 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
     }
     if (base != NULL && base->at_us != 0) {
         struct process_sample now;
-        process_tree_sum(&t, &now);
+        process_tree_sum_cpu_times(&t, &now);
         ret->has_base = true;
         ret->since_us = now.at_us - base->at_us;
         ret->cpu_us = process_tree_us_between(base->cpu_ticks, now.cpu_ticks);
@@ -58,9 +58,9 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
     }
     if (ret->n == 0)
         return;
-    ret->chosen = choose_process_to_show(ret, process_tree_server(&t));
+    ret->chosen = choose_process_to_show(ret, process_tree_find_server(&t));
     pid_t chosen = ret->process[ret->chosen].p.pid;
-    (void)inspect_count(chosen, POSTMORTEM_FDS, &ret->pipes, &ret->sockets);
+    (void)inspect_count_pipes(chosen, POSTMORTEM_FDS, &ret->pipes, &ret->sockets);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ struct postmortem_process {
 };
 
 struct postmortem {
-    size_t n; /* number of processes; 0: none was left */
+    size_t n; /* number of processes; 0: no process was left */
     /* processes beyond PROCESS_TREE_MAX were left out */
     bool more;
     size_t chosen;                                       /* index of the process that is reported */
@@ -37,14 +37,14 @@ struct postmortem {
     bool has_base;        /* a base was given; without it, the three members below are 0 */
     int64_t since_us;     /* microseconds from the base until now */
     int64_t cpu_us;       /* CPU time of all processes since the base, in steps of 10 ms */
-    int64_t helpers_us;   /* the helpers' part of cpu_us */
+    int64_t helpers_us;   /* CPU time of the helpers, which is a part of cpu_us */
 };
 
-/* Call it before the first signal is sent. pid: the process that the proxy started; group: its
- * process group. stdin_fd: our end of the pipe to the server's stdin; -1: none. If base is NULL or
- * was never taken, there are no CPU figures. */
-void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
-                     const struct process_sample *base);
+/* Call this function before the first signal is sent. pid: the process that the proxy started;
+ * group: its process group. stdin_fd: our end of the pipe to the server's stdin; -1: none. If base
+ * is NULL or was never taken, there are no CPU figures. */
+void postmortem_read_processes(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
+                               const struct process_sample *base);
 /* Appends the JSON object that docs/vault.md describes:
  * {"pid":…,"name":…,"state":…,…,"processes":[…]}. */
 void postmortem_append_json(struct buf *b, const struct postmortem *pm);

@@ -49,7 +49,7 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 /* Returns the index of the only child of process[of] that has the server's stdin and stdout, or of
  * the only child if descriptors cannot be read. Returns 0 if there is no such child, or more than
  * one. */
-static size_t server_below_launcher(const struct process_tree *t, size_t of)
+static size_t find_server_below_launcher(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;
     bool visible = inspect_same_file(server, server, STDIN_FILENO);
@@ -76,13 +76,13 @@ static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
     *ret_marked = 0;
     for (size_t next;; at = next) {
         *ret_marked |= (uint32_t)1 << at;
-        next = server_below_launcher(t, at);
+        next = find_server_below_launcher(t, at);
         if (next == 0 || inspect_same_command(t->process[at].pid, t->process[next].pid))
             return at;
     }
 }
 
-size_t process_tree_server(const struct process_tree *t)
+size_t process_tree_find_server(const struct process_tree *t)
 {
     uint32_t marked;
     return find_server(t, &marked);
@@ -90,7 +90,7 @@ size_t process_tree_server(const struct process_tree *t)
 
 /* ---- CPU time ------------------------------------------------------------------------------- */
 
-void process_tree_sum(const struct process_tree *t, struct process_sample *ret)
+void process_tree_sum_cpu_times(const struct process_tree *t, struct process_sample *ret)
 {
     uint32_t marked = 0;
     *ret = (struct process_sample){.at_us = clock_mono_us()};
@@ -110,7 +110,7 @@ void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group)
 {
     struct process_tree t;
     process_tree_read(&t, pid, group);
-    process_tree_sum(&t, ret);
+    process_tree_sum_cpu_times(&t, ret);
 }
 
 int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks)

@@ -39,9 +39,9 @@ struct process_sample {
 /* Reads the tree. pid: the process that the proxy started; 0: none. group: its process group. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group);
 /* Returns the index of the real server. The tree must not be empty. */
-size_t process_tree_server(const struct process_tree *t);
+size_t process_tree_find_server(const struct process_tree *t);
 /* Adds up the CPU time of the processes. */
-void process_tree_sum(const struct process_tree *t, struct process_sample *ret);
+void process_tree_sum_cpu_times(const struct process_tree *t, struct process_sample *ret);
 /* Reads the tree and adds up the CPU time of its processes. */
 void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
 /* Returns the microseconds of CPU time between two samples; 0 if the sum is smaller now because

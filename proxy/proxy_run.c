@@ -157,7 +157,7 @@ static void proxy_on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
 
 static void proxy_on_stderr_end(struct relay *r)
 {
-    (void)r; /* nothing to do: the server may close its stderr and continue */
+    (void)r; /* Do nothing: the server may close its stderr and continue. */
 }
 
 static const struct relay_calls stderr_calls = {
@@ -297,11 +297,11 @@ static void on_repeated_call(void *owner, const struct pending *q, const char *h
     incidents_escalate_repeat(&p->incidents, q, happened);
 }
 
-static uint64_t client_has_read(void *owner)
+static uint64_t bytes_read_by_client(void *owner)
 {
     const struct proxy *p = owner;
-    uint64_t accepted = outbox_accepted(&p->traffic.out[ROW_S2C]);
-    int64_t unread = inspect_unread(p->relay[ROW_S2C].out.fd);
+    uint64_t accepted = outbox_accepted_bytes(&p->traffic.out[ROW_S2C]);
+    int64_t unread = inspect_unread_bytes(p->relay[ROW_S2C].out.fd);
     return unread <= 0 ? accepted : accepted > (uint64_t)unread ? accepted - (uint64_t)unread : 0;
 }
 
@@ -363,11 +363,11 @@ static void open_traffic_and_relays(struct proxy *p)
     repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);
     p->traffic.owner = p;
     p->traffic.on_silent = server_judge_silence;
-    p->traffic.on_own_answer = server_take_own_answer;
+    p->traffic.on_own_answer = server_handle_own_answer;
     p->traffic.on_auth = on_missing_credentials;
     p->traffic.on_rule = on_broken_tools_rule;
     p->traffic.on_repeat = on_repeated_call;
-    p->traffic.client_has_read = client_has_read;
+    p->traffic.client_has_read = bytes_read_by_client;
     p->traffic.on_stderr = on_sanitized_stderr_line;
     outbox_open(&p->handshake_box);
     incidents_open(&p->incidents, p->recorder, &p->traffic.forms);
@@ -397,7 +397,7 @@ int proxy_run(const struct proxy_config *cfg)
     /* Open the recorder before there are descriptors that the recorder's processes would
      * inherit. */
     if (open_recorder(&p) < 0) {
-        proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
+        proxy_refuse_requests("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
     record_send_event(&p);

@@ -22,9 +22,10 @@ struct proxy_config {
     const char *url;   /* URL that the server's command connects to, for error texts; NULL: none */
     enum validate validate;
     enum check_arguments check_arguments;
-    struct tool_rule *tools;  /* which tools the client sees; NULL: all of them */
-    enum on_repeat on_repeat; /* what to do with a call that equals a call which may have run */
-    int64_t repeat_window_us; /* how long such calls are remembered; 0: not at all */
+    struct tool_rule *tools; /* the rule that says which tools the client sees; NULL: all tools */
+    /* what to do with a call that equals an uncertain call, which may have run */
+    enum on_repeat on_repeat;
+    int64_t repeat_window_us; /* how long uncertain calls are remembered; 0: not at all */
     enum record_level level;  /* how much of each message is stored */
     bool stop_on_record_error;
     bool sync_full;

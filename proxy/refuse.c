@@ -72,12 +72,12 @@ static bool refuse_request(const struct rpc *m, const char *why)
 /* State of the connection to the client. */
 struct client {
     struct line_reader lines;
-    const char *why; /* reason that each answer gives */
+    const char *why; /* the reason, which is in every answer */
     bool asked;      /* the client has sent a request */
     bool gone;       /* the answer could not be written */
 };
 
-static void refuse_take_line(struct client *c, const struct line *line)
+static void refuse_line_if_request(struct client *c, const struct line *line)
 {
     struct rpc m;
     if (c->gone || rpc_read((struct slice){line->p, line->n}, &m) < 0 || m.kind != RPC_REQUEST)
@@ -86,7 +86,7 @@ static void refuse_take_line(struct client *c, const struct line *line)
     c->gone = !refuse_request(&m, c->why);
 }
 
-void proxy_refuse(const char *why)
+void proxy_refuse_requests(const char *why)
 {
     struct client c = {.why = why};
     int64_t first_until_us = refusal_deadline_us();
@@ -108,9 +108,9 @@ void proxy_refuse(const char *why)
         enum line_result found;
         while ((found = line_next(&c.lines, &line)) != LINE_NEED_MORE)
             if (found == LINE_READY)
-                refuse_take_line(&c, &line);
+                refuse_line_if_request(&c, &line);
         if (ended && line_take_last(&c.lines, &line) == LINE_READY)
-            refuse_take_line(&c, &line);
+            refuse_line_if_request(&c, &line);
     }
     line_close(&c.lines);
 }

@@ -16,6 +16,6 @@
 #define PROXY_REFUSE_MS 3000
 #define PROXY_REFUSE_LINE ((size_t)1 << 20) /* longest line that is read */
 
-void proxy_refuse(const char *why);
+void proxy_refuse_requests(const char *why);
 
 #endif

@@ -77,7 +77,7 @@ static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int rev
     r->calls->unfinished(r, line_partial_bytes(&r->lines));
 }
 
-static void relay_set_reading(struct relay *r)
+static void relay_start_or_stop_reading(struct relay *r)
 {
     bool on = r->in.fd >= 0 && r->stops == 0;
     if (on && !ev_is_active(&r->read_watch))
@@ -92,7 +92,7 @@ void relay_pause(struct relay *r, enum relay_stop why, bool on)
     if (stops == r->stops)
         return;
     r->stops = stops;
-    relay_set_reading(r);
+    relay_start_or_stop_reading(r);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -322,7 +322,7 @@ void relay_read_from(struct relay *r, struct stream in)
     r->in_width = (struct relay_width){0};
     r->stops &= ~(unsigned)RELAY_ENDED;
     ev_io_set(&r->read_watch, in.fd, EV_READ);
-    relay_set_reading(r);
+    relay_start_or_stop_reading(r);
 }
 
 void relay_write_to(struct relay *r, struct stream out)
@@ -398,7 +398,7 @@ void relay_flush(struct relay *r)
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
-        bool all = outbox_bytes(r->priority) == 0; /* no byte waits to be released */
+        bool all = outbox_bytes(r->priority) == 0; /* all bytes of `priority` have been written */
         if (st == 0 && r->priority_complete && all)
             r->priority = NULL;
     }

@@ -1,4 +1,4 @@
-/* relay.h - one direction: reads lines from one peer, writes an outbox to the other.
+/* relay.h - one direction: reads lines from one peer, and writes an outbox to the other peer.
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes
  * are unsent (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a
@@ -19,7 +19,7 @@
 
 #define RELAY_HIGH ((size_t)1 << 20)  /* unsent bytes at which reading pauses */
 #define RELAY_LOW ((size_t)256 << 10) /* unsent bytes at which reading continues */
-/* Bytes read in one loop turn, unless they belong to one long line. */
+/* Maximum bytes that are read in one loop turn, unless the bytes belong to one long line. */
 #define RELAY_TURN ((size_t)256 << 10)
 #define RELAY_RETRY_S 0.02
 #define RELAY_STARVED_S 0.5
@@ -34,10 +34,11 @@
 struct relay;
 
 struct relay_calls {
-    void (*line)(struct relay *, struct line *);      /* a complete line */
-    void (*too_long)(struct relay *, struct line *);  /* the head of a line over the limit */
-    void (*last_line)(struct relay *, struct line *); /* the stream ended inside this line */
-    void (*closed)(struct relay *);                   /* the stream has ended; called once */
+    void (*line)(struct relay *, struct line *);     /* a complete line */
+    void (*too_long)(struct relay *, struct line *); /* the head of a line over the limit */
+    /* the stream ended inside this line, before its newline */
+    void (*last_line)(struct relay *, struct line *);
+    void (*closed)(struct relay *);       /* the stream has ended; called once */
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; called once */
     /* Bytes were read, of complete and incomplete lines. May be NULL. */
     void (*read_bytes)(struct relay *, const char *p, size_t n);
@@ -77,19 +78,20 @@ struct relay {
     struct outbox *priority; /* borrowed; NULL or written before `box`: relay_set_priority() */
     bool priority_complete;  /* `priority` gets no more bytes; `box` is written after it */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
-    bool muted;    /* nothing more is written, but `out` stays open: relay_stop_writing() */
+    /* relay_stop_writing() was called: nothing more is written, but `out` stays open */
+    bool muted;
     ev_io read_watch, write_watch;
     ev_io closed_watch;        /* active after relay_watch_closing(), while `out` is open */
     ev_timer unfinished_timer; /* active while a line is incomplete, until that is reported */
     double unfinished_s;       /* RELAY_UNFINISHED_S; shorter in tests */
     ev_tstamp read_at;         /* time of the last byte, or when reading began */
     bool reported;             /* the incomplete line has been reported */
-    ev_timer starved_timer;    /* active while stops has RELAY_STARVED */
+    ev_timer starved_timer;    /* active while `stops` contains RELAY_STARVED */
     ev_tstamp starved_at;      /* when the lack of memory began */
     /* reasons not to read: bits of enum relay_stop; 0: the relay reads */
     unsigned stops;
-    size_t waiting_n;   /* with RELAY_WAITS: length of the line that waits */
-    ev_tstamp waits_at; /* with RELAY_WAITS: when the line began to wait */
+    size_t waiting_n;   /* if RELAY_WAITS is set: length of the line that waits */
+    ev_tstamp waits_at; /* if RELAY_WAITS is set: time when the line began to wait */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
@@ -110,13 +112,13 @@ void relay_watch_closing(struct relay *r);
 /* Writes nothing more. `out` stays open until relay_close_out(), so that the bytes which the peer
  * did not read are counted when the peer has ended. */
 void relay_stop_writing(struct relay *r);
-/* Writes only `priority` until relay_end_priority() is called; then the rest of it, and the outbox
- * after it. */
+/* Writes only `priority` until relay_end_priority() is called; then writes the rest of `priority`,
+ * and the outbox after that. */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_end_priority(struct relay *r);
 /* Reads the bytes that are available now, at most RELAY_TURN, even if too many are unsent; reads
- * nothing while the relay is held. Call it before reading stops, and before a deadline counts as
- * passed. */
+ * nothing while the relay is held. Call this function before reading stops, and before a deadline
+ * counts as passed. */
 void relay_read_available(struct relay *r);
 /* Sets or clears the reason `why` not to read: RELAY_HELD or RELAY_PACED. */
 void relay_pause(struct relay *r, enum relay_stop why, bool on);
@@ -128,7 +130,7 @@ static inline bool relay_has_ended(const struct relay *r)
 /* Asks again whether the waiting line must still wait. Does nothing if no line waits, or if the
  * relay is held. */
 void relay_continue(struct relay *r);
-/* Returns for how long a complete line has waited; 0 if none waits. */
+/* Returns for how long a complete line has waited; 0 if no line waits. */
 int64_t relay_waited_us(const struct relay *r);
 /* Returns true while the peer may have sent something that is not read now. */
 bool relay_is_paused(const struct relay *r);
@@ -137,8 +139,8 @@ void relay_shrink_pipes(struct relay *r);
 /* Returns true if a wide pipe should be narrowed. False while the pipe is too full for that and is
  * not read. */
 bool relay_is_wide(const struct relay *r);
-/* Writes the released bytes. Call it at the end of a turn; the relay calls it when `out` is
- * writable. */
+/* Writes the released bytes. Call this function at the end of a turn; the relay calls it when `out`
+ * is writable. */
 void relay_flush(struct relay *r);
 
 #endif

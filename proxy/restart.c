@@ -40,7 +40,7 @@ static void settle_pending_requests(struct proxy *p)
     struct traffic *t = &p->traffic;
     struct buf why = {0};
     uint64_t read = server_process_bytes_read(p);
-    bool cancelled = resend_take_cancelled(&t->open[ROW_C2S].cancelled, read);
+    bool cancelled = resend_reset_cancelled(&t->open[ROW_C2S].cancelled, read);
     enum resend_end end = p->machine.cause == SERVER_CAUSE_HUNG ? RESEND_END_HUNG
                           : cancelled                           ? RESEND_END_CANCELLED
                                                                 : RESEND_END_UNKNOWN;
@@ -51,7 +51,7 @@ static void settle_pending_requests(struct proxy *p)
         enum resend_result result =
             resend_decide(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
-            q->written_at = PENDING_NOT_STAGED; /* until the request is sent again */
+            q->written_at = PENDING_NOT_STAGED; /* not staged until the request is sent again */
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
             answer_crashing_request(p, q, text);
@@ -80,14 +80,14 @@ static void cancel_server_requests(struct proxy *p)
     buf_close(&b);
 }
 
-void restart_prepare(struct proxy *p)
+void restart_settle_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     settle_pending_requests(p);
     repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
-    /* The outbox holds bytes for the old process; its requests are sent again from the table of
-     * pending requests. */
+    /* The outbox has bytes for the old process. Requests of the old process are sent again from the
+     * table of pending requests. */
     outbox_close(&t->out[ROW_C2S]);
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);
@@ -150,7 +150,8 @@ static void resend_requests(struct proxy *p)
     repeats_shift_positions(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
-            q->written_at += before; /* the request is in the outbox */
+            /* the request is in the outbox, which is written after `before` bytes */
+            q->written_at += before;
         } else if (request_is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
             outbox_discard_after_error(&p->handshake_box);
             break;
@@ -159,7 +160,7 @@ static void resend_requests(struct proxy *p)
     timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
-void restart_send_next(struct proxy *p)
+void restart_resend_next(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct pending *next = p->resends ? resend_next(&t->open[ROW_C2S].open) : NULL;
@@ -178,7 +179,7 @@ void restart_resume(struct proxy *p)
     if (t->handshake.initialize.n > 0) {
         for (size_t at = 0; buf_clear(&b), handshake_next(&t->handshake, &at, &b);)
             (void)message_send(t, ROW_C2S, &p->handshake_box, buf_slice(&b));
-        for (size_t at = 0; buf_clear(&b), handshake_list_changed(&t->handshake, &at, &b);)
+        for (size_t at = 0; buf_clear(&b), handshake_next_list_changed(&t->handshake, &at, &b);)
             (void)message_send(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
     }
     if (t->handshake.incomplete)

@@ -45,8 +45,8 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
-/* The server closed its stdin but still runs: answers the requests that it has not read with an
- * error. */
+/* Called if the server has closed its stdin but still runs: answers the requests that the server
+ * has not read with an error. */
 static void reject_unread_requests(struct proxy *p)
 {
     uint64_t read = server_process_bytes_read(p);
@@ -105,9 +105,9 @@ static void end_session(struct proxy *p, bool gives_up)
         final_answers_end_listens(&p->traffic);
     bool interrupted =
         p->machine.cause == SERVER_CAUSE_STOPPED || p->machine.cause == SERVER_CAUSE_NO_MEMORY;
-    final_answers_send(&p->traffic, interrupted ? CALL_INTERRUPTED : CALL_SERVER_GONE,
-                       server_cause_name(p->machine.cause),
-                       why.failed ? "the session ended" : buf_str(&why), read);
+    final_answers_send_errors(&p->traffic, interrupted ? CALL_INTERRUPTED : CALL_SERVER_GONE,
+                              server_cause_name(p->machine.cause),
+                              why.failed ? "the session ended" : buf_str(&why), read);
     buf_close(&why);
     relay_stop_reading(&p->relay[ROW_C2S]);
     relay_stop_reading(&p->relay[ROW_S2C]);
@@ -139,7 +139,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
             server_handle_event(p, SERVER_EV_INPUT_CLOSED);
     }
     if (todo & SERVER_DO_PREPARE_RESTART)
-        restart_prepare(p);
+        restart_settle_requests(p);
     if (todo & SERVER_DO_START)
         server_handle_event(p, restart_start(p));
     if (todo & SERVER_DO_REJECT)
@@ -154,7 +154,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-void server_hold_reading(struct proxy *p)
+void server_update_reading(struct proxy *p)
 {
     relay_pause(&p->relay[ROW_C2S], RELAY_HELD,
                 p->holding || traffic_must_wait(&p->traffic) ||
@@ -198,7 +198,7 @@ void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us)
 }
 
 /* Passes the event to the state machine. Returns the actions to carry out, as bits. */
-MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
+MI_MUST static unsigned apply_event_to_state(struct proxy *p, enum server_event e)
 {
     int64_t now_us = clock_mono_us();
     enum server_state before = p->machine.state;
@@ -210,7 +210,7 @@ MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
     if (p->traffic.client_said_shutdown && p->machine.state != before)
         todo |= server_state_apply_event(&p->machine, SERVER_EV_SHUTDOWN, now_us);
     if (p->machine.state != before) {
-        server_hold_reading(p);
+        server_update_reading(p);
         set_state_timer(p, now_us);
     }
     return todo;
@@ -218,7 +218,7 @@ MI_MUST static unsigned decide_on_event(struct proxy *p, enum server_event e)
 
 void server_handle_event(struct proxy *p, enum server_event e)
 {
-    carry_out_actions(p, decide_on_event(p, e));
+    carry_out_actions(p, apply_event_to_state(p, e));
 }
 
 void server_note_line(struct proxy *p)
@@ -237,7 +237,7 @@ static void handle_doubt_timeout(struct proxy *p)
     server_note_line(p); /* handle the line that session/odd.h holds back */
     if (!server_state_is_in_doubt(&p->machine))
         return;
-    enum liveness l = silence_judge_question(p);
+    enum liveness l = silence_judge_asked_server(p);
     if (l == LIVENESS_SILENT) {
         server_extend_wait(p);
     } else if (l == LIVENESS_AT_WORK) {
@@ -267,7 +267,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
         return;
     }
     size_t unread = outbox_bytes(&p->traffic.out[ROW_S2C]);
-    unsigned todo = decide_on_event(p, SERVER_EV_TIMEOUT);
+    unsigned todo = apply_event_to_state(p, SERVER_EV_TIMEOUT);
     if (p->machine.state == before)
         set_state_timer(p, clock_mono_us());
     if (todo & SERVER_DO_KILL)
@@ -284,7 +284,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
 /* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST |
  * mcp-interposer …`. It awaits none for methods that may stay without an answer, for cancelled
  * requests, and after a `shutdown`. */
-static bool answers_are_awaited(const struct proxy *p)
+static bool client_awaits_answers(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
     if (p->traffic.client_said_shutdown || client.fd < 0 ||
@@ -301,8 +301,8 @@ static bool answers_are_awaited(const struct proxy *p)
 void server_on_client_closed(struct proxy *p)
 {
     traffic_note_client_closed(&p->traffic);
-    server_handle_event(p,
-                        answers_are_awaited(p) ? SERVER_EV_CLIENT_WAITS : SERVER_EV_CLIENT_CLOSED);
+    server_handle_event(p, client_awaits_answers(p) ? SERVER_EV_CLIENT_WAITS
+                                                    : SERVER_EV_CLIENT_CLOSED);
 }
 
 void server_check_requests(struct proxy *p)
@@ -314,7 +314,7 @@ void server_check_requests(struct proxy *p)
 
 void server_check_answers(struct proxy *p)
 {
-    if (server_state_is_draining(&p->machine) && !answers_are_awaited(p))
+    if (server_state_is_draining(&p->machine) && !client_awaits_answers(p))
         server_handle_event(p, SERVER_EV_ANSWERED);
 }
 
@@ -337,7 +337,7 @@ enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t
     return silence_explain_timeout(p, before, why);
 }
 
-void server_take_own_answer(void *owner, const struct rpc *m)
+void server_handle_own_answer(void *owner, const struct rpc *m)
 {
     struct proxy *p = owner;
     struct handshake *h = &p->traffic.handshake;
@@ -346,7 +346,8 @@ void server_take_own_answer(void *owner, const struct rpc *m)
         return;
     bool same = handshake_is_compatible(h, m, &why);
     h->initialize_id = 0;
-    unsigned todo = decide_on_event(p, same ? SERVER_EV_INITIALIZED : SERVER_EV_INITIALIZE_CHANGED);
+    unsigned todo =
+        apply_event_to_state(p, same ? SERVER_EV_INITIALIZED : SERVER_EV_INITIALIZE_CHANGED);
     if (todo != 0 && !same) {
         log_error("ending the session: %s: server=%s", buf_str(&why), p->cfg->name);
         journal_append_event(p->journal, "restart-changed", NULL);

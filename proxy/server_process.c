@@ -73,7 +73,8 @@ int server_process_start(struct proxy *p, struct process_pipes *ret)
         return MI_EIO;
     }
     if (p->running.pid == 0)
-        running_describe_self(&p->running); /* only once: getppid() changes when our parent exits */
+        /* read only once: getppid() changes when our parent exits */
+        running_describe_self(&p->running);
     running_describe_server(&p->running, p->child.pid, p->child.group);
     recorder_record_processes(p->recorder, &p->running);
     char detail[64];
@@ -147,7 +148,7 @@ uint64_t server_process_bytes_read(const struct proxy *p)
 {
     const struct relay *r = &p->relay[ROW_C2S];
     if (r->priority != NULL && !r->priority_complete)
-        return 0; /* the process has received only the repeated initialize, and not answered it */
-    uint64_t taken = outbox_accepted(r->priority != NULL ? r->priority : r->box);
+        return 0; /* the process has received only the repeated initialize, and has not answered */
+    uint64_t taken = outbox_accepted_bytes(r->priority != NULL ? r->priority : r->box);
     return taken > r->unread ? taken - r->unread : 0;
 }

@@ -20,10 +20,11 @@
 #define FINISH SERVER_DO_FINISH
 
 struct cell {
-    enum server_state to;      /* STARTING: no entry, because no event leads to STARTING */
-    unsigned todo;             /* actions: bits of enum server_action */
-    enum server_cause cause;   /* 0: unchanged */
-    enum server_reason reason; /* set if the session has no reason yet; 0: unchanged */
+    enum server_state to;    /* STARTING: no entry, because no event leads to STARTING */
+    unsigned todo;           /* actions: bits of enum server_action */
+    enum server_cause cause; /* 0: unchanged */
+    /* becomes the session's reason unless the session has one; 0: unchanged */
+    enum server_reason reason;
 };
 
 #define CLIENT_CLOSED SERVER_REASON_CLIENT_CLOSED
@@ -90,8 +91,8 @@ struct cell {
     {                                                                                              \
         to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
     }
-/* Kills a server that is silent at a deadline and has closed a stream: it could not read a
- * question, or not answer it. */
+/* Kills a server that is silent at a deadline and has closed a stream: the server could not read a
+ * question, or could not answer. */
 #define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \
@@ -246,7 +247,7 @@ bool server_state_is_last(const struct server_machine *s, int64_t now_us)
             !has_restarts_left(s, now_us));
 }
 
-static void count_restart(struct server_machine *s, int64_t now_us)
+static void count_restart_and_set_backoff(struct server_machine *s, int64_t now_us)
 {
     unsigned n = count_recent_restarts(&s->restarts, now_us);
     s->backoff_us = SERVER_BACKOFF_US;
@@ -314,8 +315,8 @@ static void set_due_time(struct server_machine *s, enum server_event e, int64_t 
         s->due_us = s->max_timeout_at_us;
 }
 
-/* Returns the transition from the table. A transition that depends on the time or on the restarts
- * left is changed. */
+/* Returns the transition from the table, changed if the time or the number of restarts left
+ * requires another transition. */
 static struct cell find_transition(const struct server_machine *s, enum server_event e,
                                    int64_t now_us)
 {
@@ -353,7 +354,7 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (from != c.to)
         set_due_time(s, e, now_us);
     if (c.to == SERVER_BACKOFF)
-        count_restart(s, now_us);
+        count_restart_and_set_backoff(s, now_us);
     if (from != c.to)
         log_debug("server state %s -> %s: event=%s", server_state_name(from),
                   server_state_name(c.to), server_event_name(e));
@@ -406,7 +407,7 @@ void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_
                       : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US
                                                                  : s->initialize_us;
     if (!server_state_has_due_time(s) || s->state == SERVER_AT_WORK ||
-        s->state == SERVER_PREPARING) /* these states last until --max-timeout */
+        s->state == SERVER_PREPARING) /* the server may stay in these states until --max-timeout */
         return;
     int64_t left_us = s->due_us + us - now_us;
     left_us = left_us > least_us ? left_us : least_us;

@@ -37,18 +37,22 @@ enum server_state {
     SERVER_UNAVAILABLE, /* the server could not be started; the first request is awaited */
     /* the server could not be started; each request is answered with the reason */
     SERVER_REJECTING,
-    SERVER_RUNNING,      /* messages are forwarded */
-    SERVER_ASKED,        /* RUNNING, but silent past a deadline; it was asked whether it is alive */
-    SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helper processes work */
-    SERVER_PREPARING,    /* RUNNING, but silent past a deadline; it works on its first answer */
-    SERVER_INPUT_CLOSED, /* RUNNING, but the server closed its stdin and should exit */
-    SERVER_NOT_READING,  /* RUNNING, but the server closed its stdin and did not exit */
-    SERVER_OUTPUT_CLOSED,         /* the server closed its stdout and should exit, or is killed */
-    SERVER_SHUTDOWN,              /* RUNNING, and the client asked the server to shut down */
-    SERVER_DRAINING,              /* RUNNING, but the client closed its output and awaits answers */
-    SERVER_DRAINING_INPUT_CLOSED, /* DRAINING, and the server closed its stdin; it may never exit */
-    SERVER_KILLED,                /* the process is being killed; a restart follows if allowed */
-    SERVER_EXITED,                /* the process exited; its output is being read */
+    SERVER_RUNNING, /* messages are forwarded */
+    /* RUNNING, but silent past a deadline; the server was asked whether it is alive */
+    SERVER_ASKED,
+    /* RUNNING, but silent past a deadline; the server's helper processes work */
+    SERVER_AT_WORK,
+    /* RUNNING, but silent past a deadline; the server works on its first answer */
+    SERVER_PREPARING,
+    SERVER_INPUT_CLOSED,  /* RUNNING, but the server closed its stdin and should exit */
+    SERVER_NOT_READING,   /* RUNNING, but the server closed its stdin and did not exit */
+    SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
+    SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
+    SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
+    /* DRAINING, and the server closed its stdin; the server may never exit */
+    SERVER_DRAINING_INPUT_CLOSED,
+    SERVER_KILLED, /* the process is being killed; a restart follows if allowed */
+    SERVER_EXITED, /* the process exited; its output is being read */
     /* the server exited with status 0, no request was pending; a request restarts it */
     SERVER_EXITED_IDLE,
     SERVER_CRASHED_IDLE, /* the server crashed with no pending request; no restart is possible */
@@ -78,10 +82,10 @@ enum server_event {
     SERVER_EV_FINISHED,
     /* the process exited, its output is read, no request is pending */
     SERVER_EV_FINISHED_IDLE,
-    SERVER_EV_FINISHED_CLEAN, /* like FINISHED_IDLE, with status 0 */
+    SERVER_EV_FINISHED_CLEAN, /* like FINISHED_IDLE, but the process exited with status 0 */
     /* A request timed out, and the server has sent nothing since the request
      * (session/liveness.h): */
-    SERVER_EV_SILENT,          /* nothing else is known */
+    SERVER_EV_SILENT,          /* nothing is known about the server's processes */
     SERVER_EV_AT_WORK,         /* the server's child processes work; also reported in ASKED */
     SERVER_EV_PREPARING,       /* the server works, but has not answered any request yet */
     SERVER_EV_HUNG,            /* the server hangs */
@@ -101,7 +105,7 @@ enum server_event {
     SERVER_NEVENTS
 };
 
-/* Actions, as bits, carried out in this order. */
+/* Actions as bits. The actions are carried out in the order of this list. */
 enum server_action {
     SERVER_DO_ASK = 1 << 0,             /* ask the server whether it is alive */
     SERVER_DO_REPORT_HANG = 1 << 1,     /* record what the process is doing before it is killed */
@@ -156,11 +160,12 @@ struct server_machine {
     bool cannot_start;     /* the next process would end for the same reason: no restart */
     /* a request that was sent again is pending, and the server has read it */
     bool tried;
-    bool forgives;             /* the next restart is not counted if `tried` */
+    bool forgives;             /* if `tried` is true, the next restart is not counted */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
-    int64_t due_us;            /* see server_state_has_due_time(); 0: never */
-    int64_t drain_since_us;    /* in *DRAINING*: when the client closed its output */
-    int64_t backoff_us;        /* delay of the last restart */
+    /* time before which TIMEOUT changes nothing (server_state_has_due_time()); 0: never */
+    int64_t due_us;
+    int64_t drain_since_us; /* in *DRAINING*: when the client closed its output */
+    int64_t backoff_us;     /* delay of the last restart */
     struct restart_times {
         int64_t at_us[SERVER_RESTARTS_MAX]; /* times of the last restarts; a ring buffer */
         uint64_t n;                         /* number of restarts in total */
@@ -176,11 +181,11 @@ MI_MUST unsigned server_state_apply_event(struct server_machine *s, enum server_
  * not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
-/* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call it if
- * the proxy did not read the server's output, or the server got no processor. */
+/* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
+ * function if the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* Call it if this process did not run for `us`: the same deadlines are moved by `us`, and are not
- * earlier than least_us from now. */
+/* Call this function if this process did not run for `us`: the same deadlines are moved by `us`,
+ * and are not earlier than least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */
@@ -210,7 +215,9 @@ bool server_state_was_ended_by_server(const struct server_machine *s);
 
 const char *server_state_name(enum server_state state);
 const char *server_event_name(enum server_event event);
-const char *server_reason_name(enum server_reason reason); /* as stored in sessions.end_reason */
-const char *server_cause_name(enum server_cause cause);    /* as in error.data.cause */
+/* returns the reason as stored in sessions.end_reason */
+const char *server_reason_name(enum server_reason reason);
+/* returns the cause as in error.data.cause */
+const char *server_cause_name(enum server_cause cause);
 
 #endif

@@ -42,7 +42,7 @@ void silence_sample(struct proxy *p)
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (p->machine.state == SERVER_ASKED)
-        return; /* the base must stay the sample of the request about which the server was asked */
+        return; /* keep the sample of the request about which the server was asked */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;
@@ -65,7 +65,7 @@ static enum liveness judge_server_at_deadline(const struct proxy *p, const struc
     struct liveness_facts f = {
         .on_hang = p->cfg->on_hang,
         .answered = p->traffic.server_answers > 0,
-        .last = timers_limited_by_max(&p->traffic.timers, q),
+        .last = timers_max_sets_deadline(&p->traffic.timers, q),
     };
     if (f.on_hang == ON_HANG_KILL) {
         take_process_sample(p, &now);
@@ -87,7 +87,7 @@ static void replace_buf_content(struct buf *to, struct slice from)
     buf_slice_add(to, from);
 }
 
-static struct slice slice_of_copy(const struct buf *b, struct slice from)
+static struct slice slice_if_copied(const struct buf *b, struct slice from)
 {
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
@@ -105,9 +105,9 @@ static void remember_request(struct proxy *p, const struct pending *q, int64_t w
     buf_clear(&s->found);
     s->call = (struct incident_call){
         .seq = q->request_seq,
-        .method = slice_of_copy(&s->method, q->method),
-        .target = slice_of_copy(&s->target, q->target),
-        .text = slice_of_copy(&s->text, q->text),
+        .method = slice_if_copied(&s->method, q->method),
+        .target = slice_if_copied(&s->target, q->target),
+        .text = slice_if_copied(&s->text, q->text),
     };
     s->asked = (struct process_sample){0};
     s->messages = p->traffic.timers.server_messages;
@@ -129,7 +129,8 @@ static void describe_server_processes(struct proxy *p, const char *event, uint64
 {
     struct postmortem pm;
     struct buf json = {0};
-    postmortem_read(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, &p->silence.base);
+    postmortem_read_processes(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd,
+                              &p->silence.base);
     postmortem_append_sentence(sentence, &pm);
     if (event != NULL) {
         postmortem_append_json(&json, &pm);
@@ -171,7 +172,8 @@ void silence_report_hang(struct proxy *p)
     struct postmortem pm;
     struct buf happened = {0}, sentence = {0};
     int64_t us = request_waited_us(s);
-    postmortem_read(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, &s->base);
+    postmortem_read_processes(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd,
+                              &s->base);
     postmortem_append_sentence(&sentence, &pm);
     buf_clear(&s->found);
     if (s->asked.at_us != 0)
@@ -216,7 +218,7 @@ bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t wai
                            const struct buf *why, enum server_event *ret)
 {
     enum liveness l = LIVENESS_SILENT;
-    if (p->machine.state != SERVER_ASKED) /* in ASKED the server is already being judged */
+    if (p->machine.state != SERVER_ASKED) /* In SERVER_ASKED the server is already being judged. */
         l = judge_server_at_deadline(p, q, waited_us);
     if (l == LIVENESS_SLOW)
         return false;
@@ -231,7 +233,7 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
     struct silence *s = &p->silence;
     switch (p->machine.state) {
     case SERVER_ASKED:
-        if (before == SERVER_ASKED) { /* the first error gave the details */
+        if (before == SERVER_ASKED) { /* the error of the first request has the details */
             buf_adds(why,
                      " and sent nothing else in that time; it is being asked whether it lives");
             return LIVENESS_SILENT;
@@ -244,7 +246,7 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
         silence_report_work(p);
         buf_slice_add(why, buf_slice(&s->found));
         return p->machine.state == SERVER_AT_WORK ? LIVENESS_AT_WORK : LIVENESS_STARTING;
-    default: /* killed, or the session is ending */
+    default: /* the server was killed, or the session is ending */
         buf_slice_add(why, buf_slice(&s->found));
         return p->machine.state != before ? LIVENESS_HUNG : LIVENESS_SLOW;
     }
@@ -278,7 +280,7 @@ void silence_report_answer(struct proxy *p)
     report_server_alive(p, "message");
 }
 
-enum liveness silence_judge_question(const struct proxy *p)
+enum liveness silence_judge_asked_server(const struct proxy *p)
 {
     if (p->machine.state != SERVER_ASKED)
         return LIVENESS_HUNG;
@@ -292,5 +294,5 @@ enum liveness silence_judge_question(const struct proxy *p)
         .processes_us = process_tree_us_between(asked->cpu_ticks, now.cpu_ticks),
         .server_runs = now.server_runs,
     };
-    return liveness_judge_after_question(&f);
+    return liveness_judge_asked_server(&f);
 }

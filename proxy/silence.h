@@ -28,7 +28,7 @@ struct silence {
     struct incident_call call;
     struct buf method, target, text;
     struct buf name;    /* the request's name for people */
-    struct buf what;    /* "the server x did not answer NAME within 30.0 s" */
+    struct buf what;    /* a text such as "the server x did not answer NAME within 30.0 s" */
     struct buf found;   /* findings about the processes, to be appended to `what` */
     int64_t written_us; /* when the request was written */
     bool modern;        /* the request is of revision 2026-07-28 */
@@ -37,23 +37,24 @@ struct silence {
 struct proxy;
 
 void silence_close(struct silence *s);
-/* Call it when a server process was started. */
+/* Call this function when a server process was started. */
 void silence_new_process(struct proxy *p);
-/* Takes the samples that are due. Call it when the timer of the next deadline is set: most requests
- * set no timer, and cost no sample. */
+/* Takes the samples that are due. Call this function when the timer of the next deadline is set:
+ * most requests set no timer, and cost no sample. */
 void silence_sample(struct proxy *p);
-/* Call it when a request timed out and the server has sent nothing since the request. why: a text
- * that says so. *ret: the event to report. Returns false if the server is not in doubt. */
+/* Call this function when a request timed out and the server has sent nothing since the request.
+ * why: a text that says so. *ret: the event to report. Returns false if the server is not in
+ * doubt. */
 MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
                                    const struct buf *why, enum server_event *ret);
-/* Call it after the silence was reported: appends what happens next to `why`. before: the state
- * before the report. */
+/* Call this function after the silence was reported: appends what happens next to `why`. before:
+ * the state before the report. */
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
-/* Returns true if the server is in doubt, and has sent a message since the missed deadline. */
+/* Returns true if the server is in doubt and has sent a message since the missed deadline. */
 bool silence_has_ended(const struct proxy *p);
-/* Call it when the time of a state in which the server is in doubt has passed. Returns
+/* Call this function when the time of a state in which the server is in doubt has passed. Returns
  * LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
-enum liveness silence_judge_question(const struct proxy *p);
+enum liveness silence_judge_asked_server(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
 void silence_report_answer(struct proxy *p);
 /* Records and escalates that the server is silent, but its processes work. */

@@ -42,7 +42,7 @@ static void end_unrecorded_session(struct proxy *p)
 static void set_deadline_timer(struct proxy *p)
 {
     ev_timer *w = &p->deadline_timer;
-    int64_t next = expire_next_us(&p->traffic);
+    int64_t next = expire_next_wait_us(&p->traffic);
     bool deadline = next >= 0;
     bool server = ev_is_active(&p->child.kill_timer) || ev_is_active(&p->state_timer);
     if (next > TICK_US || (next < 0 && server))
@@ -61,14 +61,14 @@ static void turn_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     pipes_read_and_flush(p);
-    expire_due(&p->traffic);
-    traffic_release_waiting_lines(&p->traffic); /* the end of the turn sets the timer again */
+    expire_due_requests(&p->traffic);
+    traffic_release_waiting_lines(&p->traffic); /* the timer is set again at the end of the turn */
 }
 
 /* ---- the start ------------------------------------------------------------------------------ */
 
 /* Returns the smaller of `us` and the time left of the timer; -1 stands for no timer. */
-static int64_t sooner_timer_us(int64_t us, struct ev_loop *loop, ev_timer *w)
+static int64_t min_timer_left_us(int64_t us, struct ev_loop *loop, ev_timer *w)
 {
     if (!ev_is_active(w))
         return us;
@@ -93,7 +93,7 @@ static void turn_on_start(struct ev_loop *loop, ev_check *w, int revents)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_large_memory_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
@@ -102,9 +102,9 @@ static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
         relay_shrink_pipes(&p->relay[i]);
 }
 
-static void start_large_timer(struct proxy *p)
+static void start_large_memory_timer(struct proxy *p)
 {
-    bool kept = chunk_is_kept() || relay_is_wide(&p->relay[0]) || relay_is_wide(&p->relay[1]);
+    bool kept = chunk_has_spare() || relay_is_wide(&p->relay[0]) || relay_is_wide(&p->relay[1]);
     if (!kept || ev_is_active(&p->large_timer))
         return;
     ev_timer_set(&p->large_timer, LARGE_KEPT_S, 0.);
@@ -135,17 +135,17 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     server_check_requests(p);
-    restart_send_next(p);
+    restart_resend_next(p);
     enum recorder_result published = recorder_publish(p->recorder);
     if (published == RECORDER_FAILED) {
         end_unrecorded_session(p);
         return;
     }
     p->holding = published == RECORDER_HOLD;
-    p->pacing = !p->holding && recorder_slow_down(p->recorder);
-    server_hold_reading(p);
+    p->pacing = !p->holding && recorder_must_slow_client(p->recorder);
+    server_update_reading(p);
     watch_waiting_lines(p);
-    if (!p->holding) { /* the output is in the journal and may be written */
+    if (!p->holding) { /* The output is recorded in the journal, so it may be written. */
         outbox_release(&p->handshake_box);
         for (int i = 0; i < 2; i++) {
             outbox_release(&p->traffic.out[i]);
@@ -160,11 +160,11 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
         end_server_input(p);
     }
     server_check_flushed(p);
-    start_large_timer(p);
+    start_large_memory_timer(p);
     /* The next turn must begin at the latest when one of these timers expires. */
-    int64_t us = sooner_timer_us(-1, p->loop, &p->deadline_timer);
-    us = sooner_timer_us(us, p->loop, &p->state_timer);
-    stall_set_expected_wait(&p->stall, sooner_timer_us(us, p->loop, &p->child.kill_timer));
+    int64_t us = min_timer_left_us(-1, p->loop, &p->deadline_timer);
+    us = min_timer_left_us(us, p->loop, &p->state_timer);
+    stall_set_expected_wait(&p->stall, min_timer_left_us(us, p->loop, &p->child.kill_timer));
 }
 
 void turn_open(struct proxy *p)
@@ -176,7 +176,7 @@ void turn_open(struct proxy *p)
     ev_check_start(p->loop, &p->turn_start);
     ev_prepare_init(&p->turn_end, turn_on_end);
     ev_init(&p->deadline_timer, turn_on_deadline);
-    ev_init(&p->large_timer, on_large_timer);
+    ev_init(&p->large_timer, on_large_memory_timer);
     p->turn_end.data = p->deadline_timer.data = p->large_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
 }

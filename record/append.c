@@ -8,7 +8,7 @@
 
 /* While messages are lost, changes of the session's metadata are kept, up to this many bytes. */
 #define KEPT_MAX ((size_t)64 << 10)
-#define WAITING_KEEP ((size_t)64 << 10) /* bytes of the buffer that are kept for reuse */
+#define WAITING_KEEP ((size_t)64 << 10) /* maximum bytes of a buffer that are kept for reuse */
 
 /* ---- losing --------------------------------------------------------------------------------- */
 
@@ -48,14 +48,15 @@ void append_drop_waiting(struct recorder *r)
     }
     if (!r->losing)
         log_warn("messages are not recorded: %s",
-                 bound_is_reached(r) ? "the vault cannot be written, and the messages that wait in "
-                                       "memory have reached --max-waiting"
+                 bound_lowers_ring_limit(r)
+                     ? "the vault cannot be written, and the messages that wait in "
+                       "memory have reached --max-waiting"
                  : ring_unread_bytes(&r->ring) > 0
                      ? "the recorder process is behind, and the journal in "
                        "memory is full"
                      : "the system has no memory for the journal");
-    if (!r->losing && bound_is_reached(r))
-        bound_escalate(r);
+    if (!r->losing && bound_lowers_ring_limit(r))
+        bound_escalate_lost_messages(r);
     if (!r->losing)
         r->full_at = ring_unread_bytes(&r->ring);
     r->losing = true;
@@ -76,7 +77,7 @@ static bool keep_waiting_entry(struct recorder *r, const struct entry *e, size_t
         (r->losing && (!kind_is_metadata(e->kind) || r->waiting.n + sizeof h + n > KEPT_MAX)))
         return false;
     if (!buf_reserve(&r->waiting, sizeof h + n)) {
-        r->waiting.failed = false; /* the entries in the buffer still wait */
+        r->waiting.failed = false; /* the entries that are in the buffer already are not lost */
         return false;
     }
     buf_add(&r->waiting, &h, sizeof h);
@@ -99,7 +100,7 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        /* this ends the session; then the message is recorded without its body */
+        /* body_lost ends the session; then the message is recorded without its body */
         r->body_lost = true;
         return false;
     }
@@ -151,10 +152,10 @@ static bool report_lost_messages(struct recorder *r)
     return true;
 }
 
-void append_last_lost(struct recorder *r)
+void append_final_lost_report(struct recorder *r)
 {
     struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
-    if (r->lost.n > 0 && bound_append_note(r, &e)) {
+    if (r->lost.n > 0 && bound_append_entry(r, &e)) {
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
         r->lost = (struct lost_messages){0};
     }
@@ -261,7 +262,7 @@ static void append_update(void *owner, const struct session_update *u)
     e.update.server_name = cut_stored_name(u->server_name);
     e.update.server_version = cut_stored_name(u->server_version);
     e.update.protocol_version = cut_stored_name(u->protocol_version);
-    learnt_add(&r->learnt, &e.update);
+    learnt_add_update(&r->learnt, &e.update);
     append_entry(r, &e);
 }
 
@@ -280,7 +281,7 @@ static void request_previous_tools(void *owner)
     append_entry(r, &(struct entry){.kind = ENTRY_TOOLS_WANTED});
 }
 
-void append_learnt_entries(struct recorder *r)
+void append_metadata_again(struct recorder *r)
 {
     if (r->learnt.has_running)
         append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = r->learnt.running});
@@ -288,7 +289,7 @@ void append_learnt_entries(struct recorder *r)
         append_entry(r, &(struct entry){.kind = ENTRY_UPDATE, .update = r->learnt.update});
 }
 
-void append_open(struct recorder *r)
+void append_open_journal(struct recorder *r)
 {
     r->journal = (struct journal){
         .owner = r,

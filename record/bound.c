@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* The other journals are measured again after this time, or after this many bytes of entries. */
+/* The other journals are measured again after LOOK_US, or after LOOK_BYTES of entries. */
 #define LOOK_US 1000000
 #define LOOK_BYTES ((uint64_t)256 << 10)
 #define NOTE_ROOM ((uint64_t)64 << 10) /* bytes by which reports of losses may exceed the limit */
@@ -28,12 +28,12 @@ void bound_update_limit(struct recorder *r)
     r->ring.limit = room < r->limit ? room : r->limit;
 }
 
-bool bound_is_reached(const struct recorder *r)
+bool bound_lowers_ring_limit(const struct recorder *r)
 {
     return r->ring.limit < r->limit;
 }
 
-bool bound_append_note(struct recorder *r, const struct entry *e)
+bool bound_append_entry(struct recorder *r, const struct entry *e)
 {
     uint64_t limit = r->ring.limit;
     size_t n = form_size(e);
@@ -47,7 +47,7 @@ bool bound_append_note(struct recorder *r, const struct entry *e)
     return true;
 }
 
-void bound_escalate(struct recorder *r)
+void bound_escalate_lost_messages(struct recorder *r)
 {
     struct entry e = {
         .kind = ENTRY_ESCALATION,
@@ -63,6 +63,6 @@ void bound_escalate(struct recorder *r)
             .look = slice_of(
                 "`mcp-interposer doctor` names the journals whose messages are not stored yet."),
         }};
-    if (!bound_append_note(r, &e))
+    if (!bound_append_entry(r, &e))
         log_debug("out of memory: no escalation is written");
 }

@@ -8,14 +8,15 @@
 
 #include "base/base.h"
 
-/* The first descriptor that is kept. 0, 1 and 2 are /dev/null. */
+/* Number of the first descriptor that stays open. Descriptors 0, 1 and 2 are /dev/null. */
 #define DETACH_FD 3
 #define DETACH_MAX 8
 
 /* Call in the child, directly after fork(). The n descriptors become DETACH_FD, DETACH_FD + 1, … in
  * this order, without close-on-exec; all others are closed. */
 void detach_process(const int *fds, size_t n);
-/* Restores the default signal handling. Call it in a child of a detached process, before exec. */
+/* Restores the default signal handling. Call this function in a child of a detached process, before
+ * exec. */
 void detach_reset_signals(void);
 
 #endif

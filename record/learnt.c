@@ -16,7 +16,7 @@ static void learnt_set_field(struct learnt *l, size_t i, struct cell c)
     field_set(&fields_of_update.list[i], &l->update, c);
 }
 
-void learnt_add(struct learnt *l, const struct session_update *u)
+void learnt_add_update(struct learnt *l, const struct session_update *u)
 {
     for (size_t i = 0; i < fields_of_update.n; i++) {
         struct cell c = field_get(&fields_of_update.list[i], u);

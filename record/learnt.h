@@ -11,14 +11,14 @@
 #include "journal/running.h"
 
 struct learnt {
-    struct session_update update; /* its texts are in text[] */
+    struct session_update update; /* the texts of `update` are in text[] */
     struct buf text[FIELDS_OF_UPDATE];
     bool has_update;
     struct running running;
     bool has_running;
 };
 
-void learnt_add(struct learnt *l, const struct session_update *u);
+void learnt_add_update(struct learnt *l, const struct session_update *u);
 void learnt_close(struct learnt *l);
 
 #endif

@@ -61,7 +61,7 @@ static int split_command(char *text, char **words, int max, const char **ret_why
             }
         }
         if (*p != '\0')
-            p++; /* the NUL may overwrite this blank */
+            p++; /* skip the blank, which the NUL below may overwrite */
         *to++ = '\0';
     }
     words[n] = NULL;
@@ -92,7 +92,7 @@ struct job {
     pid_t group; /* process group of the command; 0: the slot is free */
     bool reaped; /* the group's first process has exited */
     int64_t until_us;
-    int signal; /* the last signal sent; 0: none */
+    int signal; /* the last signal that was sent to the group; 0: none */
 };
 
 struct dispatcher {
@@ -110,7 +110,8 @@ struct dispatcher {
 
 static void send_output(const char *p, size_t n)
 {
-    (void)channel_send(DETACH_FD, p, n); /* dropped if the proxy does not read */
+    /* the output is dropped if the proxy does not read the pipe */
+    (void)channel_send(DETACH_FD, p, n);
 }
 
 static void send_warning(const char *fmt, ...) MI_FORMAT(1, 2);
@@ -151,7 +152,7 @@ static void exec_command(struct dispatcher *c, char *path)
     c->words[c->words_n + 1] = NULL;
     if (dup2(c->output_in, STDOUT_FILENO) < 0 || dup2(c->output_in, STDERR_FILENO) < 0)
         _exit(127);
-    execvp(c->words[0], c->words); /* every other descriptor is close-on-exec */
+    execvp(c->words[0], c->words); /* execvp() closes every other descriptor */
     dprintf(STDERR_FILENO, "mcp-interposer: warn: cannot start the escalation command '%s': %s\n",
             c->words[0], strerror(errno));
     _exit(127);
@@ -284,7 +285,7 @@ static void kill_stray_processes(void)
 
 static void notifier_on_child(int number)
 {
-    (void)number; /* the signal ends the wait */
+    (void)number; /* nothing to do: the signal has ended the wait */
 }
 
 static int open_dispatcher(struct dispatcher *c)

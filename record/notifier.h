@@ -35,7 +35,7 @@ struct notifier {
     int fd; /* socket to the notifier process; -1: there is none */
     struct ev_loop *loop;
     ev_io watch;
-    /* output of commands, and our warnings about them */
+    /* called with output of commands, and with warnings about commands */
     void (*on_output)(void *data, struct slice bytes);
     void *data;
 };

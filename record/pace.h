@@ -1,4 +1,4 @@
-/* pace.h - how long the proxy stops reading the client while the journal is filling up.
+/* pace.h - computes how long the proxy stops reading the client while the journal is filling up.
  *
  * A client can send faster than the recorder stores. When the journal is full, all messages wait
  * until the recorder has stored a batch: mostly about 20 ms, and much longer during a checkpoint.

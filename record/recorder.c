@@ -55,7 +55,7 @@ static void recorder_on_output(void *data, struct slice bytes)
 
 static void recorder_on_restart(void *data)
 {
-    append_learnt_entries(data);
+    append_metadata_again(data);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static int copy_config(struct recorder *r, const struct recorder_config *cfg)
     if (gethostname(r->host, sizeof r->host - 1) != 0)
         memcpy(r->host, "unknown", sizeof "unknown");
     if (getcwd(r->cwd, sizeof r->cwd) == NULL)
-        r->cwd[0] = '\0'; /* the directory was removed, or its path is too long */
+        r->cwd[0] = '\0'; /* the working directory was removed, or its path is too long */
     struct redact *rules = redact_current();
     if (rules != NULL)
         redact_write_rules(rules, &r->rules);
@@ -135,7 +135,7 @@ static int make_ring(struct recorder *r, struct slice start)
 static int make_journal(struct recorder *r)
 {
     struct buf start = {0};
-    form_start(&start, &r->start);
+    form_append_start(&start, &r->start);
     struct buf why = {0};
     int st = start.failed ? MI_ENOMEM : journal_file_create(&r->file, r->uid, &why);
     if (st == 0)
@@ -240,20 +240,20 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     r->pause_us = RECORDER_PAUSE_US;
     r->end_us = getpid() == 1 ? RECORDER_END_FIRST_US : RECORDER_END_US;
     r->lock = r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
-    waits_open(r);
+    waits_open_timers(r);
     int st = uid_make(wall_us, r->uid);
     if (st < 0)
         log_error("cannot get random numbers: %s", strerror(errno));
     else
         st = copy_config(r, cfg);
     if (st == 0) {
-        append_open(r);
+        append_open_journal(r);
         fill_session_start(r, wall_us);
         notifier_open(&r->notifier, cfg->escalate_command, cfg->name, NOTIFIER_LIMIT_US);
         st = start_recording(r);
     }
     if (st < 0) {
-        r->has_ring = false; /* nothing was appended */
+        r->has_ring = false; /* nothing was appended, so recorder_close() need not wait */
         recorder_close(r);
         return st;
     }
@@ -280,8 +280,8 @@ static void publish_to_process(struct recorder *r)
         worker_wake(&r->worker);
 }
 
-/* Decides about a turn whose entries are not all in the journal or, with sync_full, in the
- * database. */
+/* Decides what happens to a turn whose entries are not all in the journal or, with sync_full, not
+ * all in the database. */
 static enum recorder_result recorder_postpone_turn(struct recorder *r, bool moved, bool failing,
                                                    int64_t now)
 {
@@ -389,7 +389,7 @@ static void store_remaining_entries(struct recorder *r)
         return;
     if (r->waiting.n > 0)
         append_drop_waiting(r);
-    append_last_lost(r);
+    append_final_lost_report(r);
     if (ring_end(&r->ring))
         worker_wake(&r->worker);
 }
@@ -429,7 +429,7 @@ void recorder_close(struct recorder *r)
 {
     if (r == NULL)
         return;
-    waits_stop(r);
+    waits_stop_timers(r);
     worker_unwatch(&r->worker);
     r->loop = NULL;
     if (r->has_ring) {

@@ -9,10 +9,11 @@
  * only then may the turn's bytes be sent. The recorder process stores them (record/process/). If it
  * dies, another one is started, which continues after the last stored entry.
  *
- * When the journal is half full, the client is read at intervals (recorder_slow_down()), so that
- * the journal seldom becomes full. If the journal has no room, nothing is sent and nothing is read
- * until there is room (RECORDER_HOLD). If the recorder cannot store (RING_FAILING, or WORKER_UNABLE
- * processes could not open the journal or their store), or there is no room for RECORDER_PAUSE_US:
+ * When the journal is half full, the client is read at intervals (recorder_must_slow_client()), so
+ * that the journal seldom becomes full. If the journal has no room, nothing is sent and nothing is
+ * read until there is room (RECORDER_HOLD). If the recorder cannot store (RING_FAILING, or
+ * WORKER_UNABLE processes could not open the journal or their store), or there is no room for
+ * RECORDER_PAUSE_US:
  *
  *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and
  *   counted: an event
@@ -77,12 +78,12 @@ struct recorder_config {
     /* Limit of the bytes in all journals of the user while the vault cannot be written; 0: no
      * limit. */
     uint64_t max_waiting;
-    /* recorder_close() writes the pid of the recorder process that is still storing, or 0 if there
-     * is none. NULL: not wanted. */
+    /* gets the pid of a recorder process that is still storing when recorder_close() returns; 0:
+     * none. NULL: the caller does not want the pid. */
     pid_t *ret_left;
 };
 
-/* Called from the loop; `data` as given to recorder_watch(). */
+/* Callbacks from the event loop; `data` is the argument of recorder_watch(). */
 struct recorder_calls {
     void (*changed)(void *data); /* call recorder_publish() again: end the turn */
     /* Called with text for our stderr: warnings of the recorder process, output of commands. */
@@ -93,13 +94,14 @@ struct recorder_calls {
 
 struct recorder;
 
-/* Makes the journal, and starts the notifier; call it before anything is open that the notifier
- * must not inherit. With stop_on_error it also starts the recorder process, and returns MI_ESTORE
- * if the vault cannot be opened or no journal can be made; the reason was logged. Without
- * stop_on_error the session continues in these cases, and a warning says that it is not recorded.
- * Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied, apart from tools_rule. */
+/* Makes the journal, and starts the notifier; call this function before anything is open that
+ * the notifier must not inherit. With stop_on_error the function also starts the recorder
+ * process, and returns MI_ESTORE if the vault cannot be opened or no journal can be made; the
+ * reason was logged. Without stop_on_error the session continues in these cases, and a warning
+ * says that it is not recorded. Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied,
+ * apart from tools_rule. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
-/* The loop starts the recorder process soon after, if it is not running. */
+/* Begins to use the loop, which starts the recorder process soon after, if none is running. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
                     void *data);
 /* Ends the journal and waits until everything is stored; logs a warning if that takes too long.
@@ -132,14 +134,14 @@ enum recorder_result recorder_publish(struct recorder *r);
  * until RECORDER_LAG_FULL_US, because otherwise it would be copied, and everything would stop
  * (RECORDER_HOLD). */
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
-/* Call it after recorder_publish() if a line waits: `changed` is called when it is time to ask
- * again. */
+/* Call this function after recorder_publish() if a line waits: `changed` is called when it is time
+ * to ask again. */
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True
  * for at most PACE_MAX_US after a message of the client. `changed` is called when the client may be
- * read again. Call it after recorder_publish(). */
-bool recorder_slow_down(struct recorder *r);
-/* Whether everything appended is in the journal; with sync_full, in the database. After
+ * read again. Call this function after recorder_publish(). */
+bool recorder_must_slow_client(struct recorder *r);
+/* Whether all appended entries are in the journal; with sync_full, in the database. After
  * RECORDER_FAILED: whether the turn's bytes may still be sent. */
 bool recorder_has_everything(const struct recorder *r);
 

@@ -14,9 +14,9 @@
 #include <limits.h>
 
 struct recorder {
-    struct recorder_config cfg; /* strings owned; the path of the vault is absolute */
+    struct recorder_config cfg; /* owns its strings; the path of the vault is absolute */
     struct journal journal;
-    struct session_start start; /* texts borrowed from here */
+    struct session_start start; /* borrows texts from this struct */
     char uid[UID_LEN + 1];
     char host[256];
     /* the proxy's working directory, in which it starts the server; empty: unknown */
@@ -24,7 +24,7 @@ struct recorder {
     struct buf rules; /* the sanitizer's rules as JSON */
     int64_t started_mono_us;
     uint64_t seq;      /* seq of the last message */
-    bool tools_wanted; /* the previous tools were requested, and have not come */
+    bool tools_wanted; /* the previous tools were requested, but have not arrived */
     struct learnt learnt;
     int64_t pause_us; /* RECORDER_PAUSE_US, except in tests */
     int64_t end_us;   /* RECORDER_END_US, except in tests */
@@ -43,7 +43,7 @@ struct recorder {
     /* while `losing`: number of bytes that were in the journal when it became full */
     uint64_t full_at;
     bool asked; /* the client sent a request in this turn */
-    /* a message of the client was appended after the last call of recorder_slow_down() */
+    /* recorder_must_slow_client() has not been called since a message of the client was appended */
     bool took;
     bool failed; /* RECORDER_FAILED was returned */
     /* A message was recorded without its body (logged once), or, with stop_on_error, could only be
@@ -58,7 +58,7 @@ struct recorder {
      * none */
     int lock;
     struct notifier notifier;
-    struct ev_loop *loop; /* NULL: not watched */
+    struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     struct recorder_calls calls;
     void *data;
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
@@ -82,17 +82,17 @@ static inline enum ring_trouble recorder_trouble(const struct recorder *r)
 
 /* ---- append.c ---- */
 
-void append_open(struct recorder *r); /* fills in r->journal */
+void append_open_journal(struct recorder *r); /* fills in r->journal */
 /* Appends an entry. If the ring has no room, the entry waits or is lost. */
 void append_entry(struct recorder *r, const struct entry *e);
 /* Repeats the session's metadata, for a new recorder process. */
-void append_learnt_entries(struct recorder *r);
-/* Call it at the end of the session: reports in the journal which messages were lost, if there is
- * memory for the report. */
-void append_last_lost(struct recorder *r);
+void append_metadata_again(struct recorder *r);
+/* Call this function at the end of the session: reports in the journal which messages were lost, if
+ * there is memory for the report. */
+void append_final_lost_report(struct recorder *r);
 /* Moves waiting entries to the ring. Returns false if there is no room for all. */
 bool append_waiting(struct recorder *r);
-/* Drops the waiting messages. Call it if there was no room for too long. */
+/* Drops the waiting messages. Call this function if there was no room for too long. */
 void append_drop_waiting(struct recorder *r);
 
 /* ---- bound.c ---- */
@@ -102,20 +102,20 @@ void append_drop_waiting(struct recorder *r);
  * of entries. */
 void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
-bool bound_is_reached(const struct recorder *r);
+bool bound_lowers_ring_limit(const struct recorder *r);
 /* Adds a short entry beyond the limit. Returns false if there is no memory. */
-bool bound_append_note(struct recorder *r, const struct entry *e);
+bool bound_append_entry(struct recorder *r, const struct entry *e);
 /* Escalates that messages are lost because --max-waiting is reached. */
-void bound_escalate(struct recorder *r);
+void bound_escalate_lost_messages(struct recorder *r);
 
 /* ---- waits.c ---- */
 
-void waits_open(struct recorder *r);
-void waits_stop(struct recorder *r);
+void waits_open_timers(struct recorder *r);
+void waits_stop_timers(struct recorder *r);
 /* Calls `changed` at this time (clock_mono_us()). 0: cancels the call. */
 void waits_pause_until(struct recorder *r, int64_t until_us);
-/* Call it after entries were published. If no more follow for a while, memory of the journal is
- * returned to the system. */
+/* Call this function after entries were published. If no more entries follow for a while, memory of
+ * the journal is returned to the system. */
 void waits_start_idle_timer(struct recorder *r);
 
 #endif

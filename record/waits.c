@@ -44,14 +44,14 @@ bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
 
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
 {
-    int64_t left = 0; /* if the line need not wait any more, `changed` is called at once */
+    int64_t left = 0; /* If the line need not wait any more, call `changed` at once. */
     ring_set_writer_waits(&r->ring, true);
     if (recorder_is_behind(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
     waits_pause_until(r, clock_mono_us() + left);
 }
 
-bool recorder_slow_down(struct recorder *r)
+bool recorder_must_slow_client(struct recorder *r)
 {
     bool took = r->took;
     r->took = false;
@@ -70,8 +70,8 @@ bool recorder_slow_down(struct recorder *r)
 /* ---- memory of an idle journal -------------------------------------------------------------- */
 
 #define IDLE_S 0.5                   /* seconds without an entry until memory is returned */
-#define PART_S 0.02                  /* seconds between two parts of the memory */
-#define PART_BYTES ((size_t)4 << 20) /* size of a part; takes a millisecond or two */
+#define PART_S 0.02                  /* seconds between two parts of memory that are returned */
+#define PART_BYTES ((size_t)4 << 20) /* size of a part; returning it takes a millisecond or two */
 
 static void start_idle_timer(struct recorder *r, double s)
 {
@@ -99,14 +99,14 @@ void waits_start_idle_timer(struct recorder *r)
 
 /* ---- both timers ---------------------------------------------------------------------------- */
 
-void waits_open(struct recorder *r)
+void waits_open_timers(struct recorder *r)
 {
     ev_init(&r->pause_timer, waits_on_pause_end);
     ev_init(&r->idle_timer, waits_on_idle_timer);
     r->pause_timer.data = r->idle_timer.data = r;
 }
 
-void waits_stop(struct recorder *r)
+void waits_stop_timers(struct recorder *r)
 {
     if (r->loop == NULL)
         return;

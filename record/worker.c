@@ -117,7 +117,7 @@ static void read_worker_reports(struct worker *w)
         return;
     if (w->loop != NULL)
         ev_io_stop(w->loop, &w->control_watch);
-    close_fd(&w->control); /* the process exits */
+    close_fd(&w->control); /* closing the socket makes the process exit */
 }
 
 static void worker_stop_watchers(struct worker *w)
@@ -144,7 +144,7 @@ static void worker_start_watchers(struct worker *w)
 /* ---- exits ---------------------------------------------------------------------------------- */
 
 /* Counts an exit. Returns the delay until the next process is started. */
-static int64_t worker_count_exit(struct worker *w, int64_t now)
+static int64_t worker_delay_after_exit(struct worker *w, int64_t now)
 {
     if (w->exits == 0 || now - w->counted_since_us > WORKER_MINUTE_US) {
         w->counted_since_us = now;
@@ -176,7 +176,7 @@ static void start_process_after(struct worker *w, int64_t us)
 
 static void start_process_later(struct worker *w)
 {
-    int64_t us = worker_count_exit(w, clock_mono_us());
+    int64_t us = worker_delay_after_exit(w, clock_mono_us());
     if (us > 0 || start_process(w) < 0)
         start_process_after(w, us > 0 ? us : WORKER_DELAY_US);
 }
@@ -184,7 +184,7 @@ static void start_process_later(struct worker *w)
 static void handle_worker_exit(struct worker *w, int status)
 {
     read_worker_reports(w);
-    read_worker_text(w); /* text that the process wrote before it exited */
+    read_worker_text(w); /* pass on text that the process wrote before it exited */
     worker_stop_watchers(w);
     close_fd(&w->control);
     close_fd(&w->text);
@@ -196,13 +196,14 @@ static void handle_worker_exit(struct worker *w, int status)
         return;
     if (WIFSIGNALED(status))
         log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
-    else if (WEXITSTATUS(status) != EX_TEMPFAIL) /* then the process has logged the reason itself */
+    /* in this case the process has logged the reason itself */
+    else if (WEXITSTATUS(status) != EX_TEMPFAIL)
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)
         start_process_later(w);
 }
 
-/* Reaps the process without libev, whose loop would reap all children. */
+/* Reaps the recorder process without libev, because libev's loop would reap all children. */
 static void reap_worker(struct worker *w)
 {
     int status = 0;
@@ -271,7 +272,7 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
         return;
     }
     worker_start_watchers(w);
-    reap_worker(w); /* the loop does not report an earlier exit */
+    reap_worker(w); /* the loop does not report an exit that came before this call */
 }
 
 void worker_unwatch(struct worker *w)

@@ -26,19 +26,19 @@
 
 struct worker {
     struct process_config cfg; /* control, text, notifier and lock are set for each process */
-    const int *notifier;       /* borrowed: the descriptor; -1: none */
+    const int *notifier;       /* borrowed: a descriptor for the notifier; -1: none */
     const int *lock;           /* borrowed: the descriptor of VAULT/running.lock; -1: none */
-    pid_t pid;                 /* 0: none now */
+    pid_t pid;                 /* the recorder process; 0: none is running */
     int control, text;         /* -1: closed */
     bool opened;               /* the process has opened the vault */
     /* the session has ended: an exit is expected, and no other process is started */
     bool ending;
-    /* number of processes in a row that could not open the journal or their store */
+    /* number of successive processes that could not open the journal or their store */
     unsigned unable;
     int64_t gone_since_us;    /* time since which there has been no process; 0: there is one */
     int64_t counted_since_us; /* start of the minute in which exits are counted */
-    unsigned exits;           /* in this minute */
-    struct ev_loop *loop;     /* NULL: not watched */
+    unsigned exits;           /* number of exits in this minute */
+    struct ev_loop *loop;     /* the event loop; NULL: events are not watched */
     ev_io control_watch, text_watch;
     ev_child exit_watch;
     ev_timer start_timer; /* active while a new process waits for its delay */
@@ -57,8 +57,8 @@ MI_MUST int worker_start(struct worker *w);
 void worker_watch(struct worker *w, struct ev_loop *loop);
 /* tells the process that there are entries to store */
 void worker_wake(struct worker *w);
-/* Call it after the loop has ended: stops watching, so that no report arrives through the loop and
- * no other process is started. */
+/* Call this function after the loop has ended: stops watching, so that no report arrives through
+ * the loop and no other process is started. */
 void worker_unwatch(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
 void worker_wait(struct worker *w, int64_t us);

@@ -116,7 +116,7 @@ bool redact_blob(struct redact *r, struct slice s, int level)
     }
     redact_plain_text(r, buf_slice(&bytes), level);
     if (r->edit_n > first) {
-        edit_render(r, first, buf_slice(&bytes), &clean);
+        edit_apply(r, first, buf_slice(&bytes), &clean);
         bool url = memchr(s.p, '-', s.n) != NULL || memchr(s.p, '_', s.n) != NULL;
         encode_base64(buf_slice(&clean), url, s.n % 4 == 0 || s.p[s.n - 1] == '=', &again);
         r->failed |= clean.failed || again.failed;

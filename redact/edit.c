@@ -44,8 +44,8 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
     r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
 }
 
-void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                    bool quoted)
+void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                       bool quoted)
 {
     /* Drop the edits that overlap [from, to). They are almost always among the last few. */
     size_t n = r->edit_n;
@@ -69,7 +69,7 @@ void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, cons
 
 /* ---- mapping from unescaped text to the bytes between the quotes ----------------------------- */
 
-/* A place in a string, as an offset into the raw and into the unescaped text. */
+/* An offset in a string, both in its raw text and in its unescaped text. */
 struct place {
     size_t raw, plain;
 };
@@ -107,7 +107,8 @@ static void edit_escape_text(struct redact *r, struct edit *e)
     static const char hex[] = "0123456789abcdef";
     size_t at = r->texts.n;
     for (size_t i = 0; i < e->text_n; i++) {
-        char c = r->texts.p[e->text + i]; /* an offset, because adding may move the buffer */
+        /* use an offset, not a pointer: buf_addc() may move the buffer */
+        char c = r->texts.p[e->text + i];
         if (c == '"' || c == '\\')
             buf_addc(&r->texts, '\\');
         if ((unsigned char)c < 0x20)
@@ -139,7 +140,7 @@ void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t ba
     }
 }
 
-void edit_shift(struct redact *r, size_t first, size_t base)
+void edit_shift_offsets(struct redact *r, size_t first, size_t base)
 {
     for (size_t i = first; i < r->edit_n; i++) {
         r->edit[i].from += base;
@@ -149,7 +150,7 @@ void edit_shift(struct redact *r, size_t first, size_t base)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-void edit_render(const struct redact *r, size_t first, struct slice text, struct buf *b)
+void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b)
 {
     size_t done = 0;
     if (r->texts.failed) {

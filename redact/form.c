@@ -12,7 +12,7 @@
 /* A word of prose, and the separator between it and the previous word. */
 struct word {
     struct slice text;
-    bool joined; /* only blanks separate it from the previous word */
+    bool joined; /* only blanks are between the previous word and this word */
 };
 
 static bool is_prose_word_char(char c)
@@ -56,7 +56,7 @@ static bool word_may_follow_secret(struct slice word)
     return word_is_one_of(word, words);
 }
 
-/* Whether a secret after this word is only mentioned: "the name of the secret". */
+/* Whether a text with this word only mentions the secret after it: "the name of the secret". */
 static bool word_precedes_mention(struct slice word)
 {
     static const char *const words[] = {
@@ -94,8 +94,8 @@ static bool slice_is_capitals(struct slice s)
     return true;
 }
 
-/* Whether the last word, with the words before it, names a secret. Words that have other meanings
- * in prose, such as `pass`, `cookie` and `authorization`, do not count. */
+/* Whether the last word, with the words before it, names a secret. Words with other meanings in
+ * prose, such as `pass`, `cookie` and `authorization`, do not count. */
 static bool words_name_secret(const struct keys *k, const struct word *words, size_t n)
 {
     struct slice last = words[n - 1].text;
@@ -284,7 +284,7 @@ static void form_add_field(struct asked_form *form, uint64_t field)
 }
 
 /* Whether the form's only field has a name such as `value`, which does not say what it is. */
-static bool field_is_only_one(struct json_value fields, struct slice *ret_key)
+static bool form_has_one_vague_field(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
                                         "text",  "reply", NULL};
@@ -326,7 +326,7 @@ static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
                 asks = true;
             }
         }
-    if (!asks && field_is_only_one(fields, &key) &&
+    if (!asks && form_has_one_vague_field(fields, &key) &&
         text_asks_secret(&r->keys, json_get(params, "message"))) {
         form_add_field(form, forms_hash_of(OF_FIELD, key));
         asks = true;
@@ -335,7 +335,7 @@ static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
     return asks;
 }
 
-/* Notes the inputRequests of a result, a task or a notification; ignores anything else. */
+/* Notes the forms in the inputRequests of a result, a task or a notification. */
 static bool forms_note_inputs(struct forms *f, const struct redact *r, struct json_value requests)
 {
     struct slice key;
@@ -369,7 +369,7 @@ static void forms_note_result(struct forms *f, struct json_value id, struct json
         }
 }
 
-bool forms_notice(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
+bool forms_note(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
 {
     size_t budget = FORM_BYTES;
     if (from_client && m->in_result[FIELD_TASK] == JSON_OBJECT)
@@ -391,7 +391,7 @@ struct hiding {
     size_t n;
 };
 
-static void hide_value(struct hiding *h, struct json_value v)
+static void hide_form_value(struct hiding *h, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
     if (v.type < JSON_NUMBER ||
@@ -409,27 +409,27 @@ static bool form_has_secrets(const struct asked_form *form)
 }
 
 /* The result of an elicitation: {"action": …, "content": {…}}. form is NULL if it is unknown. */
-static void hide_in_answer(struct hiding *h, const struct asked_form *form,
-                           struct json_value answer)
+static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *form,
+                                   struct json_value answer)
 {
     struct slice key;
     struct json_value one, content;
     if (form == NULL && json_get(answer, "action").type != JSON_STRING)
-        return; /* not an answer to a form, but for instance to a sampling request */
+        return; /* this answers another request, such as a sampling request */
     if (answer.type != JSON_OBJECT && form_has_secrets(form))
-        hide_value(h, answer);
+        hide_form_value(h, answer);
     for (struct json_walk of = json_walk_begin(answer); find_member(&of, "content", &content);) {
         if (content.type != JSON_OBJECT && (form == NULL || form_has_secrets(form)))
-            hide_value(h, content);
+            hide_form_value(h, content);
         for (struct json_walk w = json_walk_begin(content);
              w.object && json_walk_next(&w, &key, &one);)
             if (form == NULL || form_has_field(form, forms_hash_of(OF_FIELD, key)))
-                hide_value(h, one);
+                hide_form_value(h, one);
     }
 }
 
-/* Returns the form that a message answers, or NULL. If it has several ids, any of them counts. */
-static const struct asked_form *form_answered_by(const struct forms *f, struct json_value message)
+/* Returns the form that one of the message's ids answers, or NULL. */
+static const struct asked_form *find_answered_form(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};
     struct json_value id = {0}, more;
@@ -438,30 +438,30 @@ static const struct asked_form *form_answered_by(const struct forms *f, struct j
     return find_member(&w, "id", &more) ? &all : forms_find(f, forms_hash_of_id(id));
 }
 
-static void hide_in_inputs(struct hiding *h, struct json_value params)
+static void hide_secrets_in_inputs(struct hiding *h, struct json_value params)
 {
     struct slice key;
     struct json_value one, inputs;
     for (struct json_walk of = json_walk_begin(params);
          find_member(&of, "inputResponses", &inputs);) {
         if (inputs.type != JSON_OBJECT && forms_have_secrets(h->f))
-            hide_value(h, inputs);
+            hide_form_value(h, inputs);
         for (struct json_walk w = json_walk_begin(inputs);
              w.object && json_walk_next(&w, &key, &one);)
-            hide_in_answer(h, forms_find(h->f, forms_hash_of(OF_KEY, key)), one);
+            hide_secrets_in_answer(h, forms_find(h->f, forms_hash_of(OF_KEY, key)), one);
     }
 }
 
-static void hide_in_message(struct hiding *h, struct json_value m)
+static void hide_secrets_in_message(struct hiding *h, struct json_value m)
 {
     struct slice key;
     struct json_value one;
-    const struct asked_form *form = form_answered_by(h->f, m);
+    const struct asked_form *form = find_answered_form(h->f, m);
     for (struct json_walk w = json_walk_begin(m); w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(key, "result"))
-            hide_in_answer(h, form, one);
+            hide_secrets_in_answer(h, form, one);
         else if (json_key_is(key, "params"))
-            hide_in_inputs(h, one);
+            hide_secrets_in_inputs(h, one);
 }
 
 bool forms_have_secrets(const struct forms *f)
@@ -488,10 +488,10 @@ int forms_hide(const struct forms *f, struct slice message, struct buf *out, siz
         return out->failed ? MI_ENOMEM : 0;
     }
     struct json_value root = {json_type_at(*scan.root.p), scan.root};
-    hide_in_message(&h, root);
+    hide_secrets_in_message(&h, root);
     for (struct json_walk w = json_walk_begin(root);
          root.type == JSON_ARRAY && json_walk_next(&w, &key, &one);)
-        hide_in_message(&h, one);
+        hide_secrets_in_message(&h, one);
     if (h.n == 0)
         return 0;
     buf_add(out, h.at, (size_t)(message.p + message.n - h.at));

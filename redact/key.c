@@ -7,7 +7,7 @@
 
 struct key_user {
     enum key_list list;
-    bool any_before, any_behind; /* begins or ends with a `*` */
+    bool any_before, any_behind; /* the user's name begins or ends with a `*` */
     struct key_name name;
     char rule[KEY_MAX + 1]; /* RULE of the mark [redacted:RULE] */
     struct key_rule as_rule;
@@ -41,7 +41,8 @@ static void key_name_append_char(struct key_name *k, char c, bool word)
 
 static void make_key_name(struct slice name, struct key_name *ret)
 {
-    size_t max = (size_t)KEY_MAX * 3; /* enough of the end, because %XX is one character */
+    /* long enough for the end of the name, because %XX becomes one character */
+    size_t max = (size_t)KEY_MAX * 3;
     struct slice s = name;
     ret->n = 0;
     ret->words = 0;
@@ -150,7 +151,7 @@ static bool key_name_drop_digits(struct key_name *k)
     return some;
 }
 
-const struct key_rule *key_find(const struct keys *keys, struct slice name)
+const struct key_rule *key_find_rule(const struct keys *keys, struct slice name)
 {
     if (!key_may_match(keys, name.p, name.p + name.n))
         return NULL;
@@ -178,7 +179,7 @@ static const struct key_rule *find_asked_rule(const struct keys *keys, struct sl
 
 const struct key_rule *key_find_asked(const struct keys *keys, struct slice name)
 {
-    const struct key_rule *r = key_find(keys, name);
+    const struct key_rule *r = key_find_rule(keys, name);
     return r != NULL ? r : find_asked_rule(keys, name, false);
 }
 
@@ -207,9 +208,9 @@ bool key_is_content(const struct keys *keys, struct slice name)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Makes key_may_match() true for names with this end. It is always true for names that do not end
- * with two letters. */
-static void note_rule_end(struct keys *k, const char *p, size_t n)
+/* Makes key_may_match() true for names with this end. key_may_match() is always true for names that
+ * do not end with two letters. */
+static void add_rule_ending(struct keys *k, const char *p, size_t n)
 {
     if (n < 2) {
         k->all = true;
@@ -234,7 +235,7 @@ void keys_open(struct keys *k)
     for (size_t i = 0; key_secrets[i].end != NULL; i++) {
         const char *end = key_secrets[i].end;
         size_t n = strlen(end);
-        note_rule_end(k, end, n);
+        add_rule_ending(k, end, n);
         assert(n >= 2 && i < KEY_RULES_MAX);
         unsigned b = rule_bucket(end + n);
         k->next[i] = k->first[b];
@@ -248,7 +249,7 @@ void keys_close(struct keys *k)
     *k = (struct keys){0};
 }
 
-int keys_add(struct keys *k, enum key_list list, struct slice name)
+int keys_add_user_rule(struct keys *k, enum key_list list, struct slice name)
 {
     struct key_user u = {.list = list};
     if (k->user_n == KEYS_USER_MAX)
@@ -271,11 +272,12 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
         return MI_ENOMEM;
     k->user = more;
     more[k->user_n++] = u;
-    for (size_t i = 0; i < k->user_n; i++) /* the array may have moved */
+    /* set all pointers again: realloc() may have moved the array */
+    for (size_t i = 0; i < k->user_n; i++)
         more[i].as_rule = (struct key_rule){.end = "", .rule = more[i].rule};
     if (list == KEYS_SECRET && u.any_behind)
         k->all = true;
     else if (list == KEYS_SECRET)
-        note_rule_end(k, u.name.p, u.name.n);
+        add_rule_ending(k, u.name.p, u.name.n);
     return 0;
 }

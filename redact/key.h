@@ -10,15 +10,15 @@
  *           (`nextPageToken`). The user's names match whole names; `*` at the beginning or end
  *           matches anything. The user's list `keep` overrides all others.
  * Owns      the user's names.
- * Blocks    never. key_find() and key_is_content() allocate nothing. */
+ * Blocks    never. key_find_rule() and key_is_content() allocate nothing. */
 #ifndef MI_REDACT_KEY_H
 #define MI_REDACT_KEY_H
 
 #include "base/buf.h"
 
 #define KEY_MAX 64 /* maximum bytes of a normal form; of a longer name, only the end is used */
-#define KEY_RULES_MAX 255 /* built-in names of secrets */
-#define KEYS_USER_MAX 512 /* names of the user, in all lists together */
+#define KEY_RULES_MAX 255 /* number of built-in names of secrets */
+#define KEYS_USER_MAX 512 /* maximum number of the user's names, in all lists together */
 
 enum key_flag {
     KEY_EXACT = 1,     /* matches only the whole name, not the end of a name */
@@ -26,12 +26,12 @@ enum key_flag {
     KEY_NO_NUMBER = 4, /* a number is not a secret: pass = 12, fail = 0 */
     KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
     KEY_NO_WORD = 16,  /* a plain word is not a secret: auth = oauth2 */
-    KEY_INTO = 32,     /* an object is searched, not replaced as a whole */
-    KEY_CAPITALS = 64, /* recognized in prose only in capitals: PIN */
+    KEY_INTO = 32,     /* if the value is an object, search it instead of replacing it as a whole */
+    KEY_CAPITALS = 64, /* in prose, recognize the name only in capitals: PIN */
 };
 
 struct key_rule {
-    const char *end;  /* end of the name, in normal form */
+    const char *end;  /* the name of a secret ends with this text, in normal form */
     const char *rule; /* RULE of the mark [redacted:RULE] */
     unsigned flags;
 };
@@ -47,8 +47,9 @@ struct key_name {
 struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
-    bool all;           /* key_may_match() is always true: a user's name ends with `*` */
-    uint64_t ends[512]; /* for each three letters a bit: set if a rule ends with these letters */
+    bool all; /* key_may_match() is always true: a user's name ends with `*` */
+    /* a bit for each sequence of three letters: set if a rule ends with these letters */
+    uint64_t ends[512];
     /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
     uint8_t least[1024];
     uint8_t first[1024], next[KEY_RULES_MAX]; /* built-in rules by their last two letters */
@@ -58,18 +59,19 @@ void keys_open(struct keys *k);
 void keys_close(struct keys *k);
 
 enum key_list { KEYS_SECRET, KEYS_KEEP, KEYS_CONTENT };
-/* Adds a name of the user. 0, MI_ENOMEM, MI_EFULL, or MI_EINVAL if its normal form is empty. */
-MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
+/* Adds a name of the user. Returns 0, MI_ENOMEM, MI_EFULL, or MI_EINVAL if the normal form of the
+ * name is empty. */
+MI_MUST int keys_add_user_rule(struct keys *k, enum key_list list, struct slice name);
 
 /* Returns the rule that matches an unescaped name; NULL: the name is not that of a secret. */
-const struct key_rule *key_find(const struct keys *k, struct slice name);
-/* Like key_find(), for a field of a form that a person fills in: also finds the names in key_asked,
- * such as `cvv`. */
+const struct key_rule *key_find_rule(const struct keys *k, struct slice name);
+/* Like key_find_rule(), for a field of a form that a person fills in: also finds the names in
+ * key_asked, such as `cvv`. */
 const struct key_rule *key_find_asked(const struct keys *k, struct slice name);
-/* Finds only the names in key_asked that match a whole name. */
+/* Like key_find_asked(), but finds only the names in key_asked that match a whole name. */
 const struct key_rule *key_find_exact(const struct keys *k, struct slice name);
-/* Whether this is the name of a header that is not a secret, such as Accept, or a name that the
- * user keeps. */
+/* Whether this is the name of a header that is not a secret, such as Accept, or is in the user's
+ * list `keep`. */
 bool key_is_plain_header(const struct keys *k, struct slice name);
 /* Whether this is the name of sensitive content. */
 bool key_is_content(const struct keys *k, struct slice name);

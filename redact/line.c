@@ -72,7 +72,8 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
                 size_t *ret_n)
 {
     struct slice hidden;
-    if (line_opens_private_key(line)) { /* perhaps inside a previous key without an end */
+    /* this key may begin inside an earlier key that has no end */
+    if (line_opens_private_key(line)) {
         l->in_key = REDACT_PEM_LINES;
         return redact_text(r, line, out, ret_n);
     }

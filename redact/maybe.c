@@ -70,7 +70,7 @@ static bool secret_name_may_end(const struct redact *r, const char *from, const 
     if (end - from > REDACT_NAME_MAX)
         from = end - REDACT_NAME_MAX;
     return key_may_match(&r->keys, from, end) && end_of_last_word(from, end, true) > from &&
-           key_find(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
+           key_find_rule(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
 }
 
 /* Whether the text between two quotes, which may be a string or the text between two strings, is

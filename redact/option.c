@@ -30,7 +30,7 @@ const struct key_rule *option_find_rule(const struct keys *k, struct slice raw)
     for (size_t i = 0; i < name.n; i++)
         if (name.p[i] == '=' || name.p[i] == ' ' || name.p[i] == '\\')
             return NULL;
-    return name.n > 0 ? key_find(k, name) : NULL;
+    return name.n > 0 ? key_find_rule(k, name) : NULL;
 }
 
 static bool ends_with_ignoring_case(struct slice s, const char *end)
@@ -55,7 +55,7 @@ bool option_takes_header(struct slice raw, struct slice *ret_header)
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
-/* The rule for headers whose names are not known. */
+/* The rule for headers whose name is not in the tables. */
 static const struct key_rule any_header = {"", "header", KEY_NO_WORD};
 
 static bool value_is_short_number(struct slice s)
@@ -93,6 +93,6 @@ const struct key_rule *option_find_header_rule(const struct keys *k, struct slic
     if (value_is_short_number(value) || slice_begins(value, "//"))
         return NULL; /* host:port or a URL, not a header */
     *ret_value = redact_without_scheme(value);
-    const struct key_rule *rule = key_find(k, name);
+    const struct key_rule *rule = key_find_rule(k, name);
     return rule != NULL ? rule : key_is_plain_header(k, name) ? NULL : &any_header;
 }

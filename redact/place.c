@@ -70,7 +70,7 @@ static enum zone place_zone_of_any_key(struct slice key)
 }
 
 /* The fields are those of docs/mcp-wire.md 2, 5.4 and 6.4. */
-bool place_is_kept(enum zone zone, struct slice key)
+bool place_is_never_replaced(enum zone zone, struct slice key)
 {
     static const char *const params[] = {"cursor", "requestState",  "requestId", "progressToken",
                                          "taskId", "elicitationId", NULL};

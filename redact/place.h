@@ -14,7 +14,7 @@ enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_BLOB, ROLE_KEPT };
 enum role place_role_of_key(struct slice key); /* never ROLE_KEPT */
 /* Whether this key is a protocol field that a peer must return unchanged. Such fields are never
  * replaced. */
-bool place_is_kept(enum zone zone, struct slice key);
+bool place_is_never_replaced(enum zone zone, struct slice key);
 /* The zone of the value with this key. */
 enum zone place_zone_below(enum zone zone, struct slice key);
 
@@ -27,6 +27,7 @@ bool place_is_input_request(const char *at, const char *end);
 /* Whether this keyword of a schema contains a value: default, const, examples. */
 bool place_is_schema_value(struct slice key);
 
-bool place_is_one_of(struct slice s, const char *const *words); /* ended by NULL */
+/* the list `words` ends with NULL */
+bool place_is_one_of(struct slice s, const char *const *words);
 
 #endif

@@ -22,7 +22,7 @@ static bool key_is_special(struct slice key)
  * of a call may follow; this function sets it. */
 static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
 {
-    if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find(&r->keys, key) != NULL) ||
+    if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find_rule(&r->keys, key) != NULL) ||
         key_is_special(key) || (*arguments && key_is_content(&r->keys, key)))
         return true;
     *arguments |= r->how == REDACT_CONTENT && slice_is(key, "arguments");
@@ -61,13 +61,13 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
             p++;
         if (p == end)
             return false;
-        const char *behind = read_plain(p + 1, end);
+        const char *behind = read_skip_plain(p + 1, end);
         bool escapes = behind < end && *behind == '\\', odd = false;
         behind = escapes ? read_string(p, end, &odd) : behind + (behind < end);
         const char *next = read_space(behind, end);
         if (odd || next == end)
             return true;
-        /* The string has a closing quote, because the text continues after it. */
+        /* The text continues after the string, so the string has a closing quote. */
         struct slice raw = {p + 1, (size_t)(behind - p) - 2};
         if (*next == ':' ? escapes || key_may_matter(r, raw, &arguments)
                          : (*next != ',' && *next != '}' && *next != ']') ||
@@ -77,7 +77,7 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
     }
 }
 
-bool redact_has_nothing(struct redact *r, struct slice json)
+bool redact_has_no_edits(struct redact *r, struct slice json)
 {
     return !r->thorough && r->pointers.n == 0 && !strings_may_matter(r, json) &&
            redact_no_shape(r, 0, json.n);

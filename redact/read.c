@@ -27,7 +27,7 @@ const char *read_string(const char *p, const char *end, bool *odd)
 #if JSON_BLOCKS
     unsigned escapes = 0;
 #endif
-    for (p++; (p = read_plain(p, end)) < end; p++) {
+    for (p++; (p = read_skip_plain(p, end)) < end; p++) {
         if (*p == '"')
             return p + 1;
         if (end - p < 2)
@@ -65,7 +65,7 @@ size_t read_escapes(struct slice raw)
     return n;
 }
 
-struct slice read_between(const char *p, const char *behind, const char *end)
+struct slice read_quoted(const char *p, const char *behind, const char *end)
 {
     struct slice raw = {p + 1, (size_t)(behind - p) - 1};
     size_t slashes = 0;
@@ -127,7 +127,7 @@ bool read_member(struct read_members *m, struct slice *ret_key, struct slice *re
     if (p >= m->end || *p != '"')
         return false;
     const char *behind = read_string(p, m->end, &odd);
-    *ret_key = read_between(p, behind, m->end);
+    *ret_key = read_quoted(p, behind, m->end);
     p = read_space(behind, m->end);
     if (p >= m->end || *p != ':')
         return false;

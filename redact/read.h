@@ -23,7 +23,7 @@ static inline const char *read_space(const char *p, const char *end)
 }
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
 /* Returns 16 bytes: 0xff for each quote or backslash among the 16 bytes at p, else 0. */
-static inline __m128i read_marks(const char *p)
+static inline __m128i read_special_bytes(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
     return _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
@@ -31,17 +31,17 @@ static inline __m128i read_marks(const char *p)
 }
 #endif
 /* Returns the position of the next quote or backslash. */
-static inline const char *read_plain(const char *p, const char *end)
+static inline const char *read_skip_plain(const char *p, const char *end)
 {
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
     for (; end - p >= 16; p += 16) {
-        int mask = _mm_movemask_epi8(read_marks(p));
+        int mask = _mm_movemask_epi8(read_special_bytes(p));
         if (mask != 0)
             return p + __builtin_ctz((unsigned)mask);
         while (end - p >= 80 && /* long strings */
-               _mm_movemask_epi8(
-                   _mm_or_si128(_mm_or_si128(read_marks(p + 16), read_marks(p + 32)),
-                                _mm_or_si128(read_marks(p + 48), read_marks(p + 64)))) == 0)
+               _mm_movemask_epi8(_mm_or_si128(
+                   _mm_or_si128(read_special_bytes(p + 16), read_special_bytes(p + 32)),
+                   _mm_or_si128(read_special_bytes(p + 48), read_special_bytes(p + 64)))) == 0)
             p += 64;
     }
 #endif
@@ -56,7 +56,7 @@ const char *read_string(const char *p, const char *end, bool *odd);
 size_t read_escapes(struct slice raw);
 /* Returns the string [p, behind) without its quotes, and without an incomplete escape at the end of
  * the text. */
-struct slice read_between(const char *p, const char *behind, const char *end);
+struct slice read_quoted(const char *p, const char *behind, const char *end);
 /* Returns the end of the string, container or other value that begins at p. */
 const char *read_value(const char *p, const char *end);
 

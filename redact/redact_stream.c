@@ -8,7 +8,7 @@ void redact_stream_close(struct redact_stream *s)
     *s = (struct redact_stream){0};
 }
 
-/* Outputs `text`, sanitized, without the part that was already output. */
+/* Sanitizes `text`, and outputs the result without the part that was already output. */
 static void stream_output_unseen(struct redact_stream *s, struct slice text, struct buf *out)
 {
     struct slice seen = buf_slice(&s->shown);

@@ -27,9 +27,9 @@ void redact_stream_close(struct redact_stream *s);
 void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf *out);
 /* Whether a line is unfinished. */
 bool redact_stream_has_partial_line(const struct redact_stream *s);
-/* Call it after a pause: appends the complete words of the unfinished line to `out`. */
+/* Call this function after a pause: appends the complete words of the unfinished line to `out`. */
 void redact_stream_pause(struct redact_stream *s, struct buf *out);
-/* Call it at the end of the stream: appends the rest to `out`. */
+/* Call this function at the end of the stream: appends the rest to `out`. */
 void redact_stream_end(struct redact_stream *s, struct buf *out);
 
 #endif

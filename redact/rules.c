@@ -30,7 +30,7 @@ static int add_key_names(struct redact *r, enum key_list list, const char *value
     struct slice word;
     int st = 0;
     while (st == 0 && take_rule_word(&value, true, &word)) {
-        st = keys_add(&r->keys, list, word);
+        st = keys_add_user_rule(&r->keys, list, word);
         if (st == MI_EINVAL)
             buf_printf(
                 error,
@@ -47,7 +47,8 @@ static int add_pointers(struct redact *r, const char *value, struct buf *error)
     struct slice word;
     int st = 0;
     while (st == 0 && take_rule_word(&value, false, &word)) {
-        /* These pointers are relative to the message, others are relative to params. */
+        /* Pointers that begin with these names are relative to the message; others are relative to
+         * params. */
         bool of_message = slice_begins(word, "/params") || slice_begins(word, "/result") ||
                           slice_begins(word, "/error");
         st = pointers_add(&r->pointers, of_message ? "" : "/params", word, error);

@@ -75,7 +75,7 @@ struct slice redact_log_filter(void *ctx, struct slice line)
     size_t n = 0;
     struct redact *r = redact_current();
     if (r != NULL && r->busy)
-        return line; /* the line comes from the sanitizer itself, which never logs its input */
+        return line; /* this text is valid until the next line is filtered */
     if (r == NULL || redact_text(r, line, &clean, &n) < 0)
         return slice_of("log line dropped: out of memory while sanitizing it");
     return n > 0 ? buf_slice(&clean) : line;
@@ -83,7 +83,7 @@ struct slice redact_log_filter(void *ctx, struct slice line)
 
 /* ---- rounds over one text, until nothing is left to replace ---------------------------------- */
 
-/* The function that was called. */
+/* The function of the interface that the caller has called. */
 enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
 
 static void collect_edits(struct redact *r, struct slice in, enum what what)
@@ -93,14 +93,14 @@ static void collect_edits(struct redact *r, struct slice in, enum what what)
     r->place = r->searched = 0;
     switch (what) {
     case WHAT_MESSAGE:
-        if (!redact_has_nothing(r, in))
+        if (!redact_has_no_edits(r, in))
             redact_json(r, in, 0, ZONE_TOP, 0, 0);
         break;
     case WHAT_ARGUMENTS:
         redact_json(r, in, 0, ZONE_ANY, flags, 2);
         break;
     case WHAT_VALUE:
-        if (!redact_has_nothing(r, in))
+        if (!redact_has_no_edits(r, in))
             redact_json(r, in, 0, ZONE_ANY, 0, 0);
         break;
     case WHAT_TEXT:
@@ -123,7 +123,7 @@ static size_t sanitize_once(struct redact *r, struct slice in, enum what what, s
         r->edit[i].to -= r->done;
     }
     if (r->count + r->edit_n > 0)
-        edit_render(r, 0, (struct slice){in.p + r->done, in.n - r->done}, out);
+        edit_apply(r, 0, (struct slice){in.p + r->done, in.n - r->done}, out);
     r->failed |= r->texts.failed || out->failed;
     return r->count + r->edit_n;
 }
@@ -217,7 +217,7 @@ int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *re
     return 0;
 }
 
-size_t redact_cut_head(struct slice text, size_t chars)
+size_t redact_head_len(struct slice text, size_t chars)
 {
     size_t i = 0;
     for (size_t n = 0; i < text.n && n < chars;) {
@@ -231,7 +231,7 @@ size_t redact_cut_head(struct slice text, size_t chars)
     return i;
 }
 
-int redact_append(struct slice text, struct buf *b)
+int redact_append_sanitized(struct slice text, struct buf *b)
 {
     struct redact *r = redact_current();
     struct buf clean = {0};

@@ -24,10 +24,11 @@
 /* Increased whenever a change alters what the sanitizer replaces or truncates. */
 #define REDACT_VERSION 4
 
-#define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
-#define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */
-#define REDACT_WORD_MAX 4096   /* longest word in bytes that is not divided when a line is split */
-#define REDACT_PEM_LINES 512   /* lines of a private key that are replaced if its end is missing */
+/* number of characters of sensitive content that are not truncated */
+#define REDACT_CONTENT_HEAD 50
+#define REDACT_MARK_MAX 80   /* bytes of a mark `[redacted:RULE]` */
+#define REDACT_WORD_MAX 4096 /* longest word in bytes that is not divided when a line is split */
+#define REDACT_PEM_LINES 512 /* lines of a private key that are replaced if its end is missing */
 
 enum redact_how {
     REDACT_SECRETS, /* replace secrets only: --record full */
@@ -42,21 +43,22 @@ struct redact;
 MI_MUST int redact_open(struct redact **ret, struct buf *error);
 void redact_close(struct redact *r); /* accepts NULL */
 /* Adds one `name = value` of the section [redact]: `keys`, `keep`, `content` (names, separated by
- * commas), `pointer` (JSON pointers into a message, separated by blanks) or `pattern.NAME`. 0,
- * MI_ENOENT (unknown name) or MI_EINVAL, both with a message in `error`, or MI_ENOMEM. */
+ * commas), `pointer` (JSON pointers into a message, separated by blanks) or `pattern.NAME`. Returns
+ * 0, MI_ENOENT (unknown name) or MI_EINVAL, both with a message in `error`, or MI_ENOMEM. */
 MI_MUST int redact_add_rule(struct redact *r, const char *name, const char *value,
                             struct buf *error);
 /* Writes the rules as stored in sessions.redact_rules: a JSON object with `version` and the user's
  * rules, which are sanitized, so that a secret in a pattern does not reach the vault. */
 void redact_write_rules(struct redact *r, struct buf *out);
-/* Adds the rules of such an object that `r` does not have. 0, MI_EINVAL with a message in `error`,
- * or MI_ENOMEM. */
+/* Adds the rules of such an object that `r` does not have. Returns 0, MI_EINVAL with a message in
+ * `error`, or MI_ENOMEM. */
 MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *error);
-/* Opens a sanitizer with the user's rules of a recording, as written by redact_write_rules(), and
- * the built-in rules of this version. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
-MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
-/* Opens another sanitizer with the rules of `of`. 0, MI_EINVAL with a message in `error`, or
+/* Opens a sanitizer with the user's rules of a recording, as written by redact_write_rules(),
+ * and the built-in rules of this version. Returns 0, MI_EINVAL with a message in `error`, or
  * MI_ENOMEM. */
+MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
+/* Opens another sanitizer with the rules of `of`. Returns 0, MI_EINVAL with a message in `error`,
+ * or MI_ENOMEM. */
 MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struct buf *error);
 
 /* ---- the rules in force ---- */
@@ -64,7 +66,8 @@ MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struc
 /* Returns the sanitizer passed to redact_set_current(), or one with the built-in rules, opened on
  * first use. Borrowed. NULL: out of memory. */
 struct redact *redact_current(void);
-void redact_set_current(struct redact *r); /* takes ownership; NULL: the built-in rules again */
+/* takes ownership of r; NULL: use the built-in rules again */
+void redact_set_current(struct redact *r);
 /* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the
  * built-in rules. */
 struct redact *redact_swap_current(struct redact *r);
@@ -92,7 +95,7 @@ bool redact_may_change(const struct redact *r, struct slice text);
 /* Sanitizes any bytes. A private key without an end is replaced up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
 /* Appends the text to b, sanitized with the rules in force. */
-MI_MUST int redact_append(struct slice text, struct buf *b);
+MI_MUST int redact_append_sanitized(struct slice text, struct buf *b);
 
 /* Returns the length of a text without its last word, which may be incomplete, because half of a
  * secret is not recognized. Returns the full length if that word has more than max_word bytes. */
@@ -103,7 +106,7 @@ size_t redact_whole_words(struct slice text, size_t max_word);
 struct slice redact_cut_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark
  * at the end is included completely. */
-size_t redact_cut_head(struct slice text, size_t chars);
+size_t redact_head_len(struct slice text, size_t chars);
 
 /* The state of a stream of lines; a private key may span lines. Zero it at the start; pass each
  * line once, in order. */

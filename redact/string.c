@@ -17,7 +17,7 @@
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
 #define CONTENT_LONG 4096 /* only the head of content of this length or more is usually searched */
-#define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
+#define CONTENT_SEARCHED ((size_t)2 << 10) /* number of bytes of the head that are searched */
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "head_may_be_json() and truncate_by_head() read this many bytes");
 
@@ -65,7 +65,7 @@ static bool is_variable_reference(const struct redact *r, struct slice s)
         for (size_t k = 0; k < name.n; k++)
             if (!is_reference_char(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
                 return false;
-        return name.n <= REDACT_NAME_MAX && key_find(&r->keys, name) != NULL;
+        return name.n <= REDACT_NAME_MAX && key_find_rule(&r->keys, name) != NULL;
     }
     return false;
 }
@@ -104,7 +104,7 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
         return !(rule->flags & KEY_INTO);
     while (rule->flags & KEY_NO_WORD && inside < end && *inside == '"') {
         const char *behind = read_value(inside, end);
-        if (redact_is_secret(r, rule, read_between(inside, behind, end)))
+        if (redact_is_secret(r, rule, read_quoted(inside, behind, end)))
             return true;
         inside = read_space(behind, end);
         if (inside < end && *inside == ',')
@@ -159,13 +159,14 @@ static bool collect_json_edits(struct redact *r, struct slice text, int level)
         size_t first = r->edit_n;
         int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
         if (st < 0 && scan.fault.kind == JSON_DEEP) {
-            scan.root = (struct slice){p, (size_t)(end - p)}; /* the end of the JSON is unknown */
+            /* the JSON is too deep to be scanned, so its end is unknown */
+            scan.root = (struct slice){p, (size_t)(end - p)};
         } else if (st < 0 && scan.fault.kind != JSON_TRAILING) {
             tries++;
             continue;
         }
         redact_json(r, scan.root, level, ZONE_ANY, 0, 0);
-        edit_shift(r, first, (size_t)(p - text.p));
+        edit_shift_offsets(r, first, (size_t)(p - text.p));
         p += scan.root.n - 1;
         found = true;
     }
@@ -290,7 +291,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* the match found last lies before this range: find the next one */
+    if (r->place < from) /* The last match is before this range: find the next match. */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
@@ -374,7 +375,7 @@ static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bo
     if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) || head_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
-    size_t n = read_between(raw.p - 1, end, end).n; /* excludes an incomplete escape */
+    size_t n = read_quoted(raw.p - 1, end, end).n; /* leaves out an incomplete escape at the end */
     struct slice head = text_head(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
     size_t behind = text_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */

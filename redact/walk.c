@@ -12,7 +12,7 @@
 #define FRAMES_NEAR 32              /* frames that need no allocation */
 #define KEY_TEXT_MAX 256            /* bytes of the longest key with escapes that is decoded */
 #define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
-#define PENDING_AT 65536            /* with this many edits, `value` no longer waits for `name` */
+#define PENDING_AT 65536 /* with this many edits, a `value` no longer waits for its `name` */
 
 /* The value that is read next. */
 struct child {
@@ -29,18 +29,18 @@ struct child {
 /* An open object or array. */
 struct frame {
     bool object, want_key, call_known, is_call;
-    bool content; /* strings in this array are sensitive content */
+    bool content; /* the strings in this array are sensitive content */
     enum zone zone;
     enum role role; /* role of the member that is being walked */
     unsigned flags;
     size_t index;                  /* index of the current element in an array */
     pointer_set pointers;          /* pointers that may match below the container */
     const char *at;                /* the opening bracket */
-    const struct key_rule *inner;  /* see struct child */
+    const struct key_rule *inner;  /* the container is a schema whose defaults are secret */
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
     const struct key_rule *option; /* rule of the previous element, an option such as --password */
     bool header;                   /* the previous element is an option such as --header */
-    size_t value_from, value_to;   /* range of a member `value` that precedes `name`; 0: none */
+    size_t value_from, value_to;   /* range of a `value` that comes before its `name`; 0: none */
 };
 
 struct pass {
@@ -52,9 +52,9 @@ struct pass {
     int depth;              /* frames in use; frame[0] contains the root value */
     int frames;             /* frames allocated */
     bool odd;               /* the string read last has an escape for an ordinary letter */
-    struct slice last;   /* the string that was the last value, with its quotes; {NULL, 0}: none */
-    struct frame *frame; /* points to `near` or `owned`; only push_frame() changes it */
-    struct frame *owned; /* allocated frames; NULL: not needed yet */
+    struct slice last;      /* the last value, with quotes, if it is a string; else {NULL, 0} */
+    struct frame *frame;    /* points to `near` or `owned`; only push_frame() changes it */
+    struct frame *owned;    /* allocated frames; NULL: not needed yet */
     struct frame near[FRAMES_NEAR];
 };
 
@@ -68,7 +68,7 @@ static struct frame *top_frame(struct pass *s)
     return &s->frame[s->depth - 1];
 }
 
-/* Returns the unescaped key; empty if it is too long to be a known name. */
+/* Returns the unescaped key; an empty text if the key is too long to be a known name. */
 static struct slice unescape_key(struct slice raw, bool odd, char *place)
 {
     size_t n;
@@ -93,7 +93,7 @@ static bool message_is_call(struct pass *s, struct frame *message)
             if (json_key_is(key, "method"))
                 message->is_call =
                     value.n > 2 && value.p[0] == '"' &&
-                    json_key_is(read_between(value.p, value.p + value.n, s->end), "tools/call");
+                    json_key_is(read_quoted(value.p, value.p + value.n, s->end), "tools/call");
     }
     return message->is_call;
 }
@@ -123,7 +123,7 @@ static void mark_whole_value(struct pass *s, const char *p, const char *behind, 
         edit_mark(s->r, walk_offset(s, p), walk_offset(s, behind), rule, true);
         return;
     }
-    struct slice raw = read_between(p, behind, s->end);
+    struct slice raw = read_quoted(p, behind, s->end);
     if (edit_mark_len(raw) != raw.n || raw.n == 0)
         edit_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule, false);
 }
@@ -134,7 +134,7 @@ static bool number_is_secret(const struct key_rule *rule, char first)
 }
 
 /* ---- pairs: {"name": …, "value": …} --------------------------------------------------------- */
-static void replace_late_value(struct pass *s, struct frame *f)
+static void replace_value_before_name(struct pass *s, struct frame *f)
 {
     if (f->value_from == 0 || f->name == NULL)
         return;
@@ -142,11 +142,11 @@ static void replace_late_value(struct pass *s, struct frame *f)
     size_t from = f->value_from, to = f->value_to;
     f->value_from = 0;
     if (*p == '"') {
-        struct slice raw = read_between(p, behind, s->end);
+        struct slice raw = read_quoted(p, behind, s->end);
         if (redact_is_secret(s->r, f->name, raw))
-            edit_mark_late(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
+            edit_mark_earlier(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
     } else if (*p == '{' || *p == '[' || number_is_secret(f->name, *p)) {
-        edit_mark_late(s->r, s->first, from, to, f->name->rule, true);
+        edit_mark_earlier(s->r, s->first, from, to, f->name->rule, true);
     }
 }
 
@@ -166,7 +166,7 @@ static bool replace_assigned_value(struct pass *s, const struct frame *f, struct
             name.p[i] != '-' && name.p[i] != '.')
             return false;
     }
-    const struct key_rule *rule = key_find(&s->r->keys, name);
+    const struct key_rule *rule = key_find_rule(&s->r->keys, name);
     struct slice value = {at + 1, raw.n - name.n - 1};
     while (value.n > 0 && value.p[0] == ' ') {
         value.p++;
@@ -206,14 +206,14 @@ static bool walk_array_string(struct pass *s, struct frame *f, struct slice raw)
     /* [["Authorization", "Bearer …"], …] */
     if (f->zone == ZONE_HEADERS && s->depth >= 2 && !s->frame[s->depth - 2].object &&
         s->frame[s->depth - 2].zone == ZONE_HEADERS && f->index == 0)
-        f->option = key_find(&s->r->keys, raw);
+        f->option = key_find_rule(&s->r->keys, raw);
     return (line.n > 0 && replace_header_value(s, line)) || replace_assigned_value(s, f, raw);
 }
 
 static void walk_string(struct pass *s, const struct child *c, const char *p, const char *behind)
 {
     struct frame *f = top_frame(s);
-    struct slice raw = read_between(p, behind, s->end);
+    struct slice raw = read_quoted(p, behind, s->end);
     size_t from = walk_offset(s, raw.p);
     char place[KEY_TEXT_MAX];
     const struct key_rule *rule = c->rule;
@@ -232,8 +232,8 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
     if (!f->object && s->depth > 1 && walk_array_string(s, f, raw))
         return;
     if (c->role == ROLE_NAME) {
-        f->name = key_find(&s->r->keys, unescape_key(raw, s->odd, place));
-        replace_late_value(s, f);
+        f->name = key_find_rule(&s->r->keys, unescape_key(raw, s->odd, place));
+        replace_value_before_name(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
         s->r->again = true; /* after truncation the string may be another name */
@@ -278,19 +278,19 @@ static bool push_frame(struct pass *s, const struct child *c, const char *p)
     if (f->zone == ZONE_TOP && f->object)
         f->zone = ZONE_MESSAGE;
     else if (f->zone == ZONE_TOP)
-        s->pointer_depth--; /* a batch: pointers are relative to its messages */
+        s->pointer_depth--; /* in a batch, pointers are relative to each message */
     return true;
 }
 
-static void walk_value_ended(struct pass *s, enum role role, const char *p, const char *behind)
+static void walk_note_value(struct pass *s, enum role role, const char *p, const char *behind)
 {
     struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
-        return; /* not a `value`, or a part of this container was already written to the output */
+        return; /* not a `value`, or a part of this container was already written */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */
-        replace_late_value(s, f);
+        replace_value_before_name(s, f);
 }
 
 /* Handles any value. Returns where the walk continues: inside a container, or after the value. */
@@ -302,7 +302,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
         behind = read_string(p, s->end, &s->odd);
         s->last = (struct slice){p, (size_t)(behind - p)};
         walk_string(s, c, p, behind);
-        walk_value_ended(s, c->role, p, behind);
+        walk_note_value(s, c->role, p, behind);
         return behind;
     }
     bool container = *p == '{' || *p == '[';
@@ -329,7 +329,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     if (walks)
         mark_whole_value(s, p, behind, "too-deep");
     else
-        walk_value_ended(s, c->role, p, behind);
+        walk_note_value(s, c->role, p, behind);
     return behind;
 }
 
@@ -349,7 +349,7 @@ static void walk_write_edits(struct pass *s, const char *p)
         r->edit[i].to -= r->done;
     }
     struct slice part = {s->text + r->done, walk_offset(s, p) - r->done};
-    edit_render(r, 0, part, r->out);
+    edit_apply(r, 0, part, r->out);
     r->count += r->edit_n;
     r->edit_n = 0;
     r->texts.n = 0;
@@ -362,7 +362,7 @@ static void pop_frame(struct pass *s, const char *p)
         return;
     const char *at = top_frame(s)->at;
     s->depth--;
-    walk_value_ended(s, top_frame(s)->role, at, p + 1);
+    walk_note_value(s, top_frame(s)->role, at, p + 1);
 }
 
 static struct child child_of_frame(const struct frame *f)
@@ -373,7 +373,7 @@ static struct child child_of_frame(const struct frame *f)
     return c;
 }
 
-/* Handles a key and its value; of a container, only the opening bracket. */
+/* Handles a key and its value. If the value is a container, handles only the opening bracket. */
 static const char *walk_member(struct pass *s, const char *p)
 {
     struct frame *f = top_frame(s);
@@ -382,14 +382,14 @@ static const char *walk_member(struct pass *s, const char *p)
     f->want_key = false;
     s->odd = false;
     const char *behind = read_string(p, s->end, &s->odd);
-    struct slice raw = read_between(p, behind, s->end);
+    struct slice raw = read_quoted(p, behind, s->end);
     struct slice key = unescape_key(raw, s->odd, place);
-    c.role = place_is_kept(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
+    c.role = place_is_never_replaced(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
     size_t at = walk_offset(s, raw.p);
     if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !redact_no_shape(s->r, at, at + raw.n)))
         redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
     c.zone = place_zone_below(f->zone, key);
-    c.rule = c.role == ROLE_KEPT ? NULL : key_find(&s->r->keys, key);
+    c.rule = c.role == ROLE_KEPT ? NULL : key_find_rule(&s->r->keys, key);
     if (c.rule == NULL && f->inner != NULL && place_is_schema_value(key))
         c.rule = f->inner;
     if (key_opens_arguments(s, key))
@@ -409,7 +409,7 @@ static const char *walk_element(struct pass *s, const char *p)
     struct frame *f = top_frame(s);
     struct child c = child_of_frame(f);
     c.content = f->content;
-    if (s->depth == 1 || f->zone == ZONE_TOP) /* the root, or a member of a batch */
+    if (s->depth == 1 || f->zone == ZONE_TOP) /* p is at the root, or at a member of a batch */
         c.pointers = f->pointers;
     else if (f->pointers != 0)
         follow_pointers(s, f, (struct slice){0}, &c);
@@ -423,8 +423,8 @@ static const char *walk_value_after_colon(struct pass *s, const char *p)
     struct child c = child_of_frame(top_frame(s));
     char place[KEY_TEXT_MAX];
     if (s->last.p != NULL) {
-        struct slice raw = read_between(s->last.p, s->last.p + s->last.n, s->end);
-        c.rule = key_find(&s->r->keys, unescape_key(raw, true, place));
+        struct slice raw = read_quoted(s->last.p, s->last.p + s->last.n, s->end);
+        c.rule = key_find_rule(&s->r->keys, unescape_key(raw, true, place));
     }
     p = read_space(p + 1, s->end);
     return p < s->end ? walk_value(s, &c, p) : p;
@@ -480,7 +480,7 @@ static pointer_set pointers_to_depth(const struct pointers *p, unsigned depth)
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth)
 {
-    struct pass s; /* not zeroed: frames are written before they are read */
+    struct pass s; /* not zeroed, because each frame is written before it is read */
     s.r = r;
     s.text = json.p;
     s.end = json.p + json.n;

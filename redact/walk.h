@@ -20,7 +20,7 @@
 #define REDACT_NAME_MAX 64   /* bytes of the name of a secret in text */
 #define REDACT_NAME_LOOK 256 /* NAME= must end within this many bytes of a string */
 
-/* [from, to) of a text becomes texts[text, text + text_n). */
+/* An edit: replaces [from, to) of a text by texts[text, text + text_n). */
 struct edit {
     size_t from, to;
     size_t text, text_n;
@@ -33,17 +33,17 @@ struct redact {
     struct buf user;          /* the user's rules as given: name NUL value NUL … */
     bool thorough;            /* do not use the quick tests; for tests */
 
-    /* state of the current call */
+    /* members for the current call of a function */
     enum redact_how how;
     struct edit *edit; /* owned */
     size_t edit_n, edit_cap;
     struct buf texts;                /* the replacements of the edits */
-    struct buf plain[REDACT_LEVELS]; /* strings of that level, unescaped */
+    struct buf plain[REDACT_LEVELS]; /* unescaped strings of each level */
     struct buf other;                /* the output of every second round */
     struct buf *out;                 /* buffer for the output of this round */
-    struct slice in;                 /* the text of level 0 */
+    struct slice in;                 /* the input, which is the text of level 0 */
     size_t done;                     /* bytes of `in` that were written to `out` */
-    size_t count;                    /* edits that were written to `out` */
+    size_t count;                    /* number of edits that were written to `out` */
     bool failed;                     /* out of memory */
     bool again;                      /* run another round: an edit may have exposed a secret */
     bool busy;                       /* a call is running */
@@ -51,7 +51,7 @@ struct redact {
     size_t searched;                 /* end of the part of `in` that was searched for `place` */
 };
 
-/* The meaning of a value, derived from its place. */
+/* The meaning of a value, derived from its position in the message. */
 enum zone {
     ZONE_ANY,
     ZONE_TOP,     /* a message or a batch */
@@ -60,9 +60,9 @@ enum zone {
     ZONE_RESULT,
     ZONE_META,
     ZONE_TASK,
-    ZONE_HEADERS,    /* names and values, in any form */
-    ZONE_PROPERTIES, /* names and their schemas */
-    ZONE_INPUTS,     /* names and requests for input of a server (2026-07-28) */
+    ZONE_HEADERS,    /* an object of names and values, in any form */
+    ZONE_PROPERTIES, /* an object of names and their schemas */
+    ZONE_INPUTS,     /* an object of names and requests for input of a server (2026-07-28) */
 };
 
 enum { IN_ARGUMENTS = 1 /* inside the arguments of a tools/call, where content is truncated */ };
@@ -74,18 +74,18 @@ void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
 /* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a
  * string. */
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* edit_mark() for a range before the last edit; edits that overlap the range are dropped. first:
- * the first edit of the text. */
-void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                    bool quoted);
+/* Like edit_mark(), for a range before the last edit. Edits that overlap the range are
+ * dropped. first: the first edit of the text. */
+void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                       bool quoted);
 /* Converts the edits from index `first` on: from offsets in a string to offsets in the text that
  * contains this string (`raw`) at offset `base`. `escaped`: the edits were collected in the
  * unescaped string. */
 void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
-/* The same for a text without escapes: adds `base` to the offsets. */
-void edit_shift(struct redact *r, size_t first, size_t base);
+/* Converts edits like edit_map_to_raw(), for a text without escapes: adds `base` to the offsets. */
+void edit_shift_offsets(struct redact *r, size_t first, size_t base);
 /* Appends the text with its edits applied to b. */
-void edit_render(const struct redact *r, size_t first, struct slice text, struct buf *b);
+void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);
 /* Returns the length of the redaction mark at the beginning of s, or 0. */
 size_t edit_mark_len(struct slice s);
 
@@ -100,7 +100,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 
 /* Returns true if redact_json() would collect no edits for this text of level 0, of ZONE_TOP or
  * ZONE_ANY, without flags. */
-bool redact_has_nothing(struct redact *r, struct slice json);
+bool redact_has_no_edits(struct redact *r, struct slice json);
 
 /* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
 

@@ -15,7 +15,7 @@ void report_close(struct report *r)
     *r = (struct report){0};
 }
 
-struct report_case *report_new(struct report *r)
+struct report_case *report_begin_case(struct report *r)
 {
     struct report_case *c = &r->draft;
     struct buf name = c->name, message = c->message, detail = c->detail;
@@ -28,7 +28,7 @@ struct report_case *report_new(struct report *r)
     return c;
 }
 
-void report_add(struct report *r)
+void report_add_case(struct report *r)
 {
     report_add_junit(r);
     report_add_sarif(r);

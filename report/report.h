@@ -5,8 +5,8 @@
  * cli/frame/reporting.h adds the text, the options and the files.
  *
  * Order     `junit` and `sarif` are set first; then report_suite() and its cases, any number of
- *           times; then report_junit() and report_sarif(). A case: report_new(), its members,
- *           report_add().
+ *           times; then report_junit() and report_sarif(). A case: report_begin_case(), its
+ *           members, report_add_case().
  * Units     microseconds. The start of a suite is a time of the monotonic clock.
  * Owns      the text of the requested forms: about 200 bytes for each case for JUnit, 400 for each
  *           case that is not a success for SARIF; report_close() frees it.
@@ -47,7 +47,7 @@ struct report_place {
 struct report_case {
     enum report_outcome outcome;
     struct report_rule rule;
-    struct slice group; /* `classname` in JUnit; report_new() sets it to the suite's group */
+    struct slice group; /* `classname` in JUnit; report_begin_case() sets it to the suite's group */
     struct buf name;    /* owned; what was checked */
     struct buf message; /* owned; what the check found, as a clause; "": nothing */
     struct buf detail;  /* owned; details, as whole lines; "": none */
@@ -60,7 +60,7 @@ struct report_counts {
 };
 
 struct report {
-    struct report_case draft;    /* the case that report_new() has returned */
+    struct report_case draft;    /* the case that report_begin_case() has returned */
     struct slice group;          /* group of the current suite; borrowed */
     bool junit, sarif;           /* forms that the caller has requested */
     struct buf suites;           /* owned; JUnit: suites that have ended */
@@ -86,9 +86,10 @@ void report_close(struct report *r);
 /* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: see Units. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
 /* Returns an empty case, which the caller fills; it is valid until the next call. */
-struct report_case *report_new(struct report *r);
-/* Adds the case of report_new() to the report. Its texts stay valid until the next report_new(). */
-void report_add(struct report *r);
+struct report_case *report_begin_case(struct report *r);
+/* Adds the case of report_begin_case() to the report. Its texts stay valid until the next
+ * report_begin_case(). */
+void report_add_case(struct report *r);
 /* Adds a rule that SARIF has to list even if no case violates it. */
 void report_rule(struct report *r, const struct report_rule *rule);
 /* Each appends the whole file to b. */

@@ -26,7 +26,7 @@ void report_rule(struct report *r, const struct report_rule *rule)
 
 /* Appends a path as a URI reference (RFC 3986). A relative path begins in the directory where the
  * command ran. */
-static void add_uri(struct buf *b, struct slice path)
+static void append_path_as_uri(struct buf *b, struct slice path)
 {
     static const char plain[] = "-._~!$&'()*+,;=@/";
     buf_adds(b, path.n > 0 && path.p[0] == '/' ? "file://" : "");
@@ -43,7 +43,7 @@ static void add_uri(struct buf *b, struct slice path)
 static void add_physical_location(struct json_out *j, const struct report_place *p)
 {
     struct buf uri = {0};
-    add_uri(&uri, p->file);
+    append_path_as_uri(&uri, p->file);
     json_out_object(j, "physicalLocation");
     json_out_object(j, "artifactLocation");
     json_out_text(j, "uri", buf_slice(&uri));

@@ -95,7 +95,7 @@ int run_forget(const struct settings *s)
 {
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing the URL to forget, as `ship status` prints it");
-    if (!settings_is_on(s, "yes") && !ask_possible())
+    if (!settings_is_on(s, "yes") && !ask_is_possible())
         return settings_fail_usage(s,
                                    "cannot ask before forgetting, since stdin or stderr is not a "
                                    "terminal: add --yes");

@@ -30,7 +30,7 @@ int open_query_of_store(const struct settings *s, struct query **ret)
     int status = EXIT_FINE;
     if (address_check_url(url, &error) < 0)
         status = settings_fail_usage(s, "--from: %s", buf_str(&error));
-    else if (opt_source(&s->set, "vault") == OPT_FLAG)
+    else if (opt_get_source(&s->set, "vault") == OPT_FLAG)
         status = settings_fail_usage(s, "--from and --vault: give one of them");
     buf_close(&error);
     return status == EXIT_FINE ? open_store(s, url, ret) : status;

@@ -64,8 +64,8 @@ static void status_print_missing(struct out *o, const struct target_lag *lag)
     else
         out_printf(o, "  missing: %lld message%s (%s), %lld event%s, of %lld session%s",
                    (long long)lag->messages, lag->messages == 1 ? "" : "s",
-                   units_bytes(lag->bytes).s, (long long)lag->events, lag->events == 1 ? "" : "s",
-                   (long long)lag->sessions, more);
+                   units_format_bytes(lag->bytes).s, (long long)lag->events,
+                   lag->events == 1 ? "" : "s", (long long)lag->sessions, more);
     out_end_line(o);
     status_print_time(o, "the oldest message of ", lag->oldest_at_us);
 }

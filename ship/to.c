@@ -120,7 +120,7 @@ static int shipper_handle_failure(struct shipper *x, int st, const char *sentenc
     x->failures++;
     x->random = x->random * 1664525u + 1013904223u;
     bool at_once = again && x->failures == 1;
-    int64_t ms = at_once ? 0 : backoff_ms(x->failures, x->random >> 8);
+    int64_t ms = at_once ? 0 : backoff_wait_ms(x->failures, x->random >> 8);
     int64_t wanted = x->kind->wait_ms != NULL ? x->kind->wait_ms(x->sender) : 0;
     ms = wanted > ms ? wanted : ms;
     if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2)) {

@@ -21,7 +21,7 @@ static void cell_add_number(struct buf *b, enum value_type type, int64_t n)
         buf_adds(b, n >= 0 ? units_format_duration(n).s : "-");
         break;
     case VALUE_SIZE:
-        buf_adds(b, units_bytes(n).s);
+        buf_adds(b, units_format_bytes(n).s);
         break;
     case VALUE_FLAG:
         buf_adds(b, n != 0 ? "yes" : "no");

@@ -7,12 +7,12 @@
 
 #include <stdlib.h>
 
-bool show_has(const struct show_list *l, const struct show_column *c)
+bool show_list_has_column(const struct show_list *l, const struct show_column *c)
 {
     return c->when == 0 || (c->when & l->when) != 0;
 }
 
-const struct show_column *show_find(const struct show_list *l, const char *name)
+const struct show_column *show_find_column(const struct show_list *l, const char *name)
 {
     for (const struct show_column *c = l->column; c < l->column + l->n; c++)
         if (c->field.name != NULL && strcmp(c->field.name, name) == 0)
@@ -24,7 +24,7 @@ const struct show_column *show_find(const struct show_list *l, const char *name)
 
 /* Newlines between the tokens of JSON become blanks. JSON that is nested too deeply for other
  * parsers is written as a string, because such a parser would reject the whole line. */
-void show_text(struct json_out *j, const char *name, struct slice text)
+void show_add_text(struct json_out *j, const char *name, struct slice text)
 {
     struct json_scan scan;
     if (text.p == NULL || json_scan(text, NULL, NULL, &scan) < 0 || scan.deep)
@@ -37,7 +37,7 @@ static void add_field_member(struct json_out *j, const struct record_field *f, c
 {
     struct cell c = field_get(f, record);
     if (f->type == VALUE_JSON)
-        show_text(j, f->name, c.text);
+        show_add_text(j, f->name, c.text);
     else if (f->type == VALUE_FLAG)
         json_out_bool(j, f->name, c.number != 0);
     else if (c.type == CELL_INT)
@@ -62,7 +62,7 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
     if (l->type != NULL)
         json_out_str(j, "type", l->type);
     for (const struct show_column *c = l->column; c < l->column + l->n; c++) {
-        if (!c->json || !show_has(l, c))
+        if (!c->json || !show_list_has_column(l, c))
             continue;
         if (c->record != NULL)
             show_fields(j, c->record, (const char *)row + c->field.at, 0);

@@ -60,16 +60,16 @@ struct show_list {
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
 
 /* Returns the column with this name, or NULL. */
-const struct show_column *show_find(const struct show_list *l, const char *name);
+const struct show_column *show_find_column(const struct show_list *l, const char *name);
 /* Whether the list shows the column, according to `when`. */
-bool show_has(const struct show_list *l, const struct show_column *c);
+bool show_list_has_column(const struct show_list *l, const struct show_column *c);
 
 /* Writes the fields of a record that have `json` as members. After a time since the start of a
  * session, writes `at_us`, the time of the wall clock. */
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
 /* Writes valid JSON as JSON, other text as a string. */
-void show_text(struct json_out *j, const char *name, struct slice text);
+void show_add_text(struct json_out *j, const char *name, struct slice text);
 /* Writes the members of the row's JSON object. */
 void show_members(struct json_out *j, const struct show_list *l, const void *row);
 /* Writes the row as one JSON object. */

@@ -1,6 +1,6 @@
 #include "show/token_cell.h"
 
-void show_tokens_add(struct buf *b, int64_t tokens)
+void show_append_tokens(struct buf *b, int64_t tokens)
 {
     static const struct {
         int64_t from, unit;
@@ -20,7 +20,7 @@ void show_tokens(struct buf *b, const void *row, struct cell v)
 {
     (void)row;
     if (v.type == CELL_INT)
-        show_tokens_add(b, v.number);
+        show_append_tokens(b, v.number);
     else
         buf_addc(b, '-');
 }

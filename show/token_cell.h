@@ -8,7 +8,7 @@
 #include "show/show.h"
 
 /* Appends a number of tokens. */
-void show_tokens_add(struct buf *b, int64_t tokens);
+void show_append_tokens(struct buf *b, int64_t tokens);
 /* The `text` function of a column; writes "-" if the number is unknown. */
 void show_tokens(struct buf *b, const void *row, struct cell v);
 

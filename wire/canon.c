@@ -112,7 +112,7 @@ static bool is_left_out(enum special what, struct slice key)
     }
 }
 
-static enum special canon_special_below(const struct canon *c, enum special what, struct slice key)
+static enum special canon_special_of_key(const struct canon *c, enum special what, struct slice key)
 {
     bool params = what == PARAMS || what == INPUT_CALL || what == TOOL_CALL;
     if (params && c->across &&
@@ -178,7 +178,7 @@ static void canon_sort_members(struct canon *c, size_t first, size_t at)
     if (c->b->failed || sorted >= n)
         return;
     buf_clear(&c->scratch);
-    sort_with(m, n, sizeof *m, compare_canon_members, c->b->p);
+    sort_array(m, n, sizeof *m, compare_canon_members, c->b->p);
     for (size_t i = 0; i < n; i++)
         buf_add(&c->scratch, c->b->p + m[i].at, m[i].n);
     if (c->scratch.failed)
@@ -206,7 +206,7 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
         canon_append_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
-        enum special inside = canon_special_below(c, what, key);
+        enum special inside = canon_special_of_key(c, what, key);
         if (what != RESPONSES && inside != GENERATED)
             canon_append_next_value(c, w, value, there, depth + 1, inside);
         else
@@ -356,7 +356,8 @@ struct diff {
     bool ended;
 };
 
-static struct json_value canon_get(struct canon *c, struct json_value object, struct slice raw_key)
+static struct json_value canon_get_member(struct canon *c, struct json_value object,
+                                          struct slice raw_key)
 {
     struct json_value v = {0};
     buf_clear(&c->scratch);
@@ -401,7 +402,7 @@ static void compare_member(struct diff *d, struct slice key, struct json_value a
     pointer_set there = canon_pointers_below_key(&d->c, set, depth, key);
     if (is_left_out(what, key) || pointers_end_at(d->c.ignore, there, depth + 1))
         return;
-    enum special inside = canon_special_below(&d->c, what, key);
+    enum special inside = canon_special_of_key(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
         return;
     size_t n = d->pointer.n;
@@ -419,10 +420,10 @@ static void compare_objects(struct diff *d, struct json_value a, struct json_val
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
     while (!d->ended && json_walk_next(&w, &key, &v))
-        compare_member(d, key, v, canon_get(&d->c, b, key), set, depth, what);
+        compare_member(d, key, v, canon_get_member(&d->c, b, key), set, depth, what);
     w = json_walk_begin(b);
     while (!d->ended && json_walk_next(&w, &key, &v))
-        if (canon_get(&d->c, a, key).type == JSON_NONE)
+        if (canon_get_member(&d->c, a, key).type == JSON_NONE)
             compare_member(d, key, (struct json_value){0}, v, set, depth, what);
 }
 

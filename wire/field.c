@@ -79,7 +79,7 @@ static const uint8_t first[FIELD_NAME_MAX + 2] = {
     [18] = FIELD_COUNT,
 };
 
-enum field field_find(struct slice name)
+enum field field_find_name(struct slice name)
 {
     if (name.n > FIELD_NAME_MAX)
         return FIELD_COUNT;

@@ -67,7 +67,7 @@ enum field {
 #define FIELD_NAME_MAX 17 /* bytes of the longest name */
 
 /* Returns the field with this unescaped name; FIELD_COUNT if there is none. */
-enum field field_find(struct slice name);
+enum field field_find_name(struct slice name);
 const char *field_name(enum field f);
 
 #endif

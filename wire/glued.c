@@ -67,7 +67,7 @@ enum glued_result glued_read(struct slice line, size_t max, const struct open_re
         ret->before = glued_text_before(line, p);
         ret->rest = slice_from(line, p);
         mend_open(&ret->mend, max);
-        enum mend_result result = mend_add(&ret->mend, ret->rest);
+        enum mend_result result = mend_add_line(&ret->mend, ret->rest);
         ret->flaw_at = result == MEND_FLAWED ? ret->mend.flaw_at : ret->rest.n;
         bool whole = result == MEND_WHOLE;
         if (whole && !glued_begins_value(ret->mend.trailing) &&

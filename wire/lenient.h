@@ -36,8 +36,8 @@ bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
 bool lenient_is_answer(const struct lenient *l);
-/* Appends a description of the flaw at the offset where json_scan() or mend_add() has stopped. It
- * shows at most two characters of the text. */
+/* Appends a description of the flaw at the offset where json_scan() or mend_add_line() has stopped.
+ * It shows at most two characters of the text. */
 void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The
  * text must be sanitized. */

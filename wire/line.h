@@ -6,7 +6,7 @@
  *           with the bytes read so far; the rest is discarded, and the next line is read normally.
  *           line_give_up() does the same for a line for which there is not enough memory.
  * Lifetime  a line points into its chunk. It is valid until the next call on the reader, and as
- *           long as a caller holds the chunk (chunk_hold()). The byte after a line may be
+ *           long as a caller holds the chunk (chunk_add_reference()). The byte after a line may be
  *           written, for a '\n'.
  * Rules     only 0x0A ends a line (mcp-wire.md 1.1).
  * Blocks    never. Pure; independent of JSON. */

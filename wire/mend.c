@@ -150,7 +150,7 @@ static const char *mend_string(struct part *l, const char *p)
 }
 
 /* Reads a number, true, false or null, or one of the numbers that JSON does not have. */
-static const char *mend_word(struct part *l, const char *p)
+static const char *mend_bare_word(struct part *l, const char *p)
 {
     static const char *const not_numbers[] = {"NaN", "Infinity", "-Infinity"};
     struct slice word = {p, 0};
@@ -180,7 +180,7 @@ static bool may_close_container(const struct mend *m, char c)
 }
 
 /* Handles one of the characters {}[],: at p. */
-static const char *mend_structural(struct part *l, const char *p)
+static const char *mend_structural_char(struct part *l, const char *p)
 {
     struct mend *m = l->m;
     switch (*p) {
@@ -219,14 +219,14 @@ static const char *mend_token(struct part *l, const char *p)
     bool key = m->expect == EXPECT_FIRST_KEY || m->expect == EXPECT_KEY;
     bool value = m->expect == EXPECT_FIRST_VALUE || m->expect == EXPECT_VALUE;
     if (memchr("{}[],:", *p, 6) != NULL)
-        return mend_structural(l, p);
+        return mend_structural_char(l, p);
     if (*p == '"' && (key || value)) {
         m->is_key = key;
         m->expect = EXPECT_STRING;
         buf_addc(&m->text, '"');
         return p + 1;
     }
-    return value ? mend_word(l, p) : mend_set_flaw(l, p);
+    return value ? mend_bare_word(l, p) : mend_set_flaw(l, p);
 }
 
 static void cut_trailing(struct part *l, const char *p)
@@ -259,7 +259,7 @@ void mend_close(struct mend *m)
     buf_close(&m->text);
 }
 
-enum mend_result mend_add(struct mend *m, struct slice line)
+enum mend_result mend_add_line(struct mend *m, struct slice line)
 {
     struct part l = {m, line.p, line.p + line.n};
     if (m->lines++ > 0) {

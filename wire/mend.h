@@ -64,6 +64,6 @@ struct mend {
 void mend_open(struct mend *m, size_t max);
 void mend_close(struct mend *m); /* safe to call twice */
 /* Adds one line, without its newline. Add nothing after MEND_WHOLE or MEND_FLAWED. */
-MI_MUST enum mend_result mend_add(struct mend *m, struct slice line);
+MI_MUST enum mend_result mend_add_line(struct mend *m, struct slice line);
 
 #endif

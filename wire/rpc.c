@@ -106,7 +106,7 @@ static void read_inner_member(struct reader *r, const struct json_member *mb)
     }
     if (r->outer != ENV_PARAMS && r->outer != ENV_RESULT)
         return;
-    enum field f = field_find(key);
+    enum field f = field_find_name(key);
     if (f == FIELD_COUNT)
         return;
     bool params = r->outer == ENV_PARAMS;
@@ -326,7 +326,7 @@ bool rpc_is_modern(const struct rpc *m)
     return json_get(m->meta, META_VERSION).type == JSON_STRING;
 }
 
-bool rpc_is_ours(const struct rpc *answer)
+bool rpc_is_interposer_error(const struct rpc *answer)
 {
     struct json_value source = json_get(json_get(answer->error, "data"), "source");
     return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");

@@ -88,6 +88,6 @@ struct json_value rpc_input_requests(const struct rpc *m);
 bool rpc_is_modern(const struct rpc *m);
 /* Whether the interposer made this answer, an error, in place of the server: error.data.source says
  * so. */
-bool rpc_is_ours(const struct rpc *answer);
+bool rpc_is_interposer_error(const struct rpc *answer);
 
 #endif

@@ -40,7 +40,7 @@ static int emit_log_text(struct server_lines *l, struct slice text)
 }
 
 /* Reports each waiting line as noise. */
-static int drop_lines(struct server_lines *l, struct slice lines, struct slice meant)
+static int report_lines_as_noise(struct server_lines *l, struct slice lines, struct slice meant)
 {
     int st = 0;
     while (st == 0 && lines.n > 0) {
@@ -60,7 +60,7 @@ static int server_lines_drop(struct server_lines *l, const struct text *x, findi
 {
     struct slice all = {x->text.p, meant ? x->text.n : 0};
     if (l->waits && x->text.p == l->raw.p)
-        return drop_lines(l, x->text, all);
+        return report_lines_as_noise(l, x->text, all);
     return emit_noise(l, x->text, found, all);
 }
 
@@ -240,7 +240,8 @@ int server_lines_end(struct server_lines *l, bool cut)
     if (!l->waits)
         return 0;
     struct text x = join_waiting_lines(l);
-    int st = cut ? drop_lines(l, x.text, (struct slice){0}) : handle_unreadable(l, &x, x.text.n);
+    int st = cut ? report_lines_as_noise(l, x.text, (struct slice){0})
+                 : handle_unreadable(l, &x, x.text.n);
     server_lines_stop_waiting(l);
     return st;
 }
@@ -254,7 +255,7 @@ static int continue_waiting_lines(struct server_lines *l, const struct text *x, 
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID && x->m.kind != RPC_BATCH;
     enum mend_result result = MEND_FLAWED;
     if (!alone && l->raw.n + x->text.n <= l->rules.max)
-        result = mend_add(&l->mend, x->text);
+        result = mend_add_line(&l->mend, x->text);
     *ret_taken = result != MEND_FLAWED;
     if (!*ret_taken)
         return server_lines_end(l, false);
@@ -275,7 +276,7 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
 {
     bool last = (x->found & FINDING(FIND_NO_NEWLINE)) != 0;
     mend_open(&l->mend, l->rules.max);
-    enum mend_result result = mend_add(&l->mend, x->text);
+    enum mend_result result = mend_add_line(&l->mend, x->text);
     if (result == MEND_MORE && !last && x->text.p[0] == '{') {
         l->waits = true;
         l->since_us = now_us;

@@ -86,7 +86,7 @@ int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n)
     }
     if (!outbox_reserve(o))
         return MI_ENOMEM;
-    *segment_at(o, o->count++) = (struct segment){chunk_hold(c), p, n};
+    *segment_at(o, o->count++) = (struct segment){chunk_add_reference(c), p, n};
     o->staged += n;
     return 0;
 }

@@ -56,7 +56,7 @@ void outbox_reset(struct outbox *o);
 void outbox_count_written_elsewhere(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */
-static inline uint64_t outbox_accepted(const struct outbox *o)
+static inline uint64_t outbox_accepted_bytes(const struct outbox *o)
 {
     return o->written - o->lost;
 }

@@ -60,6 +60,6 @@ MI_MUST int confine_system_calls(struct confine_denied *ret);
  * is unknown. */
 void confine_call_name(uint32_t call, struct buf *b);
 /* Appends the name and version of the library, such as "libseccomp 2.5.4". */
-void confine_library(struct buf *b);
+void confine_append_library(struct buf *b);
 
 #endif

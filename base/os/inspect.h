@@ -30,9 +30,9 @@ bool inspect_same_file(pid_t a, pid_t b, int fd);
 bool inspect_same_command(pid_t a, pid_t b);
 /* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if
  * unknown. */
-bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
+bool inspect_count_pipes(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
 /* Returns the unread bytes in the pipe of which fd is the writing end; -1: unknown. For a socket
  * the number is 0 or too large. */
-int64_t inspect_unread(int fd);
+int64_t inspect_unread_bytes(int fd);
 
 #endif

@@ -35,7 +35,7 @@ MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 
 /* Makes the mapping private: child processes do not inherit it, and core files do not contain it.
  * Returns 0 or MI_EIO. */
-MI_MUST int memory_keep_private(void *p, size_t n);
+MI_MUST int memory_make_private(void *p, size_t n);
 /* Maps all pages now, so that they are not mapped one by one at their first use. The pages must
  * already have memory. This only saves time, so a system may do nothing here. */
 void memory_touch(void *p, size_t n);

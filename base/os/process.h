@@ -56,10 +56,10 @@ bool process_wait(pid_t pid, uint64_t start, int64_t us);
 /* ---- this machine, and this program ---- */
 
 /* Writes the id of this boot of the machine, "" if unknown. ret has PROCESS_BOOT_MAX bytes. */
-void process_boot(char *ret);
+void process_read_boot_id(char *ret);
 /* Returns the number of this process's pid namespace, within which pids are unique; 0 if unknown.
  * A system without namespaces returns 1. */
-int64_t process_namespace(void);
+int64_t process_pid_namespace(void);
 int64_t process_ticks_us(int64_t ticks);
 /* Returns the path of this program's file, which the caller frees; NULL if unknown or out of
  * memory. */
@@ -84,6 +84,6 @@ bool process_adopt_orphans(void);
 /* Call it in a child process before exec, also after vfork(2): the system kills the process when
  * its parent dies. On a system that cannot do this, the recorder process kills servers. Returns
  * false if the parent with this pid has already died. */
-bool process_die_with(pid_t parent);
+bool process_die_with_parent(pid_t parent);
 
 #endif

@@ -11,6 +11,6 @@
 typedef int (*sort_fn)(const void *a, const void *b, void *ctx);
 
 /* Sorts n elements of `size` bytes. Equal elements may change places. */
-void sort_with(void *p, size_t n, size_t size, sort_fn compare, void *ctx);
+void sort_array(void *p, size_t n, size_t size, sort_fn compare, void *ctx);
 
 #endif

@@ -17,16 +17,16 @@
 #define GIT "git:"
 #define SYSLOG "syslog"
 
-static bool is_git(const char *where)
+static bool is_git_anchor(const char *where)
 {
     return strncmp(where, GIT, strlen(GIT)) == 0;
 }
 
 bool anchor_check(const char *where, struct buf *error)
 {
-    if (is_git(where) && where[strlen(GIT)] != '\0')
+    if (is_git_anchor(where) && where[strlen(GIT)] != '\0')
         return true;
-    if (where[0] != '\0' && !is_git(where) && strstr(where, "://") == NULL)
+    if (where[0] != '\0' && !is_git_anchor(where) && strstr(where, "://") == NULL)
         return true;
     buf_printf(error, "invalid anchor '%s': use a file, git:DIR or syslog", where);
     return false;
@@ -59,9 +59,9 @@ static int write_note_to_syslog(const struct anchoring *a)
 }
 
 /* Sets *ret to the path of an anchor's file or work tree, which the caller frees. */
-static int expand_anchor(const char *where, char **ret, struct buf *error)
+static int expand_anchor_path(const char *where, char **ret, struct buf *error)
 {
-    *ret = path_expand_home(is_git(where) ? where + strlen(GIT) : where);
+    *ret = path_expand_home(is_git_anchor(where) ? where + strlen(GIT) : where);
     if (*ret != NULL)
         return 0;
     if (errno != ENOENT)
@@ -75,11 +75,11 @@ int anchor_find_file(const char *where, struct slice origin, struct buf *file, s
     char *path;
     if (strcmp(where, SYSLOG) == 0)
         return MI_ENOENT;
-    int st = expand_anchor(where, &path, error);
+    int st = expand_anchor_path(where, &path, error);
     if (st < 0)
         return st;
     buf_adds(file, path);
-    if (is_git(where)) {
+    if (is_git_anchor(where)) {
         buf_addc(file, '/');
         anchor_git_name(file, origin);
     }
@@ -102,10 +102,10 @@ int anchor_write(const struct anchoring *a, const char *where)
     char *path;
     if (strcmp(where, SYSLOG) == 0)
         return write_note_to_syslog(a);
-    int st = expand_anchor(where, &path, a->error);
+    int st = expand_anchor_path(where, &path, a->error);
     if (st < 0)
         return st;
-    st = is_git(where) ? anchor_write_to_git(a, path) : anchor_write_to_file(a, path);
+    st = is_git_anchor(where) ? anchor_write_to_git(a, path) : anchor_write_to_file(a, path);
     free(path);
     return st;
 }

@@ -36,7 +36,7 @@ static int anchor_file_lock(int fd)
 }
 
 /* Reads the whole file into b. Returns 0, or -1 with errno. */
-static int read_whole(int fd, struct buf *b)
+static int read_anchor_file(int fd, struct buf *b)
 {
     errno = input_read_fd(fd, ANCHOR_FILE_MAX, b);
     return errno == 0 ? 0 : -1;
@@ -98,7 +98,7 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
     if (st == 0 && !digest_eq(&root, &last.root)) {
         buf_printf(a->error,
                    "the log does not continue the checkpoint of %" PRIu64
-                   " leaves in %s: it was changed; `mcp-interposer audit verify --against %s` "
+                   " leaves in %s: the log was changed; `mcp-interposer audit verify --against %s` "
                    "says what does not agree",
                    last.size, path, path);
         st = MI_EINVAL;
@@ -136,7 +136,7 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     if (fstat(fd, &s) == 0 && !S_ISREG(s.st_mode)) {
         buf_printf(a->error, "the anchor %s is not a regular file", path);
         st = MI_EINVAL;
-    } else if (anchor_file_lock(fd) < 0 || read_whole(fd, &text) < 0) {
+    } else if (anchor_file_lock(fd) < 0 || read_anchor_file(fd, &text) < 0) {
         st = errno == ENOMEM ? MI_ENOMEM : anchor_file_fail(a, path);
     }
     if (st == 0)
@@ -155,7 +155,7 @@ int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_s
     struct checkpoint last;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     int st = fd < 0 && errno == ENOENT ? MI_ENOENT : fd < 0 ? MI_EIO : 0;
-    if (st == 0 && read_whole(fd, &text) < 0)
+    if (st == 0 && read_anchor_file(fd, &text) < 0)
         st = errno == ENOMEM ? MI_ENOMEM : MI_EIO;
     if (st == MI_EIO)
         buf_printf(error, "cannot read the anchor %s: %s", path, strerror(errno));

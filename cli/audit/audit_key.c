@@ -90,13 +90,13 @@ static int sign_key_change(struct signing *log, void *ctx)
     struct kept kept = {0};
     int st = signing_read_head(log, &head);
     if (st == 0)
-        st = kept_read(&kept, x->path, log->vault, log->error);
+        st = kept_notes_read(&kept, x->path, log->vault, log->error);
     log->kept = kept.at;
     log->kept_n = kept.n;
     if (st == 0 && head.has_key)
         st = signing_key(log, x->key, keyfile_read_previous, x->path);
     log->kept_n = 0;
-    kept_close(&kept);
+    kept_notes_close(&kept);
     return st;
 }
 
@@ -142,7 +142,7 @@ static int audit_key_rotate(const struct settings *s, char *path)
     struct succession x = {path, &k};
     int st = keyfile_read(path, &old, &error);
     if (st == 0) {
-        bool named = opt_source(&s->set, "name") != OPT_DEFAULT;
+        bool named = opt_get_source(&s->set, "name") != OPT_DEFAULT;
         st = key_make(slice_of(named ? settings_text(s, "name") : old.public.name), &k);
         if (st < 0)
             buf_adds(&error, "libsodium cannot be used");
@@ -176,7 +176,7 @@ static int audit_key_run(const struct settings *s)
 {
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing what to do: new, show or rotate");
-    if (!key_name_valid(slice_of(settings_text(s, "name"))))
+    if (!key_name_is_valid(slice_of(settings_text(s, "name"))))
         return settings_fail_usage(
             s,
             "--name: invalid name: use 1 to %d ASCII characters without blanks "

@@ -8,7 +8,7 @@
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {
-    {0, "key", "KEY", NULL, "the verifier key, or a file with it; required"},
+    {0, "key", "KEY", NULL, "the verifier key, or a file with this key; required"},
     {0, "checkpoint", "NOTE", NULL,
      "a file with signed notes from an anchor: the bundle's checkpoint must be among them"},
     {'b', "bodies", NULL, NULL, "print the bodies of the messages, too"},
@@ -89,7 +89,7 @@ static int audit_check_run(const struct settings *s)
         return settings_fail_usage(s, "missing FILE: a bundle that `audit prove` has written");
     if (settings_text(s, "key") == NULL)
         return settings_fail_usage(s, "missing --key: the verifier key, or a file with it");
-    int status = input_key(settings_text(s, "key"), &key);
+    int status = input_read_public_key(settings_text(s, "key"), &key);
     if (status == EXIT_FINE)
         status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);
     if (status == EXIT_FINE)

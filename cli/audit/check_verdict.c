@@ -36,7 +36,7 @@ static void print_label(struct page *p, const char *name)
     p->from = p->o.b.n;
 }
 
-static void end_line(struct page *p)
+static void end_labelled_line(struct page *p)
 {
     out_fill_line(&p->o, p->from, INDENT);
 }
@@ -45,7 +45,7 @@ static void print_text_line(struct page *p, const char *name, struct slice text)
 {
     print_label(p, name);
     out_text(&p->o, text);
-    end_line(p);
+    end_labelled_line(p);
 }
 
 static void print_redaction_time(struct page *p, const char *what, int64_t at_us)
@@ -55,7 +55,7 @@ static void print_redaction_time(struct page *p, const char *what, int64_t at_us
     print_label(p, "redacted");
     out_printf(&p->o, "%s, at ", what);
     out_raw(&p->o, clock_utc(at_us).s);
-    end_line(p);
+    end_labelled_line(p);
 }
 
 /* Prints "NAME VERSION", or NAME if the version is unknown. */
@@ -70,7 +70,7 @@ static void print_name_and_version(struct page *p, const char *what, struct slic
         out_raw(&p->o, " ");
         out_text(&p->o, version);
     }
-    end_line(p);
+    end_labelled_line(p);
 }
 
 static void print_session(struct page *p)
@@ -89,12 +89,12 @@ static void print_session(struct page *p)
     out_raw(&p->o, clock_utc(s->ended_at_us).s);
     out_raw(&p->o, ", by the clock of ");
     out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
-    end_line(p);
+    end_labelled_line(p);
     print_label(p, "ended");
     out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
     out_raw(&p->o, ", sealed ");
     out_raw(&p->o, clock_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
-    end_line(p);
+    end_labelled_line(p);
     print_redaction_time(p, "the data of the session's start", p->start.redacted_at_us);
     print_redaction_time(p, "the data of the session's end", p->end.redacted_at_us);
 }
@@ -155,7 +155,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     if (m.action != ROW_FORWARDED)
         out_printf(&p->o, ", %s", value_word(&row_actions, m.action));
     print_call_status(p, &m);
-    end_line(p);
+    end_labelled_line(p);
     print_redaction_time(p, "after it was recorded", r->redacted_at_us);
     if (p->bodies)
         print_body(p, m.body);
@@ -169,7 +169,7 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     print_label(p, "checkpoint");
     out_text(&p->o, v->b->checkpoint.origin);
     out_printf(&p->o, ", %llu leaves", (unsigned long long)v->b->checkpoint.size);
-    end_line(p);
+    end_labelled_line(p);
     key_write_public(&key, &v->b->signer);
     print_text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
@@ -189,7 +189,7 @@ static void print_verdict(struct page *p, const struct verdict *v)
 {
     long long sealed = v->b->leaf[v->b->seal].leaf.records;
     out_styled_words(&p->o, OUT_GREEN, "PROVEN");
-    if (bundle_is_whole(v->b))
+    if (bundle_has_all_records(v->b))
         out_printf(&p->o, "      all %lld records of this session are as they were sealed", sealed);
     else
         out_printf(&p->o,
@@ -207,7 +207,7 @@ int verdict_text(const struct verdict *v)
         out_raw(&p.o, "  ");
         p.from = p.o.b.n;
         out_text(&p.o, slice_of(v->why));
-        end_line(&p);
+        end_labelled_line(&p);
         return out_close(&p.o);
     }
     p.first = bundle_begin(v->b);
@@ -215,7 +215,7 @@ int verdict_text(const struct verdict *v)
     bool good = bundle_next(v->b, &p.first, &p.start) && bundle_end(v->b, &p.last, &p.end);
     if (good) {
         proven_read_session(&p.session, &p.start);
-        proven_end(&p.session, &p.end);
+        proven_read_end(&p.session, &p.end);
         print_verdict(&p, v);
         print_session(&p);
         print_checkpoint(&p, v);

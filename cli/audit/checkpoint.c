@@ -22,7 +22,7 @@
 /* Writes an escalation to Escalations/ of the vault, unless one was written for this cause in the
  * last hour. Writes nothing to the database, which may be forged (docs/vault.md, "Escalations").
  * The caller reports the problem on stderr. */
-static void escalate_evidence(const char *vault, const char *why)
+static void escalate_unsigned_log(const char *vault, const char *why)
 {
     struct buf happened = {0};
     char recent[ESCALATION_FILE_MAX] = "", name[ESCALATION_FILE_MAX];
@@ -87,15 +87,15 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     bool anew = settings_is_on(s, "new-vault");
     int st = signing_open(&log, vault, &error);
     if (st == 0 && !anew)
-        st = kept_read(&kept, key_path, vault, &error);
+        st = kept_notes_read(&kept, key_path, vault, &error);
     log.kept = kept.at;
     log.kept_n = kept.n;
     if (st == 0)
         st = signing_checkpoint(&log, key, keyfile_read_previous, key_path, &note);
     if (st == MI_EINVAL && log.changed)
-        escalate_evidence(vault, buf_str(&error));
+        escalate_unsigned_log(vault, buf_str(&error));
     if (st == 0)
-        st = kept_write(key_path, vault, buf_slice(&note), anew, &error);
+        st = kept_note_write(key_path, vault, buf_slice(&note), anew, &error);
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     if (st == 0 && !settings_is_on(s, "quiet") && buf_str(&note)[0] != '\0') {
         struct out o;
@@ -108,7 +108,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
         status = anchored != EXIT_FINE ? anchored : status;
     }
     signing_close(&log);
-    kept_close(&kept);
+    kept_notes_close(&kept);
     buf_close(&error);
     buf_close(&note);
     return status;

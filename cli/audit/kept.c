@@ -17,7 +17,7 @@
 #define FOLDER "signed"
 #define NAME_N (32 + sizeof ".note")
 
-static void kept_file_name(const char *vault, char ret[NAME_N])
+static void kept_note_file_name(const char *vault, char ret[NAME_N])
 {
     char hex[DIGEST_HEX + 1];
     struct digest d = digest_of(slice_of(vault));
@@ -27,7 +27,7 @@ static void kept_file_name(const char *vault, char ret[NAME_N])
 
 /* Returns the path of folder i. 0: beside the key; 1: in the state directory. Returns NULL with
  * ENOENT if the state directory is unknown, or NULL if memory runs out. */
-static char *kept_folder_path(const char *key_path, size_t i)
+static char *kept_note_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
     struct buf b = {0};
@@ -40,7 +40,7 @@ static char *kept_folder_path(const char *key_path, size_t i)
     return path;
 }
 
-static int fail_to_write_kept(const char *what, const char *path, struct buf *error)
+static int fail_to_write_kept_note(const char *what, const char *path, struct buf *error)
 {
     buf_printf(error, "cannot %s %s: %s", what, path, strerror(errno));
     return MI_EIO;
@@ -48,7 +48,7 @@ static int fail_to_write_kept(const char *what, const char *path, struct buf *er
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int kept_parse(struct slice text, struct signing_kept *ret)
+static int kept_note_parse(struct slice text, struct signing_kept *ret)
 {
     struct note n;
     struct checkpoint c;
@@ -61,17 +61,17 @@ static int kept_parse(struct slice text, struct signing_kept *ret)
     return 0;
 }
 
-static int read_note(struct kept *k, const char *folder, const char *vault, struct buf *error)
+static int read_kept_note(struct kept *k, const char *folder, const char *vault, struct buf *error)
 {
     char name[NAME_N];
     struct buf path = {0}, *text = &k->note[k->n];
-    kept_file_name(vault, name);
+    kept_note_file_name(vault, name);
     buf_printf(&path, "%s/%s", folder, name);
     int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
-        st = e == ENOMEM ? MI_ENOMEM : fail_to_write_kept("read", buf_str(&path), error);
-    if (e == 0 && kept_parse(buf_slice(text), &k->at[k->n]) < 0) {
+        st = e == ENOMEM ? MI_ENOMEM : fail_to_write_kept_note("read", buf_str(&path), error);
+    if (e == 0 && kept_note_parse(buf_slice(text), &k->at[k->n]) < 0) {
         buf_printf(error,
                    "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
                    "known to be the right one, run `mcp-interposer audit checkpoint --new-vault`",
@@ -83,13 +83,13 @@ static int read_note(struct kept *k, const char *folder, const char *vault, stru
     return st;
 }
 
-int kept_read(struct kept *k, const char *key_path, const char *vault, struct buf *error)
+int kept_notes_read(struct kept *k, const char *key_path, const char *vault, struct buf *error)
 {
     int st = 0;
     *k = (struct kept){0};
     for (size_t i = 0; st == 0 && i < SIGNING_KEPT_MAX; i++) {
-        char *folder = kept_folder_path(key_path, i);
-        st = folder != NULL             ? read_note(k, folder, vault, error)
+        char *folder = kept_note_folder_path(key_path, i);
+        st = folder != NULL             ? read_kept_note(k, folder, vault, error)
              : errno == ENOENT && i > 0 ? 0
                                         : MI_ENOMEM;
         free(folder);
@@ -97,7 +97,7 @@ int kept_read(struct kept *k, const char *key_path, const char *vault, struct bu
     return st;
 }
 
-void kept_close(struct kept *k)
+void kept_notes_close(struct kept *k)
 {
     for (size_t i = 0; i < SIGNING_KEPT_MAX; i++)
         buf_close(&k->note[i]);
@@ -107,7 +107,7 @@ void kept_close(struct kept *k)
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* Replaces the file atomically. Returns 0, or -1 with errno. */
-static int kept_replace(int dir, const char *name, struct slice note)
+static int kept_note_replace_file(int dir, const char *name, struct slice note)
 {
     char wip[NAME_N + 32];
     snprintf(wip, sizeof wip, ".%s.%ld", name, (long)getpid());
@@ -127,7 +127,7 @@ static int kept_replace(int dir, const char *name, struct slice note)
 
 /* Whether the file has a checkpoint of this log with at least the size in the note. Another process
  * may have written the checkpoint of a longer log. */
-static bool kept_has_this_log(int dir, const char *name, struct slice note)
+static bool kept_note_is_of_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
     struct signing_kept old, new;
@@ -135,7 +135,7 @@ static bool kept_has_this_log(int dir, const char *name, struct slice note)
     if (fd < 0)
         return false;
     bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 &&
-                kept_parse(buf_slice(&text), &old) == 0 && kept_parse(note, &new) == 0 &&
+                kept_note_parse(buf_slice(&text), &old) == 0 && kept_note_parse(note, &new) == 0 &&
                 strcmp(old.origin, new.origin) == 0 && old.size >= new.size;
     close(fd);
     buf_close(&text);
@@ -143,10 +143,11 @@ static bool kept_has_this_log(int dir, const char *name, struct slice note)
 }
 
 /* Writes the note into a file of the folder. Returns 0, or -1 with errno. */
-static int write_kept_in_folder(const char *folder, const char *vault, struct slice note, bool anew)
+static int write_kept_note_in_folder(const char *folder, const char *vault, struct slice note,
+                                     bool anew)
 {
     char name[NAME_N];
-    kept_file_name(vault, name);
+    kept_note_file_name(vault, name);
     if (make_path(folder) < 0)
         return -1;
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -159,28 +160,29 @@ static int write_kept_in_folder(const char *folder, const char *vault, struct sl
         snprintf(old, sizeof old, "%s.until-%s", name, utc);
         st = renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
     }
-    if (st == 0 && !kept_has_this_log(dir, name, note))
-        st = kept_replace(dir, name, note);
+    if (st == 0 && !kept_note_is_of_log(dir, name, note))
+        st = kept_note_replace_file(dir, name, note);
     int e = errno;
     close(dir);
     errno = e;
     return st;
 }
 
-int kept_write(const char *key_path, const char *vault, struct slice note, bool anew,
-               struct buf *error)
+int kept_note_write(const char *key_path, const char *vault, struct slice note, bool anew,
+                    struct buf *error)
 {
     int written = -1, tried = -1;
     for (size_t i = 0; i < SIGNING_KEPT_MAX && (written < 0 || anew); i++) {
-        char *folder = kept_folder_path(key_path, i);
+        char *folder = kept_note_folder_path(key_path, i);
         if (folder == NULL && i == 0)
             return MI_ENOMEM;
         struct stat s;
         /* with `anew`, also writes to the second folder, if that folder exists */
         if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
-            tried = write_kept_in_folder(folder, vault, note, anew);
+            tried = write_kept_note_in_folder(folder, vault, note, anew);
             if (tried < 0 && written < 0)
-                (void)(i == 0 ? 0 : fail_to_write_kept("keep the checkpoint in", folder, error));
+                (void)(i == 0 ? 0
+                              : fail_to_write_kept_note("keep the checkpoint in", folder, error));
             written = tried == 0 ? 0 : written;
         }
         free(folder);

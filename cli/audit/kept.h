@@ -8,7 +8,7 @@
  *           $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A
  *           file has one signed note. It is replaced atomically, and never by a note of a shorter
  *           log. Both files are read.
- * Owns      copies of the notes; kept_close() frees them.
+ * Owns      copies of the notes; kept_notes_close() frees them.
  * Errors    MI_EIO, MI_EINVAL (a file is not a note) or MI_ENOMEM; with one sentence in `error`,
  *           except for MI_ENOMEM.
  * Blocks    on the file system, and on another process that writes the same file. */
@@ -24,10 +24,11 @@ struct kept {
 };
 
 /* vault: the directory of the vault, without symbolic links. If there is no file, n is 0. */
-MI_MUST int kept_read(struct kept *k, const char *key_path, const char *vault, struct buf *error);
-void kept_close(struct kept *k); /* accepts {0}; may be called twice */
+MI_MUST int kept_notes_read(struct kept *k, const char *key_path, const char *vault,
+                            struct buf *error);
+void kept_notes_close(struct kept *k); /* accepts {0}; may be called twice */
 /* Writes the note. anew: the note of another log is first renamed to HASH.note.until-TIME. */
-MI_MUST int kept_write(const char *key_path, const char *vault, struct slice note, bool anew,
-                       struct buf *error);
+MI_MUST int kept_note_write(const char *key_path, const char *vault, struct slice note, bool anew,
+                            struct buf *error);
 
 #endif

@@ -28,8 +28,8 @@ static int keyfile_check_mode(const char *path, const struct stat *st, struct bu
     }
     if ((st->st_mode & 077) != 0) {
         buf_printf(error,
-                   "others can read the key file %s (mode %03o): run `chmod 600 %s`, and if it may "
-                   "have been read, `mcp-interposer audit key rotate`",
+                   "others can read the key file %s (mode %03o): run `chmod 600 %s`, and if others "
+                   "may have read the key, `mcp-interposer audit key rotate`",
                    path, (unsigned)st->st_mode & 0777, path);
         return MI_EINVAL;
     }
@@ -224,7 +224,7 @@ int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_k
     if (st == MI_ENOENT) {
         buf_printf(error,
                    "this vault is signed with another key, %s, which must sign the change to a new "
-                   "key: put its key file into %s, or sign with it (--audit-key FILE)",
+                   "key: put its key file into %s, or name that file with --audit-key",
                    buf_str(&name), buf_str(&path));
         st = MI_EINVAL;
     } else if (st < 0) {

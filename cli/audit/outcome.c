@@ -38,7 +38,7 @@ void outcome_close(struct outcome *r)
 }
 
 /* Appends a clause such as "message 12: it does not agree with its commitment". */
-static void add_clause(struct buf *b, const struct audit_wrong *w)
+static void append_fault_clause(struct buf *b, const struct audit_wrong *w)
 {
     if (w->record[0] != '\0')
         buf_printf(b, "%s: ", w->record);
@@ -107,7 +107,7 @@ static void json_add_audited_vault(struct outcome *r, const struct audit_vault *
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-static void add_wrong_case(struct report *r, struct report_case *c, const struct audit_wrong *w)
+static void add_fault_case(struct report *r, struct report_case *c, const struct audit_wrong *w)
 {
     c->outcome = REPORT_FAILED;
     c->rule = (struct report_rule){
@@ -115,13 +115,13 @@ static void add_wrong_case(struct report *r, struct report_case *c, const struct
         "Compare the vault with a copy that is older than the change, and with the checkpoints "
         "that were anchored. docs/evidence.md says what each kind of change means.",
         REPORT_ERROR};
-    add_clause(&c->message, w);
-    report_add(r);
+    append_fault_clause(&c->message, w);
+    report_add_case(r);
 }
 
 static void add_session_case(struct report *r, const struct audit_session *s)
 {
-    struct report_case *c = report_new(r);
+    struct report_case *c = report_begin_case(r);
     const char *status = audit_status_name(s->status);
     c->place.session = s->uid;
     if (s->id != 0)
@@ -129,7 +129,7 @@ static void add_session_case(struct report *r, const struct audit_session *s)
     else
         buf_printf(&c->name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
     if (s->status == AUDIT_TAMPERED) {
-        add_wrong_case(r, c, &s->wrong);
+        add_fault_case(r, c, &s->wrong);
         return;
     }
     bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_OPEN;
@@ -141,12 +141,12 @@ static void add_session_case(struct report *r, const struct audit_session *s)
                                    "if its proxy and its recorder were killed.",
                                    REPORT_WARNING};
     buf_adds(&c->message, s->why[0] != '\0' ? s->why : status);
-    report_add(r);
+    report_add_case(r);
 }
 
 static struct report_case *new_log_case(struct report *r, const char *record)
 {
-    struct report_case *c = report_new(r);
+    struct report_case *c = report_begin_case(r);
     buf_adds(&c->name, record[0] != '\0' ? record : "log");
     return c;
 }
@@ -155,12 +155,12 @@ static struct report_case *new_log_case(struct report *r, const char *record)
 
 /* Adds a paragraph to the details: what is wrong, and what that implies. where: the session, or ""
  * for the log. */
-static void add_details(struct outcome *r, const char *where, const struct audit_wrong *w)
+static void add_fault_details(struct outcome *r, const char *where, const struct audit_wrong *w)
 {
     if (r->shown++ >= DETAILS_MAX)
         return;
     buf_printf(&r->details, "%s%s: ", where, where[0] != '\0' ? "" : "log");
-    add_clause(&r->details, w);
+    append_fault_clause(&r->details, w);
     buf_printf(&r->details, " (%s). %s\n", audit_kind_name(w->kind), audit_kind_implies(w->kind));
 }
 
@@ -173,14 +173,14 @@ static void outcome_add_row(struct outcome *r, const struct audit_session *s)
     if (s->id != 0)
         table_add_int(t, s->id, OUT_BOLD);
     else
-        table_add(t, slice_of("-"), OUT_PLAIN);
-    table_add(t, slice_of(when), OUT_PLAIN);
-    table_add(t, s->name.n > 0 ? s->name : slice_of("-"), OUT_CYAN);
+        table_add_cell(t, slice_of("-"), OUT_PLAIN);
+    table_add_cell(t, slice_of(when), OUT_PLAIN);
+    table_add_cell(t, s->name.n > 0 ? s->name : slice_of("-"), OUT_CYAN);
     if (s->records > 0)
         table_add_int(t, s->records, OUT_PLAIN);
     else
-        table_add(t, slice_of("-"), OUT_PLAIN);
-    table_add(t, slice_of(audit_status_name(s->status)), styles[s->status]);
+        table_add_cell(t, slice_of("-"), OUT_PLAIN);
+    table_add_cell(t, slice_of(audit_status_name(s->status)), styles[s->status]);
 }
 
 static void add_session_details(struct outcome *r, const struct audit_session *s)
@@ -188,7 +188,7 @@ static void add_session_details(struct outcome *r, const struct audit_session *s
     char where[64];
     snprintf(where, sizeof where, "session %lld", (long long)s->id);
     if (s->status == AUDIT_TAMPERED) {
-        add_details(r, s->id != 0 ? where : "log", &s->wrong);
+        add_fault_details(r, s->id != 0 ? where : "log", &s->wrong);
     } else if (s->why[0] != '\0' && r->shown++ < DETAILS_MAX) {
         buf_printf(&r->details, "%s: %s.\n", where, s->why);
     } else if (s->status == AUDIT_REDACTED && r->shown++ < DETAILS_MAX) {
@@ -364,7 +364,7 @@ void outcome_add_session(struct outcome *r, const struct audit_session *s)
 void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
 {
     r->wrong++;
-    add_wrong_case(&r->reporting.report, new_log_case(&r->reporting.report, w->record), w);
+    add_fault_case(&r->reporting.report, new_log_case(&r->reporting.report, w->record), w);
     if (r->reporting.json) {
         struct json_out *j = reporting_begin_row(&r->reporting);
         json_out_str(j, "type", "log");
@@ -372,7 +372,7 @@ void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
         reporting_end_row(&r->reporting);
     }
     if (r->reporting.text)
-        add_details(r, "", w);
+        add_fault_details(r, "", w);
 }
 
 int outcome_print(struct outcome *r, const struct audit_vault *v)
@@ -380,7 +380,7 @@ int outcome_print(struct outcome *r, const struct audit_vault *v)
     bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || count_unfinished_sessions(r) > 0;
     if (r->wrong == 0) {
         (void)new_log_case(&r->reporting.report, "");
-        report_add(&r->reporting.report);
+        report_add_case(&r->reporting.report);
     }
     if (r->reporting.json)
         json_add_audited_vault(r, v, outcome_verdict(r));

@@ -168,11 +168,13 @@ static int add_kept_checkpoints(const struct settings *s, struct audit *a, const
     struct buf error = {0};
     struct kept k = {0};
     char *path = path_audit_key(settings_text(s, "audit-key"));
-    int st = path != NULL ? kept_read(&k, path, vault, &error) : errno == ENOENT ? 0 : MI_ENOMEM;
+    int st = path != NULL      ? kept_notes_read(&k, path, vault, &error)
+             : errno == ENOENT ? 0
+                               : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++)
         st = audit_add_kept(a, buf_slice(&k.note[i]));
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
-    kept_close(&k);
+    kept_notes_close(&k);
     buf_close(&error);
     free(path);
     return status;
@@ -221,7 +223,7 @@ static int audit_verify_fail(const char *why)
 }
 
 /* Verifies the named sessions. */
-static int verify_named(const struct settings *s, struct query *q, struct audit *a)
+static int verify_named_sessions(const struct settings *s, struct query *q, struct audit *a)
 {
     int st = 0;
     for (int i = 0; st == 0 && i < s->operands_n; i++) {
@@ -244,7 +246,7 @@ static int verify_log_and_sessions(const struct settings *s, struct query *q, st
 {
     struct public_key key;
     bool trusted = settings_text(s, "key") != NULL;
-    int status = trusted ? input_key(settings_text(s, "key"), &key) : EXIT_FINE;
+    int status = trusted ? input_read_public_key(settings_text(s, "key"), &key) : EXIT_FINE;
     if (status == EXIT_FINE)
         status = add_anchored_notes(s, a);
     if (status == EXIT_FINE)
@@ -253,7 +255,7 @@ static int verify_log_and_sessions(const struct settings *s, struct query *q, st
         return status;
     int st = audit_check_log(a, trusted ? &key : NULL);
     if (st == 0 && s->operands_n > 0)
-        return verify_named(s, q, a);
+        return verify_named_sessions(s, q, a);
     if (st == 0)
         st = audit_check_sessions(a);
     return st < 0 ? audit_verify_fail(st == MI_ENOMEM ? "out of memory" : audit_error(a))

@@ -73,7 +73,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     if (c->report->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);
     if (c->status < 0 || (filter_matches_message(c->filter, c->started_at_us, m) &&
-                          !check_add(c->report, m, c->broken, checking_add_detail, c)))
+                          !check_add_message(c->report, m, c->broken, checking_add_detail, c)))
         c->status = MI_ENOMEM;
     return c->status == 0;
 }

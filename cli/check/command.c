@@ -95,7 +95,7 @@ static bool filter_selects_sessions(const struct filter *f)
            f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
 
-static bool check_on_session(void *ctx, const struct query_session *s)
+static bool check_add_selected_session(void *ctx, const struct query_session *s)
 {
     struct selection *w = ctx;
     w->status = GROW(w->id, w->n, w->cap) ? 0 : MI_ENOMEM;
@@ -112,7 +112,8 @@ static int check_matching_sessions(const struct settings *s, struct check_report
     int status = check_open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    int st = query_matching_sessions(*q, &w->filter, FILTER_HOLDS, 0, check_on_session, w);
+    int st =
+        query_matching_sessions(*q, &w->filter, FILTER_HOLDS, 0, check_add_selected_session, w);
     st = st == 0 ? w->status : st;
     if (st == 0 && w->n == 0) {
         log_error("no matching session in %s; see: mcp-interposer sessions", query_vault(*q));
@@ -153,7 +154,7 @@ static int write_report(const struct check_report *report, struct reporting *r)
     }
     if (r->junit != NULL || r->sarif != NULL)
         check_add_cases(report, &r->report);
-    r->out.b.failed |= check_failed(report);
+    r->out.b.failed |= check_report_failed(report);
     return reporting_close(r);
 }
 

@@ -183,8 +183,8 @@ static bool has_listed_word(struct slice names, const char *name)
     return false;
 }
 
-bool check_add(struct check_report *r, const struct query_message *m, breaches broken,
-               check_detail_fn detail, void *ctx)
+bool check_add_message(struct check_report *r, const struct query_message *m, breaches broken,
+                       check_detail_fn detail, void *ctx)
 {
     const struct subject s = {m, detail, ctx};
     struct slice word, names = m->finding;
@@ -223,17 +223,17 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
 
 /* ---- for writing the report ---- */
 
-bool check_failed(const struct check_report *r)
+bool check_report_failed(const struct check_report *r)
 {
     return r->failed || r->text.failed;
 }
 
-struct slice check_slice(const struct check_report *r, struct check_text t)
+struct slice check_text_slice(const struct check_report *r, struct check_text t)
 {
     return t.n > 0 ? (struct slice){r->text.p + t.at, t.n} : slice_of("");
 }
 
-const char *check_sender(const struct check_finding *f)
+const char *check_finding_sender(const struct check_finding *f)
 {
     return f->from_client ? "client" : "server";
 }
@@ -248,7 +248,7 @@ void check_append_sentence(const struct check_report *r, const struct check_find
     /* the meaning of the finding, without its full stop */
     buf_add(b, f->meaning, strlen(f->meaning) - 1);
     buf_adds(b, ": ");
-    buf_slice_add(b, check_slice(r, f->detail));
+    buf_slice_add(b, check_text_slice(r, f->detail));
 }
 
 void check_append_subject(const struct check_report *r, const struct check_finding *f,
@@ -257,8 +257,8 @@ void check_append_subject(const struct check_report *r, const struct check_findi
     if (f->method.n == 0)
         return;
     buf_adds(b, before);
-    text_visible(b, check_slice(r, f->method));
+    text_visible(b, check_text_slice(r, f->method));
     buf_adds(b, f->target.n > 0 ? " " : "");
-    text_visible(b, text_head(check_slice(r, f->target), 200));
+    text_visible(b, text_head(check_text_slice(r, f->target), 200));
     buf_adds(b, after);
 }

@@ -2,7 +2,8 @@
  *
  * Owns      all recordings and findings; check_close() frees them. All findings are counted, but
  *           only the first CHECK_MAX of a recording are listed.
- * Errors    if memory runs out, `failed` or `text.failed` is true. check_failed() tests both.
+ * Errors    if memory runs out, `failed` or `text.failed` is true. check_report_failed() tests
+ *           both.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_CHECK_FINDINGS_H
 #define MI_CLI_CHECK_FINDINGS_H
@@ -64,8 +65,8 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error);
 /* Reads a list like "crlf,unknown-method": the names of findings to ignore. Returns false if a word
  * is unknown; error then names the word. */
 bool check_ignore(struct check_report *r, const char *list, struct buf *error);
-/* Adds a recording, to which check_add() then adds messages. The name of the server is set later,
- * when the header has been read. */
+/* Adds a recording, to which check_add_message() then adds messages. The name of the server is set
+ * later, when the header has been read. */
 void check_add_recording(struct check_report *r, struct slice name, int64_t session_id,
                          size_t uid_shown);
 void check_set_server(struct check_report *r, struct slice name);
@@ -73,13 +74,13 @@ void check_set_server(struct check_report *r, struct slice name);
 typedef void (*check_detail_fn)(void *ctx, const struct finding_info *info, struct buf *b);
 /* Adds a message: the findings recorded with the message, and the rules that the message breaks.
  * Returns false if memory runs out. */
-MI_MUST bool check_add(struct check_report *r, const struct query_message *m, breaches broken,
-                       check_detail_fn detail, void *ctx);
+MI_MUST bool check_add_message(struct check_report *r, const struct query_message *m,
+                               breaches broken, check_detail_fn detail, void *ctx);
 
 /* ---- for writing the report ---- */
 
-bool check_failed(const struct check_report *r);
-struct slice check_slice(const struct check_report *r, struct check_text t);
+bool check_report_failed(const struct check_report *r);
+struct slice check_text_slice(const struct check_report *r, struct check_text t);
 /* Appends `before`, the method and target of the message, such as "tools/call echo", as printable
  * text, and `after`. If the message has no method, appends nothing. */
 void check_append_subject(const struct check_report *r, const struct check_finding *f,
@@ -87,6 +88,6 @@ void check_append_subject(const struct check_report *r, const struct check_findi
 /* Appends the meaning of the finding, then its details. */
 void check_append_sentence(const struct check_report *r, const struct check_finding *f,
                            struct buf *b);
-const char *check_sender(const struct check_finding *f); /* returns "client" or "server" */
+const char *check_finding_sender(const struct check_finding *f); /* returns "client" or "server" */
 
 #endif

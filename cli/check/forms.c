@@ -16,7 +16,7 @@ static void print_count(struct out *o, uint64_t n, const char *what, const char 
 static void print_title(const struct check_report *r, const struct check_recording *x,
                         struct out *o)
 {
-    struct slice name = check_slice(r, x->name);
+    struct slice name = check_text_slice(r, x->name);
     size_t from = o->b.n;
     if (x->session_id != 0)
         out_raw(o, "session ");
@@ -26,7 +26,7 @@ static void print_title(const struct check_report *r, const struct check_recordi
         out_printf(o, "%lld", (long long)x->session_id);
     if (x->server.n > 0) {
         out_raw(o, " (");
-        out_text(o, check_slice(r, x->server));
+        out_text(o, check_text_slice(r, x->server));
         out_raw(o, ")");
     }
     out_raw(o, ": ");
@@ -44,7 +44,7 @@ static void print_finding(const struct check_report *r, const struct check_findi
     char seq[24];
     snprintf(seq, sizeof seq, "%7lld", (long long)f->seq);
     const struct reporting_cell cells[] = {{seq, 9, OUT_PLAIN},
-                                           {check_sender(f), 8, OUT_PLAIN},
+                                           {check_finding_sender(f), 8, OUT_PLAIN},
                                            {severity_name(f->severity), 10, OUT_PLAIN},
                                            {f->name, 28, OUT_PLAIN}};
     check_append_subject(r, f, "", ": ", &sentence);
@@ -78,13 +78,13 @@ void check_finding_members(const struct check_report *r, const struct check_find
                            struct json_out *j)
 {
     json_out_int(j, "seq", f->seq);
-    json_out_str(j, "from", check_sender(f));
+    json_out_str(j, "from", check_finding_sender(f));
     json_out_str(j, "finding", f->name);
     json_out_str(j, "severity", severity_name(f->severity));
     json_out_str(j, "meaning", f->meaning);
-    json_add_optional(j, "method", check_slice(r, f->method));
-    json_add_optional(j, "target", check_slice(r, f->target));
-    json_add_optional(j, "why", check_slice(r, f->detail));
+    json_add_optional(j, "method", check_text_slice(r, f->method));
+    json_add_optional(j, "target", check_text_slice(r, f->target));
+    json_add_optional(j, "why", check_text_slice(r, f->detail));
 }
 
 void check_print_json(const struct check_report *r, struct json_out *j)
@@ -94,10 +94,10 @@ void check_print_json(const struct check_report *r, struct json_out *j)
         const struct check_recording *x = &r->recordings[i];
         json_out_whitespace(j, "\n");
         json_out_object(j, NULL);
-        json_out_text(j, x->session_id == 0 ? "file" : "session", check_slice(r, x->name));
+        json_out_text(j, x->session_id == 0 ? "file" : "session", check_text_slice(r, x->name));
         if (x->session_id != 0)
             json_out_int(j, "session_id", x->session_id);
-        json_out_text(j, "server", check_slice(r, x->server));
+        json_out_text(j, "server", check_text_slice(r, x->server));
         json_out_int(j, "messages", x->messages);
         json_out_uint(j, "errors", x->count[SEVERITY_ERROR]);
         json_out_uint(j, "warnings", x->count[SEVERITY_WARNING]);
@@ -135,7 +135,7 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
     for (size_t i = 0; i < at; i++)
         if (x->findings[i].name == f->name)
             return;
-    struct report_case *c = report_new(report);
+    struct report_case *c = report_begin_case(report);
     c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
     c->rule.name = severity_name(f->severity);
     buf_adds(&c->name, f->name);
@@ -144,10 +144,11 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
         const struct check_finding *one = &x->findings[i];
         if (one->name != f->name)
             continue;
-        buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq, check_sender(one));
+        buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq,
+                   check_finding_sender(one));
         check_append_subject(r, one, ", ", "", &c->detail);
         buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
-        buf_slice_add(&c->detail, check_slice(r, one->detail));
+        buf_slice_add(&c->detail, check_text_slice(r, one->detail));
     }
     buf_addc(&c->detail, '\n');
     report_add_junit(report);
@@ -156,12 +157,12 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
 static void add_sarif_result(const struct check_report *r, const struct check_recording *x,
                              const struct check_finding *f, struct report *report)
 {
-    struct report_case *c = report_new(report);
+    struct report_case *c = report_begin_case(report);
     c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
     c->rule = (struct report_rule){f->name, f->meaning, f->remedy, levels[f->severity]};
     c->place.seq = f->seq;
-    *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_slice(r, x->name);
-    buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, check_sender(f));
+    *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_text_slice(r, x->name);
+    buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, check_finding_sender(f));
     check_append_subject(r, f, " (", ")", &c->name);
     check_append_sentence(r, f, &c->message);
     report_add_sarif(report);
@@ -186,9 +187,9 @@ void check_add_cases(const struct check_report *r, struct report *report)
     report_add_rules(report);
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
-        report_suite(report, check_slice(r, x->name), slice_of("mcp"), clock_mono_us());
+        report_suite(report, check_text_slice(r, x->name), slice_of("mcp"), clock_mono_us());
         if (x->n == 0) {
-            buf_adds(&report_new(report)->name, "no finding");
+            buf_adds(&report_begin_case(report)->name, "no finding");
             report_add_junit(report);
         }
         for (size_t k = 0; k < x->n && report->junit; k++)

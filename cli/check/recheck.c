@@ -221,7 +221,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     breaches broken = 0;
     int st = recheck_forwarded_message(r, &rpc, m, &broken);
     *ret |= broken;
-    if (forms_notice(&r->forms, redact_current(), &rpc, from_client))
+    if (forms_note(&r->forms, redact_current(), &rpc, from_client))
         *ret |= RULE(RULE_SECRET_IN_FORM);
     return st;
 }
@@ -239,7 +239,7 @@ void recheck_explain_breach(const struct recheck *r, enum rule broken, struct bu
         break;
     case RULE_NO_PROGRESS:
         if (r->stuck.times > 0)
-            no_progress_describe(b, r->stuck.times, r->stuck.failed);
+            no_progress_append_text(b, r->stuck.times, r->stuck.failed);
         break;
     default:
         break;

@@ -42,7 +42,7 @@ static bool is_safe_for_shells(struct slice text)
            memchr(text.p, '\0', text.n) == NULL;
 }
 
-static bool candidates_have(const struct candidates *c, struct slice text)
+static bool candidates_contain_text(const struct candidates *c, struct slice text)
 {
     struct slice lines = buf_slice(&c->lines);
     size_t n = c->before.n + text.n;
@@ -58,7 +58,7 @@ static bool candidates_have(const struct candidates *c, struct slice text)
 void candidates_add_recorded(struct candidates *c, struct slice text, const char *about)
 {
     if (c->recorded == CANDIDATES_MAX || text.p == NULL || !slice_begins(text, c->word) ||
-        !is_safe_for_shells(text) || candidates_have(c, text))
+        !is_safe_for_shells(text) || candidates_contain_text(c, text))
         return;
     c->recorded++;
     candidates_add_line(c, text, about);

@@ -39,7 +39,7 @@ static void complete_recorded(struct completing *x, enum recorded what)
         if (settings_read(&s, x->commands, x->line.command, argc, argv, &error) == SETTINGS_READY)
             path = settings_vault(&s);
         if (path != NULL)
-            recorded_add(&x->found, what, path);
+            recorded_add_candidates(&x->found, what, path);
         free(path);
         settings_close(&s);
     }

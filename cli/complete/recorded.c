@@ -17,7 +17,7 @@ struct reading {
     int64_t requests; /* number of requests of the current session read so far */
 };
 
-static bool recorded_wants_more(const struct reading *r)
+static bool recorded_wants_more_candidates(const struct reading *r)
 {
     return r->c->recorded < CANDIDATES_MAX && clock_mono_us() < r->end_us;
 }
@@ -41,7 +41,7 @@ static bool recorded_on_request(void *ctx, const struct query_message *m)
         candidates_add_recorded(r->c, m->method, NULL);
     else if (m->method.p != NULL && slice_is(m->method, "tools/call"))
         candidates_add_recorded(r->c, m->target, NULL);
-    return ++r->requests < REQUESTS_MAX && recorded_wants_more(r);
+    return ++r->requests < REQUESTS_MAX && recorded_wants_more_candidates(r);
 }
 
 static bool recorded_on_session(void *ctx, const struct query_session *s)
@@ -68,10 +68,10 @@ static bool recorded_on_session(void *ctx, const struct query_session *s)
             return false;
         break;
     }
-    return recorded_wants_more(r);
+    return recorded_wants_more_candidates(r);
 }
 
-void recorded_add(struct candidates *c, enum recorded what, const char *vault)
+void recorded_add_candidates(struct candidates *c, enum recorded what, const char *vault)
 {
     struct buf error = {0};
     struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};

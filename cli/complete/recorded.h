@@ -21,6 +21,6 @@ enum recorded {
 };
 
 /* vault: the path of its directory. */
-void recorded_add(struct candidates *c, enum recorded what, const char *vault);
+void recorded_add_candidates(struct candidates *c, enum recorded what, const char *vault);
 
 #endif

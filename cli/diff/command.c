@@ -171,7 +171,7 @@ static void diff_print_row(struct diffing *x)
     if (to->text && shown)
         diff_text_print_row(&to->out, r, buf_slice(&c->detail));
     to->out.b.failed |= c->detail.failed;
-    report_add(&to->report);
+    report_add_case(&to->report);
 }
 
 static void end_output(struct diffing *x)
@@ -204,9 +204,9 @@ static int compare_rows(struct diffing *x, int64_t began_us)
         if (st < 0)
             return st;
         if ((x->filter.failed && !result_has_failed_call(&x->result)) ||
-            (x->filter.slow_us > 0 && !result_lasted_at_least(&x->result, x->filter.slow_us)))
+            (x->filter.slow_us > 0 && !result_call_took_at_least(&x->result, x->filter.slow_us)))
             continue;
-        result_count(&x->counts, &x->result);
+        result_add_to_counts(&x->counts, &x->result);
         diff_print_row(x);
     }
     end_output(x);

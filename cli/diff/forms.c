@@ -60,7 +60,7 @@ static void diff_json_difference(struct json_out *j, const struct result *r,
 
 void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes)
 {
-    const struct diff_call *c = result_shown_call(r);
+    const struct diff_call *c = result_call_naming_row(r);
     json_out_str(j, "type", "call");
     json_out_str(j, "change", result_change_name(r->change));
     json_out_text(j, "method", c->method);
@@ -195,7 +195,7 @@ static const struct report_rule rules[RESULT_CHANGES] = {
 void diff_add_sessions_case(struct report *report, const struct diff *d,
                             const struct report_place place[DIFF_SIDES])
 {
-    struct report_case *c = report_new(report);
+    struct report_case *c = report_begin_case(report);
     struct diff_fact f;
     c->rule = (struct report_rule){"session", "The sessions differ in more than their calls.",
                                    "The message names what differs: another client, server or "
@@ -216,14 +216,14 @@ void diff_add_sessions_case(struct report *report, const struct diff *d,
             buf_addc(&c->detail, '\n');
         }
     }
-    report_add(report);
+    report_add_case(report);
 }
 
 /* Appends the name of the row, such as "#12/- tools/call read". */
 static void diff_forms_add_name(struct buf *b, const struct result *r)
 {
     static const char *const ends[DIFF_SIDES] = {"/", " "};
-    const struct diff_call *c = result_shown_call(r);
+    const struct diff_call *c = result_call_naming_row(r);
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (r->has[side])
             buf_printf(b, "#%llu", (unsigned long long)r->call[side].seq);
@@ -256,7 +256,7 @@ struct report_case *diff_add_row_case(struct report *report, const struct out *o
                                       const struct report_place place[DIFF_SIDES])
 {
     enum diff_side side = r->has[DIFF_B] ? DIFF_B : DIFF_A;
-    struct report_case *c = report_new(report);
+    struct report_case *c = report_begin_case(report);
     c->outcome = r->change == RESULT_SAME ? REPORT_PASSED : REPORT_FAILED;
     c->rule = rules[r->change];
     c->place = place[side];

@@ -27,9 +27,10 @@ void diff_json_counts(struct json_out *j, const struct result_counts *c);
  * message. */
 void diff_add_sessions_case(struct report *report, const struct diff *d,
                             const struct report_place place[DIFF_SIDES]);
-/* Makes the case of a row, which the caller adds with report_add(). The detail of the case lists
- * the differences as lines of printable text: "- " precedes a value of the first recording, "+ " a
- * value of the second (cli/frame/reporting.h). o: the output, which may be unable to show UTF-8. */
+/* Makes the case of a row, which the caller adds with report_add_case(). The detail of the case
+ * lists the differences as lines of printable text: "- " precedes a value of the first recording,
+ * "+ " a value of the second (cli/frame/reporting.h). o: the output, which may be unable to show
+ * UTF-8. */
 struct report_case *diff_add_row_case(struct report *report, const struct out *o,
                                       const struct result *r,
                                       const struct report_place place[DIFF_SIDES]);

@@ -57,10 +57,10 @@ MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);
 /* Returns the call whose method and target name the row. */
-const struct diff_call *result_shown_call(const struct result *r);
+const struct diff_call *result_call_naming_row(const struct result *r);
 bool result_has_failed_call(const struct result *r); /* whether a call of the row failed */
 /* Whether a call of the row took at least us microseconds. */
-bool result_lasted_at_least(const struct result *r, int64_t us);
+bool result_call_took_at_least(const struct result *r, int64_t us);
 
 const char *result_change_name(enum result_change c); /* returns "same", "changed", … */
 /* returns "request", "result", "error", or "answer" */
@@ -78,7 +78,7 @@ struct result_counts {
     uint64_t facts;
 };
 
-void result_count(struct result_counts *c, const struct result *r);
+void result_add_to_counts(struct result_counts *c, const struct result *r);
 bool result_has_differences(const struct result_counts *c);
 
 #endif

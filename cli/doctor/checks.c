@@ -17,7 +17,7 @@ static void doctor_print_line(struct doctor *d, const char *state, enum out_styl
 static void doctor_add_report_case(struct report *r, enum report_outcome outcome, const char *check,
                                    const char *remedy, const char *text)
 {
-    struct report_case *c = report_new(r);
+    struct report_case *c = report_begin_case(r);
     c->outcome = outcome;
     c->rule = (struct report_rule){check, "A check of the vault, this machine or a client.",
                                    "The message says what to do.",
@@ -26,7 +26,7 @@ static void doctor_add_report_case(struct report *r, enum report_outcome outcome
     buf_adds(&c->message, text);
     if (remedy != NULL)
         buf_printf(&c->detail, "to do: %s\n", remedy);
-    report_add(r);
+    report_add_case(r);
 }
 
 MI_FORMAT(5, 0)
@@ -89,7 +89,7 @@ void doctor_report_fault(struct doctor *d, const char *check, const char *remedy
     d->found++;
 }
 
-void doctor_end(struct doctor *d)
+void doctor_print_fine(struct doctor *d)
 {
     struct out *o = &d->reporting.out;
     /* after an error, the last name may have no text */

@@ -74,9 +74,9 @@ static void check_schema(struct doctor *d, const struct health *h)
             "the database is not in WAL mode: readers and writers wait for each other");
 }
 
-static void check_size(struct doctor *d, const struct health *h)
+static void check_wal_size(struct doctor *d, const struct health *h)
 {
-    struct units_text wal = units_bytes(h->wal_bytes);
+    struct units_text wal = units_format_bytes(h->wal_bytes);
     if (h->wal_bytes > WAL_MAX)
         doctor_report_fault(
             d, "wal",
@@ -86,8 +86,8 @@ static void check_size(struct doctor *d, const struct health *h)
     else
         doctor_report_fine(d, "wal", "the write-ahead log has %s", wal.s);
     doctor_report_fine(d, "database", "%s for %lld session%s, %s of it free",
-                       units_bytes(h->db_bytes).s, (long long)h->sessions,
-                       h->sessions == 1 ? "" : "s", units_bytes(h->free_bytes).s);
+                       units_format_bytes(h->db_bytes).s, (long long)h->sessions,
+                       h->sessions == 1 ? "" : "s", units_format_bytes(h->free_bytes).s);
 }
 
 #define UNLOCK                                                                                     \
@@ -127,7 +127,7 @@ static void check_database(struct doctor *d, bool quick)
             st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
         check_schema(d, &h);
-        check_size(d, &h);
+        check_wal_size(d, &h);
         if (h.gaps > 0)
             doctor_report_note(d, "record",
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
@@ -227,8 +227,8 @@ static void check_libraries(struct doctor *d)
 {
     bool new_enough, fts5;
     struct buf list = {0};
-    const char *sqlite = health_sqlite(&new_enough, &fts5);
-    libraries_list(&list);
+    const char *sqlite = health_sqlite_version(&new_enough, &fts5);
+    libraries_append_versions(&list);
     doctor_report_fine(d, "libraries", "mcp-interposer " MI_VERSION ", %s", buf_str(&list));
     if (!new_enough)
         doctor_report_fault(d, "libraries", "install SQLite 3.37 or later",
@@ -329,7 +329,7 @@ static int doctor_check_all(const struct settings *s, const char *fault)
             check_shipping(&d, s->ship_url);
         check_servers(&d, s, real != NULL && !settings_is_on(s, "quick"));
         check_libraries(&d);
-        doctor_end(&d);
+        doctor_print_fine(&d);
     } else if (status == EXIT_FINE) {
         status = EXIT_TROUBLE;
     }

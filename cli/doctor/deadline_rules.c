@@ -41,7 +41,7 @@ static int read_server_rules(const struct rules *r, int argc, char **argv, struc
     return st;
 }
 
-int rules_add(struct rules *r, int argc, char **argv, struct buf *error)
+int rules_add_server(struct rules *r, int argc, char **argv, struct buf *error)
 {
     if (!GROW(r->server, r->n, r->cap))
         return MI_ENOMEM;

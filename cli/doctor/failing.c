@@ -59,8 +59,8 @@ static bool server_answered_nothing(const struct session_view *v)
 }
 
 /* Appends how the session failed. Appends nothing if the session did not fail. */
-static void failing_describe(struct buf *b, const struct query_session *s,
-                             const struct session_view *v)
+static void failing_append_reason(struct buf *b, const struct query_session *s,
+                                  const struct session_view *v)
 {
     if (slice_is(s->end_reason, "server-failed")) {
         buf_adds(b, "could not be started");
@@ -73,11 +73,11 @@ static void failing_describe(struct buf *b, const struct query_session *s,
     }
 }
 
-static void failing_count(struct failing_server *server, const struct query_session *s,
-                          const struct session_view *v)
+static void failing_count_session(struct failing_server *server, const struct query_session *s,
+                                  const struct session_view *v)
 {
     struct buf what = {0};
-    failing_describe(&what, s, v);
+    failing_append_reason(&what, s, v);
     if (what.n > 0 && server->failed++ == 0) {
         server->id = s->id;
         server->at_us = s->started_at_us;
@@ -107,7 +107,7 @@ static bool failing_on_session(void *ctx, const struct query_session *s)
     f->status = session_read_view(f->q, s, false, &v);
     if (f->status < 0)
         return false;
-    failing_count(server, s, &v);
+    failing_count_session(server, s, &v);
     session_close(&v);
     return true;
 }
@@ -158,7 +158,7 @@ static int failing_add_error(struct buf *b, struct query *q, const struct failin
 static int report_server(struct doctor *d, const struct failing *f, size_t i)
 {
     const struct failing_server *server = &f->server[i];
-    struct slice name = intern_text(&f->names, (uint32_t)i);
+    struct slice name = intern_get_text(&f->names, (uint32_t)i);
     struct buf text = {0}, remedy = {0};
     int64_t age_us = clock_wall_us() - server->at_us;
     buf_printf(&text, "%.*s: in its last ", (int)size_min(name.n, NAME_SHOWN), name.p);

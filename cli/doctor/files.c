@@ -34,7 +34,7 @@ static void doctor_files_check_file(struct walk *w, const char *path, const stru
     const char *why = NULL;
     if (S_ISLNK(st->st_mode)) {
         why = "is a symbolic link, which is not followed";
-        snprintf(remedy, sizeof remedy, "replace it with its target");
+        snprintf(remedy, sizeof remedy, "replace the link with its target");
     } else if (st->st_uid != geteuid()) {
         why = "belongs to another user";
         snprintf(remedy, sizeof remedy, "chown %u '%s'", (unsigned)geteuid(), path);
@@ -64,7 +64,7 @@ static void doctor_files_check_tree(struct walk *w, const char *path, int depth)
         closedir(d);
 }
 
-static void check_space(struct doctor *d)
+static void check_disk_space(struct doctor *d)
 {
     struct statvfs v;
     if (statvfs(d->vault, &v) != 0)
@@ -73,20 +73,20 @@ static void check_space(struct doctor *d)
     int64_t all = (int64_t)v.f_blocks * (int64_t)v.f_frsize;
     if (left < SPACE_MIN && left < all / SPACE_SHARE)
         doctor_report_fault(d, "disk", "free some space, or: mcp-interposer prune --older-than 30d",
-                            "only %s free on the disk of %s", units_bytes(left).s, d->vault);
+                            "only %s free on the disk of %s", units_format_bytes(left).s, d->vault);
     else
-        doctor_report_fine(d, "disk", "%s free", units_bytes(left).s);
+        doctor_report_fine(d, "disk", "%s free", units_format_bytes(left).s);
 }
 
-static void check_writing(struct doctor *d)
+static void check_vault_is_writable(struct doctor *d)
 {
     struct buf where = {0}, remedy = {0};
     int e = 0;
-    if (writable_try(d->vault, &where, &e) == 0) {
+    if (writable_check_vault(d->vault, &where, &e) == 0) {
         doctor_report_fine(d, "writing", "%s can be written", d->vault);
     } else {
         if (e == EROFS)
-            buf_adds(&remedy, "mount it writable, or choose another vault with --vault");
+            buf_adds(&remedy, "mount the disk writable, or choose another vault with --vault");
         else if (e == ENOSPC || e == EDQUOT)
             buf_adds(&remedy, "free some space, or: mcp-interposer prune --older-than 30d");
         else
@@ -100,20 +100,19 @@ static void check_writing(struct doctor *d)
     buf_close(&remedy);
 }
 
-static void check_put_aside(struct doctor *d)
+static void check_databases_put_aside(struct doctor *d)
 {
     char newest[ASIDE_NAME_MAX], remedy[4400];
     int fd = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    size_t n = fd >= 0 ? aside_count(fd, newest) : 0;
+    size_t n = fd >= 0 ? aside_count_databases(fd, newest) : 0;
     if (fd >= 0)
         close(fd);
     if (n == 0)
         return;
-    snprintf(
-        remedy, sizeof remedy,
-        "mcp-interposer doctor --repair brings what can be read into the vault; then remove it: "
-        "rm '%s/%s'*",
-        d->vault, newest);
+    snprintf(remedy, sizeof remedy,
+             "mcp-interposer doctor --repair brings what can be read into the vault; then remove "
+             "the damaged database: rm '%s/%s'*",
+             d->vault, newest);
     doctor_report_fault(d, "damaged", remedy, "%zu damaged database%s put aside, the newest as %s",
                         n, n == 1 ? " was" : "s were", newest);
 }
@@ -155,7 +154,8 @@ void doctor_check_escalations(struct doctor *d)
     struct buf ago = {0};
     units_show_duration(&ago, age_us > 0 ? age_us : 0);
     snprintf(remedy, sizeof remedy,
-             "mcp-interposer escalations show %.20s; when it is solved: mcp-interposer escalations "
+             "mcp-interposer escalations show %.20s; when the problem is solved: mcp-interposer "
+             "escalations "
              "done %.20s",
              m.newest, m.newest);
     if (m.n > 0 && age_us < FRESH_US)
@@ -180,7 +180,7 @@ void doctor_check_files(struct doctor *d)
             (long long)(w.bad - NAMED_MAX));
     if (w.bad == 0)
         doctor_report_fine(d, "permissions", "%s is accessible only to you", d->vault);
-    check_writing(d);
-    check_space(d);
-    check_put_aside(d);
+    check_vault_is_writable(d);
+    check_disk_space(d);
+    check_databases_put_aside(d);
 }

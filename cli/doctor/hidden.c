@@ -70,9 +70,9 @@ void doctor_check_hidden_tools(struct doctor *d)
     if (st == 0)
         st = query_ask_calls(q, &x, doctor_on_hidden_tool, &h);
     if (st == 0 && h.found > NAMED_MAX)
-        doctor_report_fault(d, "tools", "mcp-interposer check lists them: finding tool-hidden",
-                            "%zu more tools that clients called are hidden by a rule",
-                            h.found - NAMED_MAX);
+        doctor_report_fault(
+            d, "tools", "mcp-interposer check lists the calls of these tools as tool-hidden",
+            "%zu more tools that clients called are hidden by a rule", h.found - NAMED_MAX);
     if (st == 0 && h.found == 0)
         doctor_report_fine(d, "tools", "no client called a hidden tool in the last %d days",
                            HIDDEN_DAYS);

@@ -10,16 +10,16 @@
 
 #include <stdlib.h>
 
-void libraries_list(struct buf *b)
+void libraries_append_versions(struct buf *b)
 {
     bool new_enough, fts5;
-    buf_printf(b, "SQLite %s, libev %d.%d, PCRE2 ", health_sqlite(&new_enough, &fts5),
+    buf_printf(b, "SQLite %s, libev %d.%d, PCRE2 ", health_sqlite_version(&new_enough, &fts5),
                proxy_libev_version() / 100, proxy_libev_version() % 100);
-    pattern_library(b);
-    buf_printf(b, ", libyaml %s, ", mcpfile_libyaml());
-    confine_library(b);
+    pattern_append_library_version(b);
+    buf_printf(b, ", libyaml %s, ", mcpfile_libyaml_version());
+    confine_append_library(b);
     buf_adds(b, ", ");
-    evidence_libraries(b);
+    evidence_append_library_versions(b);
     if (process_libc()[0] != '\0')
         buf_printf(b, ", %s", process_libc());
 }

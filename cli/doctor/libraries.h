@@ -5,6 +5,6 @@
 #include "base/buf.h"
 
 /* Appends the names and versions of the libraries: "SQLite 3.40.1, libev 4.33, …". */
-void libraries_list(struct buf *b);
+void libraries_append_versions(struct buf *b);
 
 #endif

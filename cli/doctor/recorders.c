@@ -44,7 +44,7 @@ static void report_silent_recorder(struct doctor *d, const struct journal_view *
     } else {
         doctor_report_fault(
             d, "recorders",
-            "see what the proxy of this session wrote to stderr, and start it again",
+            "see what the proxy of this session wrote to stderr, and start the proxy again",
             "the proxy of %s has no recorder; %s not yet stored", v->name, unstored);
     }
 }
@@ -53,7 +53,7 @@ static void check_recorder_of_session(struct doctor *d, struct journal_view *v)
 {
     bool settled = !v->writer || journals_wait_until_stored(v, RECORDER_SETTLE_MS);
     int64_t age_us = clock_wall_us() - v->started_wall_us;
-    struct units_text unstored = units_bytes((int64_t)v->unstored);
+    struct units_text unstored = units_format_bytes((int64_t)v->unstored);
     if (settled)
         doctor_report_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s",
                            v->name, (int)v->recorder, unstored.s,
@@ -79,7 +79,7 @@ static void report_stranded_journals(struct doctor *d, const struct stranded *x)
         d, "journals", buf_str(&remedy),
         "%zu journal%s with %s of messages for a vault that is gone or cannot be written: "
         "%s",
-        x->n, x->n == 1 ? "" : "s", units_bytes((int64_t)x->bytes).s, x->vault);
+        x->n, x->n == 1 ? "" : "s", units_format_bytes((int64_t)x->bytes).s, x->vault);
     buf_close(&remedy);
 }
 
@@ -97,10 +97,10 @@ static void check_killed_sessions(struct doctor *d, const struct journals *l)
     if (l->unreadable > 0)
         doctor_report_fault(d, "journals",
                             l->unreadable == 1
-                                ? "run the version of mcp-interposer that wrote it, or remove "
-                                  "it: mcp-interposer reap --journals"
-                                : "run the version of mcp-interposer that wrote them, or "
-                                  "remove them: mcp-interposer reap --journals",
+                                ? "run the version of mcp-interposer that wrote the journal, or "
+                                  "remove the journal: mcp-interposer reap --journals"
+                                : "run the version of mcp-interposer that wrote the journals, or "
+                                  "remove the journals: mcp-interposer reap --journals",
                             "%zu journal%s damaged, or of another version", l->unreadable,
                             l->unreadable == 1 ? " is" : "s are");
 }
@@ -134,7 +134,7 @@ static void report_denied_system_call(struct doctor *d, const struct journal_vie
     confine_call_name(v->last_denied, &name);
     doctor_report_fault(
         d, "confinement",
-        "if it repeats, keep the vault and report the version of the system's libc",
+        "if this happens again, keep the vault and report the version of the system's libc",
         "the recorder of %s tried %u system call%s that it may not use, the last one: %s", v->name,
         v->denied, v->denied == 1 ? "" : "s", buf_str(&name));
     buf_close(&name);

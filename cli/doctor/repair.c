@@ -151,7 +151,7 @@ static void link_or_unlink_bodies(const struct repair *p, bool link)
 
 /* Makes the directory `.repair-PID` with links to the files of the damaged database. If false is
  * returned, `error` has the reason or, if it is empty, errno. */
-static bool repair_link(struct repair *p, struct buf *error)
+static bool repair_make_link_directory(struct repair *p, struct buf *error)
 {
     char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];
     bool has_header = repair_has_header(p);
@@ -170,7 +170,7 @@ static bool repair_link(struct repair *p, struct buf *error)
                       : repair_copy_with_header(p, header);
 }
 
-static void repair_unlink(const struct repair *p)
+static void repair_remove_link_directory(const struct repair *p)
 {
     if (p->own < 0)
         return;
@@ -320,7 +320,7 @@ static void repair_database(void *ctx, const char *name)
     struct repair p = {.d = of->d, .name = name, .dir = of->dir, .own = -1};
     struct buf error = {0};
     int st = 0;
-    if (!repair_link(&p, &error)) {
+    if (!repair_make_link_directory(&p, &error)) {
         if (error.n == 0)
             buf_printf(&error, "cannot be linked or copied: %s", strerror(errno));
         st = MI_EIO;
@@ -332,7 +332,7 @@ static void repair_database(void *ctx, const char *name)
     while (st == 0 && p.n > 0) /* the oldest session is last in p.id and is repaired first */
         st = repair_one_session(&p, p.id[--p.n], &error);
     query_close(p.q);
-    repair_unlink(&p);
+    repair_remove_link_directory(&p);
     repair_report(&p, st, &error);
     free(p.id);
     buf_close(&p.why);
@@ -345,8 +345,8 @@ void doctor_repair(struct doctor *d)
     struct repair p = {.d = d, .dir = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (p.dir < 0)
         return;
-    if (aside_count(p.dir, NULL) == 0)
+    if (aside_count_databases(p.dir, NULL) == 0)
         doctor_report_note(d, "repair", "no database was put aside");
-    aside_each(p.dir, repair_database, &p);
+    aside_each_database(p.dir, repair_database, &p);
     close(p.dir);
 }

@@ -45,7 +45,7 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
     struct buf error = {0};
     struct kept k = {0};
     char *vault = realpath(d->vault, NULL);
-    int st = vault != NULL ? kept_read(&k, key_path, vault, &error) : MI_ENOMEM;
+    int st = vault != NULL ? kept_notes_read(&k, key_path, vault, &error) : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++) {
         struct health_log log = {.size = k.at[i].size};
         st = health_check_log(vault, &log, &error);
@@ -63,12 +63,12 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
     if (st < 0)
         doctor_report_fault(d, "kept", REMEDY, "the signed log cannot be compared: %s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-    kept_close(&k);
+    kept_notes_close(&k);
     buf_close(&error);
     free(vault);
 }
 
-static void check_log(struct doctor *d, const struct settings *own)
+static void check_log_is_signed(struct doctor *d, const struct settings *own)
 {
     struct buf text = {0}, error = {0};
     struct note note;
@@ -92,7 +92,7 @@ static void check_log(struct doctor *d, const struct settings *own)
     buf_close(&error);
 }
 
-static void check_key(struct doctor *d, const struct settings *own, bool has_vault)
+static void check_signing_key(struct doctor *d, const struct settings *own, bool has_vault)
 {
     struct buf error = {0};
     struct secret_key key;
@@ -106,7 +106,7 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
     } else {
         doctor_report_fine(d, "key", "%s", path);
         if (has_vault) {
-            check_log(d, own);
+            check_log_is_signed(d, own);
             check_kept_checkpoint(d, path);
         }
     }
@@ -132,7 +132,7 @@ void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_v
     }
     if (settings_read(&own, s->commands, command_find_verb(audit, "checkpoint"),
                       option.failed || config == NULL ? 1 : 2, argv, &error) == SETTINGS_READY)
-        check_key(d, &own, has_vault);
+        check_signing_key(d, &own, has_vault);
     settings_close(&own);
     buf_close(&error);
     buf_close(&option);

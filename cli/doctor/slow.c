@@ -22,7 +22,7 @@ struct slow {
 static void report_tool(struct slow *s)
 {
     struct buf text = {0}, remedy = {0}, rule = {0};
-    long long minutes = deadline_longer_minutes(s->deadline_us);
+    long long minutes = deadline_suggest_minutes(s->deadline_us);
     if (s->longest_us + s->ended == 0 || s->found++ >= NAMED_MAX)
         return;
     deadline_suggest_rule(&rule, slice_of("tools/call"), buf_slice(&s->tool));

@@ -41,8 +41,8 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     }
     /* if false, the form is `mcp-interposer [OPTIONS] -- SERVER` */
     bool named = strcmp(argv[1], "proxy") == 0;
-    if ((named || argv[1][0] == '-') &&
-        rules_add(rules, (int)(s->args_n - launch) + !named, argv + named, &error) == MI_EINVAL)
+    if ((named || argv[1][0] == '-') && rules_add_server(rules, (int)(s->args_n - launch) + !named,
+                                                         argv + named, &error) == MI_EINVAL)
         doctor_report_fault(d, "clients", "correct the options of this server in that file",
                             "%s: server %s cannot be started: %s", path, s->name, buf_str(&error));
     wrap_argv_close(words);
@@ -83,7 +83,7 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
         if (here && server.n > 0 && !wrapped_program_exists(buf_str(&server)))
             doctor_report_fault(
                 d, "clients",
-                "install it, or correct its name in that file; the PATH of a client may "
+                "install the program, or correct its name in that file; the PATH of a client may "
                 "differ from yours",
                 "%s: server %s runs %s, which does not exist", path, s->name, buf_str(&server));
     }
@@ -127,7 +127,8 @@ void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules)
     struct servers all = {0};
     int64_t before = d->found;
     char *backups = path_backups();
-    if (client_files_find(&files) == 0 && backups != NULL && elsewhere_find(&files, backups) == 0)
+    if (client_files_find(&files) == 0 && backups != NULL &&
+        elsewhere_find_files(&files, backups) == 0)
         for (size_t i = 0; i < files.n; i++)
             wrapped_check_file(d, &files.file[i], rules, &all);
     if (all.fixed.n > 0 && !all.fixed.failed)

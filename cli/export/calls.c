@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-const struct exported_call *calls_find(const struct exported_calls *c, int64_t seq)
+const struct exported_call *calls_find_request(const struct exported_calls *c, int64_t seq)
 {
     size_t at = SEARCH_INT64(c->call, c->n, seq, seq);
     return at < c->n && c->call[at].seq == seq ? &c->call[at] : NULL;
@@ -17,7 +17,7 @@ enum call_status calls_status(const struct exported_call *c)
     return c->operation != NULL ? c->operation->status : c->status;
 }
 
-int64_t calls_took_us(const struct exported_call *c)
+int64_t calls_duration_us(const struct exported_call *c)
 {
     if (c->operation != NULL)
         return c->operation->duration_us;

@@ -53,10 +53,10 @@ MI_MUST int calls_read(struct exported_calls *c, struct query *q, const struct q
                        int64_t last_seq, const struct filter *f, bool requests);
 void calls_close(struct exported_calls *c);
 /* Returns NULL if seq is not the number of a request. */
-const struct exported_call *calls_find(const struct exported_calls *c, int64_t seq);
+const struct exported_call *calls_find_request(const struct exported_calls *c, int64_t seq);
 /* If the request begins an operation, these functions return the status and the duration of the
  * operation, otherwise those of the request. The duration is -1 if there is no answer yet. */
 enum call_status calls_status(const struct exported_call *c);
-int64_t calls_took_us(const struct exported_call *c);
+int64_t calls_duration_us(const struct exported_call *c);
 
 #endif

@@ -175,7 +175,7 @@ static int export_one_session(struct query *q, const struct settings *settings)
     (void)signal(SIGPIPE, SIG_IGN);
     struct filter f;
     filter_read(&f, settings);
-    int status = filter_pick(&f, settings, q, settings->operands[0], &s);
+    int status = filter_pick_session(&f, settings, q, settings->operands[0], &s);
     return status == EXIT_FINE ? export_session(settings, q, &s, &f) : status;
 }
 
@@ -189,7 +189,7 @@ static int export_check_file(const struct settings *s)
     if (settings_is_on(s, "force") || strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
         !S_ISREG(st.st_mode))
         return EXIT_FINE;
-    if (!ask_possible())
+    if (!ask_is_possible())
         return settings_fail_usage(
             s, "%s exists: add --force to replace it, or choose another file", path);
     struct buf question = {0};

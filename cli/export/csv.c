@@ -58,6 +58,6 @@ int export_csv(struct export *x)
              "started_at,started_at_us,duration_us,request_size,response_size,operation_seq,"
              "requests,asked,"
              "operation_us,server_us,person_us" SHOW_CSV_END);
-    int st = export_each(x, csv_on_message, NULL, x);
+    int st = export_each_row(x, csv_on_message, NULL, x);
     return st == 0 ? export_end(x) : st;
 }

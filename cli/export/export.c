@@ -50,7 +50,8 @@ struct slice export_body(struct export *x, const struct query_message *m, size_t
     return body;
 }
 
-int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event, void *ctx)
+int export_each_row(struct export *x, query_message_fn on_message, query_event_fn on_event,
+                    void *ctx)
 {
     int st = query_timeline(x->q, x->s->id, 0, x->view.summary.last_seq, on_message, on_event, ctx);
     return st == 0 ? x->status : st;
@@ -63,14 +64,15 @@ bool export_skips_message(const struct export *x, const struct query_message *m)
 
 const struct exported_call *export_call(const struct export *x, const struct query_message *m)
 {
-    const struct exported_call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+    const struct exported_call *c =
+        m->kind == KIND_REQUEST ? calls_find_request(&x->calls, m->seq) : NULL;
     return c != NULL && c->selected ? c : NULL;
 }
 
 bool export_selects_message(const struct export *x, const struct query_message *m)
 {
     int64_t seq = m->request_seq != 0 ? m->request_seq : m->seq;
-    const struct exported_call *c = calls_find(&x->calls, seq);
+    const struct exported_call *c = calls_find_request(&x->calls, seq);
     return c != NULL ? c->selected : filter_matches_message(x->filter, x->s->started_at_us, m);
 }
 

@@ -38,8 +38,8 @@ MI_MUST int export_open(struct export *x, struct query *q, const struct query_se
 void export_close(struct export *x);
 
 /* Passes all messages and events to the functions, in order. on_event may be NULL. */
-MI_MUST int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event,
-                        void *ctx);
+MI_MUST int export_each_row(struct export *x, query_message_fn on_message, query_event_fn on_event,
+                            void *ctx);
 /* Whether --no-stderr leaves the message out. */
 bool export_skips_message(const struct export *x, const struct query_message *m);
 /* Returns the call that this message begins. NULL: the message is not a request, or its call is not

@@ -108,8 +108,8 @@ static void page_add_call(struct page *p, const struct exported_call *c)
     enum call_status status = calls_status(c);
     const struct listed_operation *o = c->operation;
     json_out_str(&p->j, "status", call_status_name(status));
-    if (calls_took_us(c) >= 0)
-        json_out_int(&p->j, "took", calls_took_us(c));
+    if (calls_duration_us(c) >= 0)
+        json_out_int(&p->j, "took", calls_duration_us(c));
     if (c->answer_seq > 0)
         json_out_int(&p->j, "answer", c->answer_seq);
     if (c->from_server)
@@ -265,7 +265,7 @@ int export_html(struct export *x)
     if (st == 0)
         st = page_add_session(&p);
     if (st == 0)
-        st = export_each(x, html_on_message, html_on_event, &p);
+        st = export_each_row(x, html_on_message, html_on_event, &p);
     buf_addc(&x->b, '\n');
     json_out_end(&p.j);
     buf_slice_add(&x->b, rest);

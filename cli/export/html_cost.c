@@ -34,7 +34,7 @@ static bool html_cost_on_message(void *ctx, const struct query_message *m)
     struct export *x = r->x;
     const char *error;
     struct rpc rpc;
-    if (m->direction != ROW_S2C || !query_ended_call(m) ||
+    if (m->direction != ROW_S2C || !query_message_ended_call(m) ||
         !context_counts_results(m->request_method))
         return true;
     bool fits = !m->is_large || (uint64_t)m->body_length <= BODY_MAX;
@@ -55,7 +55,7 @@ static int html_compare_results(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static struct context_result html_result_of(void *ctx, int64_t seq)
+static struct context_result html_find_result(void *ctx, int64_t seq)
 {
     const struct html_results *r = ctx;
     size_t at = SEARCH_INT64(r->list, r->n, seq, seq);
@@ -87,7 +87,7 @@ static void html_add_bar(struct buf *b, int64_t tokens, int64_t most, const char
         return;
     }
     buf_adds(b, "<td class=\"num\">");
-    show_tokens_add(b, tokens);
+    show_append_tokens(b, tokens);
     buf_printf(b, "</td><td class=\"bar\"><i class=\"%s\" style=\"width:%d%%\"></i></td>", style,
                most > 0 ? (int)((double)tokens * 100 / (double)most + 0.5) : 0);
 }
@@ -114,16 +114,16 @@ static void html_add_sum(struct buf *b, const struct cost_server *s)
     buf_adds(b, "<p class=\"soft\">");
     if (s->tools >= 0) {
         buf_printf(b, "%lld tools: their definitions take ", (long long)s->tools);
-        show_tokens_add(b, s->definition_tokens);
+        show_append_tokens(b, s->definition_tokens);
         buf_adds(b, " tokens, those of tools that were not called ");
-        show_tokens_add(b, s->never_used_tokens);
+        show_append_tokens(b, s->never_used_tokens);
         buf_adds(b, ". ");
     } else {
         buf_adds(b, "The session has no complete list of tools. ");
     }
     if (s->result_tokens >= 0) {
         buf_adds(b, "The texts of results take ");
-        show_tokens_add(b, s->result_tokens);
+        show_append_tokens(b, s->result_tokens);
         buf_adds(b, ". ");
     }
     buf_adds(b, "Numbers with ~ are estimates; images, audio and blobs are not in them.</p>\n");
@@ -157,11 +157,11 @@ int export_html_cost(struct export *x)
     struct cost c = {.filter = FILTER_ANY,
                      .imported = true,
                      .sent = true,
-                     .result = html_result_of,
+                     .result = html_find_result,
                      .ctx = &results};
     struct cost_tool_line *l = NULL;
     c.filter.session_id = x->s->id;
-    int st = export_each(x, html_cost_on_message, NULL, &results);
+    int st = export_each_row(x, html_cost_on_message, NULL, &results);
     if (results.n > 0)
         qsort(results.list, results.n, sizeof *results.list, html_compare_results);
     if (st == 0)

@@ -78,7 +78,7 @@ static int import_bundle_add_session(struct import *d, const struct bundle *b, c
     int st = MI_ENOMEM;
     if (bundle_next(b, &first, &start) && bundle_end(b, &last, &end)) {
         proven_read_session(&s, &start);
-        proven_end(&s, &end);
+        proven_read_end(&s, &end);
         *ret_status = import_session(d, &s, name);
         st = 0;
     }
@@ -113,7 +113,7 @@ static int import_bundle(struct import *d, struct slice text, const struct publi
     int st = bundle_open(&b, text, key, &why);
     if (st == MI_EINVAL)
         buf_printf(error, "the bundle is not valid: %s", buf_str(&why));
-    if (st == 0 && !bundle_is_whole(&b)) {
+    if (st == 0 && !bundle_has_all_records(&b)) {
         buf_adds(error, "the bundle has only some records of its session: make one without --seq");
         st = MI_EINVAL;
     }
@@ -167,7 +167,7 @@ static int print_imported_session(const struct settings *settings, const struct 
     } else {
         out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_id(d),
                    (long long)import_messages(d), import_uid(d),
-                   before ? "; it was imported before, nothing changed" : "");
+                   before ? "; the recording was imported before, nothing changed" : "");
     }
     out_end_line(&o);
     return out_close(&o);
@@ -212,7 +212,7 @@ static int import_command_run(const struct settings *settings)
     bool bundle = import_is_bundle(path);
     if (key_text != NULL && !bundle)
         return settings_fail_usage(settings, "--key: %s is not a bundle of `audit prove`", path);
-    int status = key_text != NULL ? input_key(key_text, &key) : EXIT_FINE;
+    int status = key_text != NULL ? input_read_public_key(key_text, &key) : EXIT_FINE;
     if (status == EXIT_FINE && bundle)
         status = input_read(path, BUNDLE_MAX, &text);
     if (status == EXIT_FINE) {

@@ -49,7 +49,7 @@ static size_t longest_run_of_backticks(struct slice s)
 
 /* Adds a block of code. The fence is longer than any run of backticks in the text, so the text
  * cannot end the block. */
-static void add_block(struct export *x, const char *language, struct slice text)
+static void add_code_block(struct export *x, const char *language, struct slice text)
 {
     size_t ticks = longest_run_of_backticks(text);
     struct slice head = text;
@@ -96,16 +96,16 @@ static void markdown_add_body(struct note *n, const struct query_message *m)
         buf_clear(&n->out.b);
         pretty_print(&n->out, scan.root, 0);
         x->b.failed |= n->out.b.failed || n->out.error != 0;
-        add_block(x, "json", buf_slice(&n->out.b));
+        add_code_block(x, "json", buf_slice(&n->out.b));
     } else {
         buf_clear(&x->text);
         text_visible(&x->text, body);
-        add_block(x, "text", buf_slice(&x->text));
+        add_code_block(x, "text", buf_slice(&x->text));
     }
 }
 
 /* Adds the method and the target, such as "tools/call echo". */
-static void add_method(struct export *x, const struct query_message *m)
+static void add_method_and_target(struct export *x, const struct query_message *m)
 {
     markdown_add_plain(x, m->method.p != NULL ? m->method : slice_of("request"));
     if (m->target.p != NULL) {
@@ -116,14 +116,14 @@ static void add_method(struct export *x, const struct query_message *m)
 
 static void add_call_duration(struct export *x, const struct exported_call *c)
 {
-    if (calls_took_us(c) >= 0)
-        units_show_duration(&x->b, calls_took_us(c));
+    if (calls_duration_us(c) >= 0)
+        units_show_duration(&x->b, calls_duration_us(c));
     else
         buf_addc(&x->b, '-');
 }
 
 /* Adds the number of requests if the call is an operation. */
-static void add_requests(struct export *x, const struct exported_call *c)
+static void add_request_count(struct export *x, const struct exported_call *c)
 {
     const struct listed_operation *o = c->operation;
     if (o == NULL)
@@ -139,7 +139,7 @@ static void add_requests(struct export *x, const struct exported_call *c)
 /* Whether the request is listed below the call that it continues. */
 static bool is_continuation_of_call(const struct export *x, const struct exported_call *c)
 {
-    const struct exported_call *first = calls_find(&x->calls, c->operation_seq);
+    const struct exported_call *first = calls_find_request(&x->calls, c->operation_seq);
     return first != NULL && first->selected;
 }
 
@@ -255,8 +255,8 @@ static void markdown_add_row(struct export *x, const struct query_message *m,
 {
     buf_printf(&x->b, "| %lld | %.3f s | %s | %s", (long long)m->seq, (double)m->t_us / 1e6,
                c->from_server ? "server" : "client", is_continuation_of_call(x, c) ? "↳ " : "");
-    add_method(x, m);
-    add_requests(x, c);
+    add_method_and_target(x, m);
+    add_request_count(x, c);
     buf_printf(&x->b, " | %s | ", call_status_name(calls_status(c)));
     add_call_duration(x, c);
     buf_adds(&x->b, " |\n");
@@ -296,8 +296,8 @@ static void markdown_add_call(struct note *n, const struct query_message *m,
     struct export *x = n->x;
     buf_printf(&x->b, "%s %lld · ", is_continuation_of_call(x, c) ? "####" : "###",
                (long long)m->seq);
-    add_method(x, m);
-    add_requests(x, c);
+    add_method_and_target(x, m);
+    add_request_count(x, c);
     buf_printf(&x->b, " · %s · ", call_status_name(calls_status(c)));
     add_call_duration(x, c);
     buf_printf(&x->b, "\n\n%s:\n\n", c->from_server ? "Request of the server" : "Request");
@@ -369,13 +369,13 @@ int export_markdown(struct export *x)
     if (x->calls.selected_n > 0) {
         buf_adds(&x->b, "## Calls\n\n| seq | at | by | what | status | took |\n"
                         "|---:|---:|---|---|---|---:|\n");
-        st = export_each(x, markdown_on_row, NULL, x);
+        st = export_each_row(x, markdown_on_row, NULL, x);
         buf_addc(&x->b, '\n');
         if (st == 0)
-            st = export_each(x, markdown_on_call, NULL, &n);
+            st = export_each_row(x, markdown_on_call, NULL, &n);
     }
     if (st == 0)
-        st = export_each(x, markdown_ignore_message, markdown_on_event, &n);
+        st = export_each_row(x, markdown_ignore_message, markdown_on_event, &n);
     st = st == 0 ? export_end(x) : st;
     buf_close(&n.out.b);
     buf_close(&n.out.text);

@@ -63,7 +63,7 @@ static bool otlp_on_first_message(void *ctx, const struct query_message *m)
 static void set_span_operation(struct spans *p, const struct exported_call *c)
 {
     int64_t seq = c->operation != NULL ? c->seq : c->operation_seq;
-    const struct exported_call *first = calls_find(&p->x->calls, seq);
+    const struct exported_call *first = calls_find_request(&p->x->calls, seq);
     if (first == NULL || !first->selected || first->operation == NULL)
         p->operation.seq = 0;
     else if (p->operation.seq != seq && p->x->status == 0)
@@ -119,7 +119,7 @@ int export_otlp(struct export *x)
 {
     struct spans p = {.x = x, .session = otlp_make_session(x->s)};
     begin_otlp_line(&p);
-    int st = export_each(x, otlp_on_message, NULL, &p);
+    int st = export_each_row(x, otlp_on_message, NULL, &p);
     end_otlp_line(&p);
     buf_close(&p.answer);
     return st == 0 ? export_end(x) : st;

@@ -8,7 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-bool ask_possible(void)
+bool ask_is_possible(void)
 {
     return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
 }

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /* Returns true if somebody can read and answer a question: stdin and stderr must be terminals. */
-bool ask_possible(void);
+bool ask_is_possible(void);
 /* Writes the question and `[y/N]` to stderr, and reads a line from stdin. Returns true if the line
  * is `y` or `yes`. */
 bool ask_yes(const char *question);

@@ -81,7 +81,7 @@ int cost_tool_lines(const struct cost_server *s, struct cost_tool_line **ret)
         most = s->tool[i].definition_tokens > most ? s->tool[i].definition_tokens : most;
     for (size_t i = 0; i < s->tool_n; i++)
         l[i] = (struct cost_tool_line){.server = s->server, .t = s->tool[i], .most = most};
-    sort_with(l, s->tool_n, sizeof *l, compare_tool_lines, NULL);
+    sort_array(l, s->tool_n, sizeof *l, compare_tool_lines, NULL);
     *ret = l;
     return 0;
 }
@@ -100,7 +100,7 @@ void append_other_costs(struct buf *b, const struct cost_server *s)
             continue;
         buf_adds(b, n++ == 0 ? "Not in the table: " : ", ");
         buf_printf(b, "%s ", rest[i].name);
-        show_tokens_add(b, rest[i].tokens);
+        show_append_tokens(b, rest[i].tokens);
     }
     buf_adds(b, n > 0 ? "." : "");
 }

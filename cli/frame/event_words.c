@@ -107,7 +107,7 @@ static void event_words_add_list(struct buf *b, struct json_value list)
 
 /* Appends `words` with the members of the detail. Returns false if the detail lacks one of these
  * members. */
-static bool add_words(struct buf *b, const char *words, struct json_value detail)
+static bool append_words_with_members(struct buf *b, const char *words, struct json_value detail)
 {
     for (const char *open; (open = strchr(words, '{')) != NULL;) {
         const char *close = strchr(open, '}');
@@ -168,7 +168,7 @@ void event_words_append(struct buf *b, struct slice kind, struct slice detail)
             (member != NULL &&
              !slice_is(event_words_member_text(json_get(members, member)), events[i].value)))
             continue;
-        if (add_words(b, events[i].words, members))
+        if (append_words_with_members(b, events[i].words, members))
             return;
         b->n = from;
     }

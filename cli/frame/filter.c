@@ -66,8 +66,8 @@ static bool pick_on_session(void *ctx, const struct query_session *s)
     return p->status == 0 && p->used == 0;
 }
 
-int filter_pick(const struct filter *f, const struct settings *s, struct query *q, const char *ref,
-                struct query_session *ret)
+int filter_pick_session(const struct filter *f, const struct settings *s, struct query *q,
+                        const char *ref, struct query_session *ret)
 {
     struct picking p = {.q = q};
     struct filter names = FILTER_ANY;
@@ -86,7 +86,7 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
         st = query_matching_sessions(q, &names, FILTER_HOLDS, 0, pick_on_session, &p);
         st = st == 0 ? p.status : st;
         if (st == 0 && p.newest == 0) {
-            session_warn_none(q, "no matching session");
+            session_warn_empty_list(q, "no matching session");
             return EXIT_TROUBLE;
         }
         if (st == 0)

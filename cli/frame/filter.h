@@ -6,7 +6,7 @@
  *
  * Owns      the path of --project, until the options are read again; the names belong to the
  *           settings.
- * Blocks    filter_find_session() and filter_pick() on the vault; the others never. */
+ * Blocks    filter_find_session() and filter_pick_session() on the vault; the others never. */
 #ifndef MI_CLI_FRAME_FILTER_H
 #define MI_CLI_FRAME_FILTER_H
 
@@ -55,6 +55,6 @@ MI_MUST int filter_find_session(struct filter *f, const struct settings *s, stru
 /* Finds the session for a command that reads one session: `ref`, else the newest session that
  * matches --server, --client and --project. Returns EXIT_FINE or, after a message on stderr, the
  * status to exit with. */
-MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct query *q,
-                        const char *ref, struct query_session *ret);
+MI_MUST int filter_pick_session(const struct filter *f, const struct settings *s, struct query *q,
+                                const char *ref, struct query_session *ret);
 #endif

@@ -10,7 +10,7 @@ static struct group_line group_line(const struct count *c, size_t i)
 {
     const struct tally_group *g = &c->tally.group[i];
     struct group_line l = {.g = *g,
-                           .key = intern_text(&c->tally.keys, g->key),
+                           .key = intern_get_text(&c->tally.keys, g->key),
                            .p50_us = tally_percentile(g, 50),
                            .p95_us = tally_percentile(g, 95),
                            .p99_us = tally_percentile(g, 99),
@@ -24,7 +24,7 @@ static struct group_line group_line(const struct count *c, size_t i)
                                             [COUNT_METHOD] = &l.method};
     struct slice key = l.key;
     for (struct slice *to = keys[c->by]; key.n > 0; to = &l.tool) {
-        struct slice part = count_part(&key);
+        struct slice part = count_take_key_part(&key);
         *to = part.n > 0 ? part : (struct slice){0};
     }
     return l;
@@ -65,7 +65,7 @@ static void histogram_text(struct buf *b, const void *row, struct cell first)
     }
 }
 
-static void histogram_value(struct json_out *j, const char *name, const void *row)
+static void add_histogram_member(struct json_out *j, const char *name, const void *row)
 {
     const struct group_line *l = row;
     json_out_array(j, name);
@@ -119,7 +119,7 @@ static const struct show_column columns[] = {
     {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = append_day, .style = OUT_DIM},
     {SHOW_AS("last_at_us", g.last_at_us, TIME, NOT_NULL), .json = true, .table = {"LAST", 10, 7}, .text = append_day, .style = OUT_DIM},
     {SHOW_AS("latency", g.bucket, TIME, NOT_NULL), .json = true, .table = {"LATENCY", TALLY_BUCKETS, 3},
-     .text = histogram_text, .value = histogram_value, .style = OUT_CYAN},
+     .text = histogram_text, .value = add_histogram_member, .style = OUT_CYAN},
     {SHOW(operations, NUMBER, NOT_NULL), .json = true},
     {SHOW(server_us, TOOK, NOT_NULL), .json = true},
     {SHOW(person_us, TOOK, NOT_NULL), .json = true},
@@ -168,8 +168,8 @@ static const struct tally_group *find_group_of_key(const struct count *c, struct
 }
 
 /* Adds the figures that count operations. Bytes and tokens remain the sums for all requests. */
-static void add_operations(struct group_line *l, const struct count *calls,
-                           const struct count *requests)
+static void add_operation_figures(struct group_line *l, const struct count *calls,
+                                  const struct count *requests)
 {
     const struct tally_group *g = find_group_of_key(calls, l->key),
                              *r = find_group_of_key(requests, l->key);
@@ -184,8 +184,8 @@ static void add_operations(struct group_line *l, const struct count *calls,
     l->person_us = g->person_us;
 }
 
-int group_lines(struct count *c, const struct count *again, const char *sort,
-                struct group_line **ret)
+int make_group_lines(struct count *c, const struct count *again, const char *sort,
+                     struct group_line **ret)
 {
     const char *name = sort != NULL ? sort : c->by == COUNT_DAY ? "day" : "calls";
     const struct count *other = c->several ? again : c;
@@ -198,11 +198,11 @@ int group_lines(struct count *c, const struct count *again, const char *sort,
     }
     for (size_t i = 0; i < n; i++) {
         l[i] = group_line(c, i);
-        add_operations(&l[i], c->requests ? other : c, c->requests ? c : other);
+        add_operation_figures(&l[i], c->requests ? other : c, c->requests ? c : other);
     }
     while (strncmp(by->field.name, name, strlen(name)) != 0)
         by++; /* the option allows only words that some column name begins with */
-    sort_with(l, n, sizeof *l, compare_lines, (void *)(uintptr_t)&by->field);
+    sort_array(l, n, sizeof *l, compare_lines, (void *)(uintptr_t)&by->field);
     *ret = l;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* group_line.h - a group of counted calls (vault/query/count.h), as a row of a list with columns
  * for table, JSON and CSV.
  *
- * Owns      nothing: texts are borrowed from the count; the array of group_lines() belongs to the
- *           caller.
+ * Owns      nothing: texts are borrowed from the count; the array of make_group_lines() belongs to
+ *           the caller.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_GROUP_LINE_H
 #define MI_CLI_FRAME_GROUP_LINE_H
@@ -32,7 +32,7 @@ MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
  * count_groups(); may be c. sort: the beginning of a column's name; rows are sorted by this column,
  * largest first, then by calls, then by key. NULL: by calls or, for days, the newest first. Returns
  * 0 or MI_ENOMEM. */
-MI_MUST int group_lines(struct count *c, const struct count *again, const char *sort,
-                        struct group_line **ret);
+MI_MUST int make_group_lines(struct count *c, const struct count *again, const char *sort,
+                             struct group_line **ret);
 
 #endif

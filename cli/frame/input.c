@@ -42,7 +42,7 @@ int input_read(const char *path, size_t max, struct buf *b)
     return e == 0 ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-int input_key(const char *key, struct public_key *ret)
+int input_read_public_key(const char *key, struct public_key *ret)
 {
     struct buf b = {0};
     if (key_read_public(slice_of(key), ret) == 0)

@@ -15,7 +15,7 @@ int list_out_open(struct list_out *o, const struct settings *s, const struct sho
     if (json && csv)
         return settings_fail_usage(s, "--json and --csv: give only one of them");
     for (const struct show_column *c = list->column; c < list->column + list->n; c++)
-        if (c->table.title != NULL && show_has(list, c))
+        if (c->table.title != NULL && show_list_has_column(list, c))
             o->columns[n++] = (struct table_column){c->table.title, show_is_number(c), c->table.max,
                                                     c->table.spare};
     table_open(&o->table, o->columns, n);
@@ -32,7 +32,7 @@ bool list_out_row(void *list_out, const void *row)
     o->n++;
     if (o->form == LIST_TABLE) {
         for (const struct show_column *c = o->list->column; c < o->list->column + o->list->n; c++)
-            if (c->table.title != NULL && show_has(o->list, c)) {
+            if (c->table.title != NULL && show_list_has_column(o->list, c)) {
                 enum out_style style = show_cell(&o->text, c, row);
                 table_add_buf(&o->table, &o->text, style);
             }

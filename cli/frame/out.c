@@ -162,7 +162,7 @@ static struct slice out_make_visible(struct out *o, struct slice text)
     return buf_slice(&o->text);
 }
 
-static void out_fill(struct out *o, size_t n)
+static void out_add_blanks(struct out *o, size_t n)
 {
     for (; n > 0; n--)
         buf_addc(&o->b, ' ');
@@ -191,12 +191,12 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     }
     size_t blanks = padded && taken < width ? width - taken : 0;
     if (right)
-        out_fill(o, blanks);
+        out_add_blanks(o, blanks);
     buf_add(&o->b, v.p, n);
     if (dotted)
         buf_adds(&o->b, dots);
     if (!right)
-        out_fill(o, blanks);
+        out_add_blanks(o, blanks);
     if (style != OUT_PLAIN)
         out_style(o, OUT_PLAIN);
     return taken;
@@ -220,7 +220,7 @@ void out_fill_line(struct out *o, size_t from, size_t indent)
         buf_add(&o->text, o->b.p + from, o->b.n - from);
         o->b.n = from;
         o->b.failed |= o->text.failed;
-        text_fill(&o->b, buf_slice(&o->text), indent, o->columns);
+        text_append_wrapped(&o->b, buf_slice(&o->text), indent, o->columns);
     }
     out_end_line(o);
 }

@@ -24,7 +24,7 @@ static const char *pager_command(const struct out *o)
 }
 
 /* Sets $LESS. The user's options follow ours, so that they win if both are given. */
-static bool set_less(void)
+static bool set_less_variable(void)
 {
     const char *own = getenv("LESS");
     struct buf b = {0};
@@ -46,7 +46,7 @@ void pager_open(struct pager *p, const struct out *o)
     p->pid = p->terminal >= 0 ? fork() : -1;
     if (p->pid == 0) {
         (void)signal(SIGPIPE, SIG_DFL);
-        if (dup2(fd[0], STDIN_FILENO) >= 0 && set_less() && setenv("LV", "-c", 0) == 0)
+        if (dup2(fd[0], STDIN_FILENO) >= 0 && set_less_variable() && setenv("LV", "-c", 0) == 0)
             execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
         _exit(127);
     }

@@ -23,7 +23,7 @@ static void preview_on_member(void *ctx, const struct json_member *m)
         p->error = m->value;
 }
 
-static void add_head(struct buf *b, struct slice text, size_t max)
+static void append_text_head(struct buf *b, struct slice text, size_t max)
 {
     buf_slice_add(b, text_head(text, max));
 }
@@ -50,10 +50,10 @@ static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
     if (v.type == JSON_STRING)
         json_unescape(b, json_string_prefix(json_string_raw(v), max));
     else
-        add_head(b, v.text, max);
+        append_text_head(b, v.text, max);
 }
 
-static struct json_value preview_get(struct json_value v, const char *name)
+static struct json_value preview_get_member(struct json_value v, const char *name)
 {
     return v.type == JSON_OBJECT ? json_get(v, name) : (struct json_value){0};
 }
@@ -70,14 +70,14 @@ static struct json_value first_array_element(struct json_value v)
 
 static void preview_add_error(struct buf *b, struct json_value error, size_t max)
 {
-    struct json_value code = preview_get(error, "code");
-    struct json_value message = preview_get(error, "message");
+    struct json_value code = preview_get_member(error, "code");
+    struct json_value message = preview_get_member(error, "message");
     if (message.type != JSON_STRING) {
-        add_head(b, error.text, max);
+        append_text_head(b, error.text, max);
         return;
     }
     if (code.type != JSON_NONE) {
-        add_head(b, code.text, 32);
+        append_text_head(b, code.text, 32);
         buf_addc(b, ' ');
     }
     preview_add_plain(b, message, max);
@@ -91,7 +91,7 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
     struct json_value list = {0}, item;
     size_t i = 0;
     for (; i < MI_COUNT(lists) && list.type != JSON_ARRAY; i++)
-        list = preview_get(result, lists[i]);
+        list = preview_get_member(result, lists[i]);
     if (list.type != JSON_ARRAY)
         return false;
     int64_t n = 0;
@@ -105,7 +105,7 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
     size_t from = b->n;
     for (struct json_walk w = json_walk_begin(list);
          json_walk_next(&w, &key, &item) && b->n - from < max;) {
-        struct json_value name = preview_get(item, "name");
+        struct json_value name = preview_get_member(item, "name");
         buf_adds(b, gap);
         preview_add_plain(b, name.type == JSON_STRING ? name : item, max);
         gap = ", ";
@@ -117,12 +117,13 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
  * false if there is no text. */
 static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
 {
-    struct json_value item = first_array_element(preview_get(result, "content"));
+    struct json_value item = first_array_element(preview_get_member(result, "content"));
     if (item.type == JSON_NONE)
-        item = first_array_element(preview_get(result, "contents"));
+        item = first_array_element(preview_get_member(result, "contents"));
     if (item.type == JSON_NONE)
-        item = preview_get(first_array_element(preview_get(result, "messages")), "content");
-    struct json_value text = preview_get(item, "text");
+        item = preview_get_member(first_array_element(preview_get_member(result, "messages")),
+                                  "content");
+    struct json_value text = preview_get_member(item, "text");
     if (text.type == JSON_STRING)
         preview_add_plain(b, text, max);
     return text.type == JSON_STRING;
@@ -130,9 +131,11 @@ static bool preview_add_content(struct buf *b, struct json_value result, size_t 
 
 /* Appends the client or server of a handshake: "files 1.2, 2025-11-25". Returns false if there is
  * no name. */
-static bool add_peer(struct buf *b, struct json_value peer, struct json_value revision, size_t max)
+static bool append_peer_preview(struct buf *b, struct json_value peer, struct json_value revision,
+                                size_t max)
 {
-    struct json_value name = preview_get(peer, "name"), version = preview_get(peer, "version");
+    struct json_value name = preview_get_member(peer, "name"),
+                      version = preview_get_member(peer, "version");
     if (name.type != JSON_STRING)
         return false;
     preview_add_plain(b, name, max);
@@ -150,15 +153,15 @@ static bool add_peer(struct buf *b, struct json_value peer, struct json_value re
 /* Appends progress such as `2 of 4: copying`. Returns false if `progress` is not a number. */
 static bool add_progress(struct buf *b, struct json_value params, size_t max)
 {
-    struct json_value done = preview_get(params, "progress");
-    struct json_value total = preview_get(params, "total");
-    struct json_value text = preview_get(params, "message");
+    struct json_value done = preview_get_member(params, "progress");
+    struct json_value total = preview_get_member(params, "total");
+    struct json_value text = preview_get_member(params, "message");
     if (done.type != JSON_NUMBER)
         return false;
-    add_head(b, done.text, 32);
+    append_text_head(b, done.text, 32);
     if (total.type == JSON_NUMBER) {
         buf_adds(b, " of ");
-        add_head(b, total.text, 32);
+        append_text_head(b, total.text, 32);
     }
     if (text.type == JSON_STRING) {
         buf_adds(b, ": ");
@@ -172,7 +175,8 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
 {
     const char *inner = NULL;
     if (slice_is(m->method, "initialize") &&
-        add_peer(b, preview_get(params, "clientInfo"), preview_get(params, "protocolVersion"), max))
+        append_peer_preview(b, preview_get_member(params, "clientInfo"),
+                            preview_get_member(params, "protocolVersion"), max))
         return;
     if (slice_is(m->method, "notifications/progress") && add_progress(b, params, max))
         return;
@@ -180,11 +184,11 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
         inner = "arguments";
     else if (slice_is(m->method, "notifications/message"))
         inner = "data";
-    struct json_value v = inner != NULL ? preview_get(params, inner) : params;
+    struct json_value v = inner != NULL ? preview_get_member(params, inner) : params;
     if (v.type != JSON_NONE)
         preview_add_plain(b, v, max);
     else if (inner == NULL || params.type != JSON_OBJECT)
-        add_head(b, params.text, max);
+        append_text_head(b, params.text, max);
 }
 
 /* In incomplete JSON, returns the text after the first key with this name; {NULL, 0} if there is
@@ -207,14 +211,15 @@ static struct slice text_after_key(struct slice text, const char *name)
 }
 
 /* Appends the preview of a body that is incomplete or not valid JSON. */
-static void add_partial(struct buf *b, const struct query_message *m, struct slice head, size_t max)
+static void append_partial_preview(struct buf *b, const struct query_message *m, struct slice head,
+                                   size_t max)
 {
     static const char *const keys[] = {"arguments", "text", "params", "result"};
     bool call = m->kind == KIND_REQUEST || m->kind == KIND_NOTIFICATION;
     struct slice rest = {0};
     for (size_t i = call ? 0 : 1; i < MI_COUNT(keys) && rest.p == NULL; i += 2)
         rest = text_after_key(head, keys[i]);
-    add_head(b, rest.p != NULL ? rest : head, max);
+    append_text_head(b, rest.p != NULL ? rest : head, max);
 }
 
 static void preview_add_body(struct buf *b, const struct query_message *m, struct slice body,
@@ -223,18 +228,18 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
     struct rpc_members p = {0};
     struct json_scan scan;
     if (json_scan(body, preview_on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT) {
-        add_partial(b, m, body, max);
+        append_partial_preview(b, m, body, max);
     } else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL) {
         preview_add_error(b, p.error, max);
     } else if (p.result.type != JSON_NONE) {
-        if (!add_peer(b, preview_get(p.result, "serverInfo"),
-                      preview_get(p.result, "protocolVersion"), max) &&
+        if (!append_peer_preview(b, preview_get_member(p.result, "serverInfo"),
+                                 preview_get_member(p.result, "protocolVersion"), max) &&
             !preview_add_list(b, p.result, max) && !preview_add_content(b, p.result, max))
-            add_head(b, p.result.text, max);
+            append_text_head(b, p.result.text, max);
     } else if (p.params.type != JSON_NONE) {
         add_params(b, m, p.params, max);
     } else if (m->method.p == NULL) {
-        add_head(b, body, max); /* not a message of a known type */
+        append_text_head(b, body, max); /* not a message of a known type */
     }
 }
 
@@ -259,7 +264,7 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
     if (body.p == NULL)
         return;
     if (m->kind == KIND_STDERR) { /* a line of stderr is shown unchanged */
-        add_head(b, body, max);
+        append_text_head(b, body, max);
         return;
     }
     preview_add_body(b, m, body, max < SIZE_MAX / INDENT_FACTOR ? INDENT_FACTOR * max : SIZE_MAX);

@@ -25,7 +25,7 @@ static bool is_problem_file_name(const char *name)
            strcmp(name + n - suffix, SUFFIX) == 0;
 }
 
-static int read_names(struct problem_files *e)
+static int read_problem_file_names(struct problem_files *e)
 {
     int again = openat(e->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = again >= 0 ? fdopendir(again) : NULL;
@@ -61,7 +61,7 @@ int problem_files_open(struct problem_files *e, const char *vault)
     errno = reason;
     if (st < 0 || e->fd < 0)
         return st < 0 ? st : reason == ENOENT ? 0 : MI_EIO;
-    return read_names(e);
+    return read_problem_file_names(e);
 }
 
 void problem_files_close(struct problem_files *e)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool proxied_add(struct proxied *p, const char *word)
+static bool proxied_add_word(struct proxied *p, const char *word)
 {
     char *copy = word != NULL ? strdup(word) : NULL;
     if ((word != NULL && copy == NULL) || !GROW(p->argv, p->n, p->cap)) {
@@ -22,7 +22,8 @@ static bool proxied_add(struct proxied *p, const char *word)
 
 static bool add_option(struct proxied *p, const char *name, const char *value)
 {
-    return value == NULL || (proxied_add(p, name) && (value[0] == '\0' || proxied_add(p, value)));
+    return value == NULL ||
+           (proxied_add_word(p, name) && (value[0] == '\0' || proxied_add_word(p, value)));
 }
 
 /* Adds an option whose value is a path. Makes the path absolute, because the proxy may run in
@@ -45,16 +46,16 @@ int proxied_open(struct proxied *p, const struct settings *s, const char *const 
     int status = settings_journal_dir(s, &journals);
     if (status == EXIT_FINE && (vault = settings_vault(s)) == NULL)
         status = EXIT_TROUBLE;
-    bool fine = program != NULL && proxied_add(p, program) && proxied_add(p, "proxy") &&
+    bool fine = program != NULL && proxied_add_word(p, program) && proxied_add_word(p, "proxy") &&
                 add_path_option(p, "--vault", vault) &&
                 add_path_option(p, "--journal-dir", journals) &&
                 add_path_option(p, "--config", settings_text(s, "config"));
     for (size_t i = 0; fine && options[i] != NULL; i += 2)
         fine = add_option(p, options[i], options[i + 1]);
-    fine = fine && proxied_add(p, "--");
+    fine = fine && proxied_add_word(p, "--");
     for (size_t i = 0; fine && server[i] != NULL; i++)
-        fine = proxied_add(p, server[i]);
-    if (status == EXIT_FINE && (!fine || !proxied_add(p, NULL))) {
+        fine = proxied_add_word(p, server[i]);
+    if (status == EXIT_FINE && (!fine || !proxied_add_word(p, NULL))) {
         log_error("out of memory");
         status = EXIT_TROUBLE;
     }

@@ -16,7 +16,7 @@ void record_json_message_members(struct json_out *j, const struct query_session 
     json_out_str(j, "type", "message");
     json_out_int(j, "session_id", s->number);
     show_fields(j, &fields_of_message, m, s->started_at_us);
-    if (query_ended_call(m)) {
+    if (query_message_ended_call(m)) {
         json_out_text(j, "request_method", m->request_method);
         json_out_text(j, "request_target", m->request_target);
         json_out_str(j, "status", call_status_name(query_status(m)));
@@ -47,7 +47,7 @@ void record_json_call_members(struct json_out *j, const struct query_call *c)
 
 /* ---- for --json ---- */
 
-static struct json_out record_json_begin(struct buf *b)
+static struct json_out record_json_begin_object(struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
@@ -66,11 +66,11 @@ void record_json_message(struct buf *b, const struct query_session *s,
                          const struct query_message *m, const struct operation_list *operations,
                          struct slice body, const char *body_error)
 {
-    struct json_out j = record_json_begin(b);
+    struct json_out j = record_json_begin_object(b);
     record_json_message_members(&j, s, m);
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
-    show_text(&j, "body", body);
+    show_add_text(&j, "body", body);
     if (operations != NULL && (m->kind == KIND_REQUEST || query_is_answer(m))) {
         /* seq of the first request of the operation to which this request or answer belongs */
         int64_t first =
@@ -82,7 +82,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
 
 void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
 {
-    struct json_out j = record_json_begin(b);
+    struct json_out j = record_json_begin_object(b);
     record_json_event_members(&j, s, e);
     json_out_end(&j);
 }

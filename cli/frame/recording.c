@@ -21,7 +21,8 @@ static int recording_take_session(struct recording *r, const struct query_sessio
 }
 
 /* Opens the newest matching session. before: only sessions older than this id; 0: any. */
-static int pick_session(struct recording *r, const char *server, int64_t before, struct buf *error)
+static int open_newest_session(struct recording *r, const char *server, int64_t before,
+                               struct buf *error)
 {
     struct query_session session;
     int st = source_pick_session(r->query, server, before, session_is_running, &session, error);
@@ -35,7 +36,7 @@ static int open_session(struct recording *r, const char *ref, const char *server
     bool named = false;
     int st = ref != NULL ? query_is_server(r->query, ref, &named) : 0;
     if (st == 0 && (ref == NULL || named || strcmp(ref, "last") == 0))
-        return pick_session(r, named ? ref : server, 0, error);
+        return open_newest_session(r, named ? ref : server, 0, error);
     if (st == 0)
         st = query_session(r->query, ref, &session);
     if (st < 0) {
@@ -54,7 +55,7 @@ static int open_previous_session(struct recording *r, const struct recording *of
     if (st == 0) {
         int64_t before = session.id;
         buf_slice_add(&name, session.name);
-        st = pick_session(r, buf_str(&name), before, error);
+        st = open_newest_session(r, buf_str(&name), before, error);
     } else {
         buf_adds(error, query_error(r->query));
     }

@@ -17,7 +17,7 @@ static bool is_path_of_stdout(const char *path)
 static int read_format(struct reporting *r, const struct settings *s)
 {
     const char *format = settings_text(s, "format");
-    if (settings_is_on(s, "json") && opt_source(&s->set, "format") == OPT_FLAG &&
+    if (settings_is_on(s, "json") && opt_get_source(&s->set, "format") == OPT_FLAG &&
         strcmp(format, "json") != 0)
         return settings_fail_usage(s, "--json and --format %s: choose one", format);
     r->output = is_path_of_stdout(settings_text(s, "output")) ? NULL : settings_text(s, "output");
@@ -142,7 +142,7 @@ void reporting_print_line(struct out *o, const struct reporting_cell *cells, siz
 }
 
 /* Whether the line has words between which it can be wrapped. */
-static bool has_short_words(struct slice line, size_t max)
+static bool has_words_to_wrap(struct slice line, size_t max)
 {
     while (line.n > 0) {
         const char *blank = memchr(line.p, ' ', line.n);
@@ -167,7 +167,7 @@ void reporting_print_details(struct out *o, struct slice lines, size_t indent)
         out_printf(o, "%*s", (int)begin, "");
         out_style(o, removed ? OUT_RED : added ? OUT_GREEN : OUT_PLAIN);
         size_t from = o->b.n;
-        if (has_short_words(line, room)) {
+        if (has_words_to_wrap(line, room)) {
             out_text(o, line);
             out_fill_line(o, from, begin);
         } else {

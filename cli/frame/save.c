@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void save_failed(struct save *s)
+static void save_note_error(struct save *s)
 {
     if (s->error == 0)
         s->error = errno != 0 ? errno : EIO;
@@ -28,7 +28,7 @@ static bool save_copy_mode(int fd, const char *target)
            (((old.st_mode ^ now.st_mode) & 0777) == 0 || fchmod(fd, old.st_mode & 0777) == 0);
 }
 
-static void open_beside(struct save *s, enum save_access access)
+static void open_part_file(struct save *s, enum save_access access)
 {
     char *beside = NULL;
     /* resolves symbolic links; a path that does not exist is used unchanged */
@@ -36,14 +36,14 @@ static void open_beside(struct save *s, enum save_access access)
     s->target = real != NULL ? real : strdup(s->path);
     if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {
         errno = ENOMEM;
-        save_failed(s);
+        save_note_error(s);
         return;
     }
     s->beside = beside;
     s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, access);
     if (s->fd >= 0 && save_copy_mode(s->fd, s->target))
         return;
-    save_failed(s);
+    save_note_error(s);
     if (s->fd >= 0)
         return;      /* save_close() removes the file */
     free(s->beside); /* a file with that name may belong to another process */
@@ -56,23 +56,23 @@ void save_open(struct save *s, const char *path, enum save_access access)
     *s = (struct save){.fd = -1, .path = strdup(path)};
     if (s->path == NULL) {
         errno = ENOMEM;
-        save_failed(s);
+        save_note_error(s);
     } else if (strcmp(path, "-") == 0) {
         s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else {
-        open_beside(s, access);
+        open_part_file(s, access);
         return;
     }
     if (s->fd < 0)
-        save_failed(s);
+        save_note_error(s);
 }
 
 bool save_write(struct save *s, struct slice bytes)
 {
     if (s->error == 0 && write_all(s->fd, bytes) < 0)
-        save_failed(s);
+        save_note_error(s);
     if (s->error == 0)
         s->bytes += bytes.n;
     return s->error == 0;
@@ -81,10 +81,10 @@ bool save_write(struct save *s, struct slice bytes)
 int save_close(struct save *s, bool keep)
 {
     if (s->fd >= 0 && close(s->fd) != 0)
-        save_failed(s);
+        save_note_error(s);
     s->fd = -1;
     if (s->beside != NULL && keep && s->error == 0 && rename(s->beside, s->target) != 0)
-        save_failed(s);
+        save_note_error(s);
     if (s->beside != NULL && (!keep || s->error != 0))
         (void)unlink(s->beside);
     if (s->error != 0)

@@ -58,7 +58,7 @@ static int open_query_at_path(const struct reading *how, const struct settings *
     if (st == 0 && how->closes && query_has_running(*ret))
         /* this call fails if the vault is not writable, which is not an error here */
         (void)running_close_dead_sessions(path);
-    bool named = opt_source(&s->set, "vault") == OPT_FLAG;
+    bool named = opt_get_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
         st = query_open_empty(ret, path);
     return st < 0 && st != MI_ENOMEM ? MI_EIO : st;
@@ -75,7 +75,7 @@ static struct session_wait store_wait;
 
 static bool is_set_by_flag(const struct settings *s, const char *name)
 {
-    return opt_source(&s->set, name) == OPT_FLAG;
+    return opt_get_source(&s->set, name) == OPT_FLAG;
 }
 
 const char *session_store_url(const struct settings *s)
@@ -87,7 +87,7 @@ const char *session_store_url(const struct settings *s)
 
 /* Whether --host or --user is given without a store. If the flag --vault overrides a URL of the
  * environment, --host and --user of the environment belong to that URL and are ignored. */
-static bool narrows_vault(const struct settings *s, const char *name)
+static bool filters_vault_without_store(const struct settings *s, const char *name)
 {
     return settings_text(s, name) != NULL &&
            (settings_text(s, "from") == NULL || is_set_by_flag(s, name));
@@ -127,7 +127,8 @@ int session_vault_open(const struct settings *s, struct query **ret)
 {
     if (session_store_url(s) != NULL && open_store != NULL)
         return open_store(s, ret);
-    if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
+    if (settings_has(s, "from") &&
+        (filters_vault_without_store(s, "host") || filters_vault_without_store(s, "user")))
         return settings_fail_usage(s, "--host and --user need --from");
     return open_configured_vault(&with_closing, s, ret);
 }
@@ -142,15 +143,15 @@ int session_vault_verify(const struct settings *s, struct query **ret)
     return open_configured_vault(&(struct reading){query_open_any, false}, s, ret);
 }
 
-bool session_nothing_recorded(struct query *q)
+bool session_vault_is_empty(struct query *q)
 {
     int64_t newest = 0;
-    return query_newest(q, &newest) == 0 && newest == 0;
+    return query_newest_session(q, &newest) == 0 && newest == 0;
 }
 
-void session_warn_none(struct query *q, const char *what)
+void session_warn_empty_list(struct query *q, const char *what)
 {
-    if (session_nothing_recorded(q))
+    if (session_vault_is_empty(q))
         log_warn(query_is_store(q) ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET, query_vault(q));
     else
         log_warn("%s in %s", what, query_vault(q));
@@ -199,7 +200,7 @@ int session_read_view(struct query *q, const struct query_session *s, bool lines
                       struct session_view *ret)
 {
     struct session_view v = {.state = session_state_of(q, s)};
-    int st = query_is_sent(q, s->id, &v.sent);
+    int st = query_is_made_by_send(q, s->id, &v.sent);
     if (st == 0)
         st = query_summary(q, s->id, lines, &v.summary);
     if (st == 0 && lines)
@@ -286,12 +287,12 @@ bool session_is_answer(const struct query_message *m)
 
 struct slice session_method_of_message(const struct query_message *m)
 {
-    return query_method(m);
+    return query_method_of_message(m);
 }
 
 struct slice session_target_of_message(const struct query_message *m)
 {
-    return query_target(m);
+    return query_target_of_message(m);
 }
 
 enum out_style session_status_style(enum call_status status)

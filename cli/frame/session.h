@@ -58,10 +58,10 @@ MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_run_command(const struct settings *s, session_work_fn work);
-bool session_nothing_recorded(struct query *q); /* returns true if the vault has no session */
+bool session_vault_is_empty(struct query *q); /* returns true if the vault has no session */
 /* Says on stderr why a list is empty: `what`, such as "no matching call"; or that nothing is
  * recorded yet, and how to begin. */
-void session_warn_none(struct query *q, const char *what);
+void session_warn_empty_list(struct query *q, const char *what);
 /* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. Returns
  * EXIT_TROUBLE. */
 int session_fail(struct query *q, int status);

@@ -34,7 +34,7 @@ static void append_session_end(struct buf *b, const void *row, struct cell reaso
     buf_adds(b, l->v.summary.unfinished ? ", unfinished lines" : "");
 }
 
-static enum out_style end_style(const void *row)
+static enum out_style session_end_style(const void *row)
 {
     const struct session_line *l = row;
     if (l->v.state == SESSION_LIVE)
@@ -90,10 +90,10 @@ static const struct show_column columns[] = {
     {SHOW(s.cwd, TEXT, NO_TEXT), .table = {"DIRECTORY", 48, 6}},
     /* room for `client-closed 143, tools changed` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -32},
-     .when = ONE, .text = append_session_end, .style_of = end_style},
+     .when = ONE, .text = append_session_end, .style_of = session_end_style},
     /* room for `client-closed 143` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -17},
-     .when = SEVERAL, .text = append_session_end, .style_of = end_style},
+     .when = SEVERAL, .text = append_session_end, .style_of = session_end_style},
 };
 /* clang-format on */
 

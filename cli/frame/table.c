@@ -21,7 +21,7 @@ void table_close(struct table *t)
     t->cells = NULL;
 }
 
-void table_add(struct table *t, struct slice text, enum out_style style)
+void table_add_cell(struct table *t, struct slice text, enum out_style style)
 {
     if (!GROW(t->cells, t->cells_n, t->cells_cap)) {
         t->failed = true;
@@ -33,7 +33,7 @@ void table_add(struct table *t, struct slice text, enum out_style style)
 
 void table_add_buf(struct table *t, struct buf *text, enum out_style style)
 {
-    table_add(t, buf_slice(text), style);
+    table_add_cell(t, buf_slice(text), style);
     t->failed |= text->failed;
     buf_clear(text);
 }
@@ -144,7 +144,7 @@ static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *
 }
 
 /* Returns the column that is printed above its rows; columns_n if there is none. */
-static size_t column_printed_above(const struct table *t, const size_t *width)
+static size_t find_column_above_rows(const struct table *t, const size_t *width)
 {
     size_t i = 0;
     while (i < t->columns_n && (t->columns[i].spare != TABLE_ABOVE || width[i] > 0))
@@ -153,7 +153,7 @@ static size_t column_printed_above(const struct table *t, const size_t *width)
 }
 
 /* Prints the cell as a line, unless the previous row has the same text. */
-static void print_above(const struct table *t, struct out *o, size_t column, size_t row)
+static void print_cell_above_row(const struct table *t, struct out *o, size_t column, size_t row)
 {
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];
     if (row > 0 && slice_eq(table_cell_text(t, cell), table_cell_text(t, cell - t->columns_n)))
@@ -167,7 +167,7 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
     size_t last = 0;
     for (size_t i = 0; i < t->columns_n; i++)
         last = width[i] > 0 ? i : last;
-    if (column_printed_above(t, width) < t->columns_n)
+    if (find_column_above_rows(t, width) < t->columns_n)
         out_printf(o, "%*s", GAP, "");
     for (size_t i = 0; i <= last; i++) {
         const struct table_column *c = &t->columns[i];
@@ -195,15 +195,15 @@ bool table_print(struct table *t, struct out *o)
     struct table head;
     table_open(&head, t->columns, t->columns_n);
     for (size_t i = 0; i < t->columns_n; i++)
-        table_add(&head, slice_of(t->columns[i].title), OUT_BOLD);
+        table_add_cell(&head, slice_of(t->columns[i].title), OUT_BOLD);
     bool ok = !head.failed && !head.text.failed;
     if (ok)
         print_row(&head, o, width, 0);
     table_close(&head);
-    size_t above = column_printed_above(t, width);
+    size_t above = find_column_above_rows(t, width);
     for (size_t row = 0; ok && row < t->cells_n / t->columns_n && !out_has_ended(o); row++) {
         if (above < t->columns_n)
-            print_above(t, o, above, row);
+            print_cell_above_row(t, o, above, row);
         print_row(t, o, width, row);
     }
     return ok;

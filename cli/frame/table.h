@@ -43,7 +43,8 @@ struct table {
 
 void table_open(struct table *t, const struct table_column *columns, size_t n);
 void table_close(struct table *t);
-void table_add(struct table *t, struct slice text, enum out_style style); /* adds the next cell */
+void table_add_cell(struct table *t, struct slice text,
+                    enum out_style style); /* adds the next cell */
 /* Adds the text of a buffer as the next cell, and clears the buffer. */
 void table_add_buf(struct table *t, struct buf *text, enum out_style style);
 void table_add_int(struct table *t, int64_t n, enum out_style style);

@@ -159,7 +159,7 @@ static int cost_print(struct query *q, const struct settings *s)
         log_warn("no matching session, except imported ones and those of `send`; --imported and "
                  "--sent count them");
     else if (none && status == EXIT_FINE && !settings_is_on(s, "json") && !settings_is_on(s, "csv"))
-        session_warn_none(q, "no matching session");
+        session_warn_empty_list(q, "no matching session");
     return status;
 }
 

@@ -54,7 +54,7 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
     else if (r->note.n > 0)
         log_warn("%s", buf_str(&r->note));
     else if (none && r->q != NULL && (terminal || !query_is_stored(r->q)))
-        session_warn_none(r->q, r->none != NULL ? r->none : l->none);
+        session_warn_empty_list(r->q, r->none != NULL ? r->none : l->none);
     else if (none && r->q == NULL)
         log_note("%s", l->none);
     buf_close(&r->note);

@@ -134,7 +134,7 @@ static int read_server_state(struct query *q, struct server *s)
 }
 
 /* Reads what the server does now, based on its row in the previous reading. */
-static int read_activity(const struct list_reading *r, struct server *s)
+static int read_server_activity(const struct list_reading *r, struct server *s)
 {
     s->state = slice_of("starting");
     s->event = INT64_MIN;
@@ -162,7 +162,7 @@ static int read_process_numbers(const struct list_reading *r, const struct journ
 {
     struct process self, recorder, group[GROUP_MAX];
     struct query_summary summary = {0};
-    if (!running_is_here(&row->r) || process_read(row->r.pid, &self) < 0)
+    if (!running_pids_are_valid(&row->r) || process_read(row->r.pid, &self) < 0)
         return MI_ENOENT; /* the process is in another container, or has exited meanwhile */
     if (row->client[0] == '\0')
         s->client = slice_of(process_read(row->r.client_pid, starter) == 0 ? starter->name : "-");
@@ -184,8 +184,8 @@ static int read_process_numbers(const struct list_reading *r, const struct journ
 
 /* ---- the list ---- */
 
-static int read_server(struct list_reading *r, const struct journals *journals,
-                       const struct running_row *row, bool *ret_more)
+static int read_running_server(struct list_reading *r, const struct journals *journals,
+                               const struct running_row *row, bool *ret_more)
 {
     struct process starter;
     struct server s = {
@@ -201,8 +201,8 @@ static int read_server(struct list_reading *r, const struct journals *journals,
         .last_at_us = row->last_at_us,
         .age_us = clock_wall_us() - row->started_at_us,
     };
-    int st =
-        r->watched ? read_activity(r, &s) : read_process_numbers(r, journals, row, &starter, &s);
+    int st = r->watched ? read_server_activity(r, &s)
+                        : read_process_numbers(r, journals, row, &starter, &s);
     if (st == 0)
         *ret_more = r->row(r->ctx, &s);
     return st == MI_ENOENT ? 0 : st;
@@ -224,7 +224,7 @@ static int read_running_servers(struct list_reading *r)
         enum session_state state = running_row_state(&rows, row);
         left += state == SESSION_DIED && running_read_group(&row->r, &any, 1) > 0;
         if (state == SESSION_LIVE && more)
-            st = read_server(r, &journals, row, &more);
+            st = read_running_server(r, &journals, row, &more);
     }
     if (left > 0)
         buf_printf(&r->note,

@@ -125,7 +125,7 @@ static void print_session_end_line(struct out *o, const struct query_session *s,
     session_header_print_label(o, "ended");
     if (v->state == SESSION_LIVE) {
         out_style(o, OUT_GREEN);
-        out_printf(o, "no, it is live (process %lld)", (long long)s->pid);
+        out_printf(o, "no, the session is live (process %lld)", (long long)s->pid);
     } else if (v->state == SESSION_DIED) {
         out_style(o, OUT_RED);
         out_printf(o, "died: process %lld exited without recording an end", (long long)s->pid);

@@ -96,7 +96,7 @@ static int sessions_print(struct query *q, const struct settings *settings)
     if (st < 0)
         return session_fail(q, st);
     if (l.o.n == 0 && l.o.form == LIST_TABLE)
-        session_warn_none(q, "no matching session");
+        session_warn_empty_list(q, "no matching session");
     return status;
 }
 

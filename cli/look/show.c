@@ -121,7 +121,7 @@ struct target {
     int64_t request_seq; /* seq of the request that the message belongs to; 0: none */
 };
 
-static bool show_on_target(void *ctx, const struct query_message *m)
+static bool show_on_target_message(void *ctx, const struct query_message *m)
 {
     struct target *t = ctx;
     t->found = true;
@@ -165,7 +165,7 @@ static int show_call(struct showing *s)
 {
     struct target t = {.seq = s->seq};
     int64_t last = s->view.summary.last_seq;
-    int st = query_timeline(s->q, s->session.id, s->seq, s->seq, show_on_target, NULL, &t);
+    int st = query_timeline(s->q, s->session.id, s->seq, s->seq, show_on_target_message, NULL, &t);
     if (st < 0)
         return st;
     if (!t.found) {
@@ -223,7 +223,7 @@ static int show_command_messages(struct query *q, const struct settings *setting
     filter_read(&s.filter, settings);
     if (settings_text(settings, "seq") != NULL)
         s.seq = settings_number(settings, "seq");
-    int status = filter_pick(&s.filter, settings, q, settings->operands[0], &s.session);
+    int status = filter_pick_session(&s.filter, settings, q, settings->operands[0], &s.session);
     if (status != EXIT_FINE)
         return status;
     int st = session_read_view(q, &s.session, true, &s.view);

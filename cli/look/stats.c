@@ -50,7 +50,7 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
 {
     size_t n = limit > 0 ? size_min(limit, c->tally.n) : c->tally.n;
     struct group_line *l;
-    int st = group_lines(c, again, sort, &l);
+    int st = make_group_lines(c, again, sort, &l);
     if (st < 0)
         return st;
     for (size_t i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ static int stats_count(struct query *q, const struct settings *s)
             "no matching call, except in imported sessions and those of `send`; --imported and "
             "--sent count them");
     else if (none)
-        session_warn_none(q, "no matching call");
+        session_warn_empty_list(q, "no matching call");
     return status;
 }
 

@@ -40,7 +40,7 @@ static bool suggest_on_session(void *ctx, const struct query_session *s)
     bool sent = false;
     if (!slice_is(s->name, b->server) || query_is_imported(s))
         return true;
-    b->status = query_is_sent(b->q, s->id, &sent);
+    b->status = query_is_made_by_send(b->q, s->id, &sent);
     if (b->status < 0 || sent)
         return b->status == 0;
     struct clock_text at = clock_local(s->started_at_us);
@@ -140,8 +140,8 @@ static void add_name_to_rule(struct used *u, struct slice name)
 static int64_t count_calls_of_tool(const struct count *c, const char *server, struct slice tool)
 {
     for (size_t i = 0; i < c->tally.n; i++) {
-        struct slice key = intern_text(&c->tally.keys, c->tally.group[i].key);
-        struct slice key_server = count_part(&key), key_tool = count_part(&key);
+        struct slice key = intern_get_text(&c->tally.keys, c->tally.group[i].key);
+        struct slice key_server = count_take_key_part(&key), key_tool = count_take_key_part(&key);
         if (slice_is(key_server, server) && slice_eq(key_tool, tool))
             return c->tally.group[i].calls;
     }
@@ -153,8 +153,8 @@ static void find_gone_tools(const struct count *c, const char *server, const str
                             struct used *u)
 {
     for (size_t i = 0; i < c->tally.n; i++) {
-        struct slice key = intern_text(&c->tally.keys, c->tally.group[i].key);
-        struct slice key_server = count_part(&key), key_tool = count_part(&key);
+        struct slice key = intern_get_text(&c->tally.keys, c->tally.group[i].key);
+        struct slice key_server = count_take_key_part(&key), key_tool = count_take_key_part(&key);
         bool listed = false;
         for (size_t k = 0; k < list->tools.n && !listed; k++)
             listed = slice_eq(list->tools.tool[k].name, key_tool);
@@ -275,7 +275,7 @@ static int write_config_file(const char *path, struct replace *file, bool exists
 /* Writes the rule into the configuration file, and shows the change on stderr. `names` is the value
  * of `tools` for this server. An existing file is replaced; the new file has the same mode and
  * owner, and a symbolic link stays one (cli/frame/replace.h). Returns the exit status. */
-static int suggest_apply(const struct settings *s, const char *server, const char *names)
+static int suggest_apply_rule(const struct settings *s, const char *server, const char *names)
 {
     struct replace file = {0};
     struct config_edit e = {0};
@@ -305,7 +305,7 @@ static int suggest_apply(const struct settings *s, const char *server, const cha
 /* ---- the command ---------------------------------------------------------------------------- */
 
 /* Whether enough is recorded for a rule. If not, logs the reason. */
-static bool basis_is_enough(const struct settings *s, const struct basis *b)
+static bool enough_is_recorded(const struct settings *s, const struct basis *b)
 {
     if (settings_is_on(s, "force") ||
         (b->sessions >= SUGGEST_SESSIONS_MIN && b->days >= SUGGEST_DAYS_MIN))
@@ -346,8 +346,8 @@ static struct effect effect_of_rule(const struct tool_list *l, const struct used
     return e;
 }
 
-static void suggest_explain(const struct basis *b, const struct tool_list *l, struct used *u,
-                            const struct effect *e)
+static void suggest_print_basis(const struct basis *b, const struct tool_list *l, struct used *u,
+                                const struct effect *e)
 {
     fprintf(stderr,
             "%s: %zu of %zu tools were called, %lld times in %lld session%s on %lld day%s since "
@@ -380,8 +380,9 @@ static int print_and_apply_rule(const struct settings *s, const struct basis *b,
     out_raw(&o, names); /* may be too long for out_printf() */
     out_end_line(&o);
     int status = out_close(&o);
-    return status == EXIT_FINE && settings_is_on(s, "apply") ? suggest_apply(s, b->server, names)
-                                                             : status;
+    return status == EXIT_FINE && settings_is_on(s, "apply")
+               ? suggest_apply_rule(s, b->server, names)
+               : status;
 }
 
 static int suggest_from_calls(const struct settings *s, const struct basis *b,
@@ -411,14 +412,14 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
                   b->server, buf_str(&u.hidden));
     else if (u.names.n == 0)
         log_error("no tool of %s was called: a rule would hide all of them", b->server);
-    else if (!basis_is_enough(s, b))
-        ; /* basis_is_enough() has logged the reason */
+    else if (!enough_is_recorded(s, b))
+        ; /* enough_is_recorded() has logged the reason */
     else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
                   e.more > 0 ? "its patterns also match all tools that nobody called"
                              : "all tools that clients see were called");
     else {
-        suggest_explain(b, list, &u, &e);
+        suggest_print_basis(b, list, &u, &e);
         status = print_and_apply_rule(s, b, buf_str(&u.names));
     }
     used_tools_close(&u);

@@ -94,19 +94,20 @@ static void tools_add_row(struct table *t, const struct tool *tool, struct buf *
 {
     struct json_value v = {JSON_OBJECT, tool->text};
     struct json_value description = json_get(v, "description");
-    table_add(t, tool->name, OUT_PLAIN);
+    table_add_cell(t, tool->name, OUT_PLAIN);
     buf_clear(b);
     append_arguments(b, tool->input.text);
-    table_add(t, buf_slice(b), OUT_PLAIN);
+    table_add_cell(t, buf_slice(b), OUT_PLAIN);
     buf_clear(b);
     append_hints(b, v);
-    table_add(t, buf_slice(b), OUT_DIM);
+    table_add_cell(t, buf_slice(b), OUT_DIM);
     buf_clear(b);
     if (description.type == JSON_STRING)
         json_unescape(b, json_string_raw(description));
     const char *nl = b->n > 0 ? memchr(b->p, '\n', b->n) : NULL;
-    table_add(t, (struct slice){b->p != NULL ? b->p : "", nl != NULL ? (size_t)(nl - b->p) : b->n},
-              OUT_PLAIN);
+    table_add_cell(
+        t, (struct slice){b->p != NULL ? b->p : "", nl != NULL ? (size_t)(nl - b->p) : b->n},
+        OUT_PLAIN);
 }
 
 static int print_tool_list(struct out *o, const struct tool_list *l, bool json)
@@ -265,9 +266,9 @@ static int tools_print(struct query *q, const struct settings *s)
     struct query_session newest;
     struct buf name = {0};
     int64_t any = 0;
-    if (query_newest(q, &any) == 0 && any == 0) {
+    if (query_newest_session(q, &any) == 0 && any == 0) {
         if (!settings_is_on(s, "json"))
-            session_warn_none(q, "no tool");
+            session_warn_empty_list(q, "no tool");
         return EXIT_FINE;
     }
     if (s->operands_n > 0)
@@ -287,7 +288,7 @@ static int tools_run(const struct settings *s)
         return settings_fail_usage(s, "--suggest cannot be combined with --diff or --json");
     if (!settings_is_on(s, "suggest") && (settings_is_on(s, "apply") || settings_is_on(s, "force")))
         return settings_fail_usage(s, "--apply and --force belong to --suggest");
-    if (!settings_is_on(s, "suggest") && opt_source(&s->set, "since") == OPT_FLAG)
+    if (!settings_is_on(s, "suggest") && opt_get_source(&s->set, "since") == OPT_FLAG)
         return settings_fail_usage(s, "--since belongs to --suggest");
     return session_run_command(s, tools_print);
 }

@@ -212,7 +212,7 @@ static int add_bytes_at_offset(struct tool_call *c, const struct body_view *v, s
     return failed ? MI_ENOMEM : 0;
 }
 
-int body_add(struct tool_call *c, const struct body_view *v, struct slice body)
+int body_add_members(struct tool_call *c, const struct body_view *v, struct slice body)
 {
     struct buf own = {0};
     struct slice whole;

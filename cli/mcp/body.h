@@ -23,6 +23,6 @@ struct body_view {
 };
 
 /* Adds the members pointer, type, offset, length, text and next_offset, and the text. */
-MI_MUST int body_add(struct tool_call *c, const struct body_view *v, struct slice body);
+MI_MUST int body_add_members(struct tool_call *c, const struct body_view *v, struct slice body);
 
 #endif

@@ -157,5 +157,5 @@ const struct command command_mcp = {
     .about = about,
     .table = table_of_options,
     .run = mcp_run,
-    .refuse = proxy_refuse,
+    .refuse = proxy_refuse_requests,
 };

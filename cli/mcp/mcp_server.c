@@ -182,7 +182,7 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
     if (st == 0)
         st = fn(&c);
     if (st == 0)
-        st = tool_end(&c);
+        st = tool_end_result(&c);
     if (st == MI_ENOMEM)
         mcp_server_refuse(r, RPC_INTERNAL_ERROR, "out of memory", "memory");
     else if (st == MI_ESTORE)
@@ -241,7 +241,7 @@ static const struct {
 /* ---- requests ---- */
 
 /* Reads the _meta of a request of revision 2026-07-28. Returns false if the request was refused. */
-static bool accept_meta(struct reply *r)
+static bool read_request_meta(struct reply *r)
 {
     const struct rpc *m = r->m;
     bool has_meta = m->meta.type == JSON_OBJECT;
@@ -281,7 +281,7 @@ static void answer_mcp_request(struct mcp_server *s, const struct rpc *m, struct
         mcp_server_refuse(&r, RPC_INVALID_PARAMS, "params must be an object", "params");
         return;
     }
-    if (is_modern_request(m) && !accept_meta(&r))
+    if (is_modern_request(m) && !read_request_meta(&r))
         return;
     s->id = m->id;
     for (size_t i = 0; i < MI_COUNT(methods); i++)

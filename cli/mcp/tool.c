@@ -34,14 +34,14 @@ bool tool_flag_argument(const struct tool_call *c, const char *name)
 }
 
 /* Reads the argument `slow`, the shortest duration, such as "1s". */
-static int read_slow(struct tool_call *c, int64_t *ret_us)
+static int read_slow_argument(struct tool_call *c, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "DURATION"};
     const char *text = tool_text_argument(c, "slow");
     if (text == NULL)
         return 0;
     buf_adds(&c->error, "slow: ");
-    if (!value_check(&as_option, text, &c->error) || units_duration(text, ret_us) < 0)
+    if (!value_check(&as_option, text, &c->error) || units_parse_duration(text, ret_us) < 0)
         return MI_EINVAL;
     buf_clear(&c->error);
     return 0;
@@ -77,7 +77,7 @@ static int read_filter(struct tool_call *c)
     int st = read_time(c, "since", &f->since_us);
     if (st == 0)
         st = read_time(c, "until", &f->until_us);
-    return st < 0 ? st : read_slow(c, &f->slow_us);
+    return st < 0 ? st : read_slow_argument(c, &f->slow_us);
 }
 
 int tool_open(struct tool_call *c)
@@ -102,7 +102,7 @@ int tool_open(struct tool_call *c)
     return st;
 }
 
-int tool_end(struct tool_call *c)
+int tool_end_result(struct tool_call *c)
 {
     json_out_end(&c->j);
     return c->json.failed || c->text.failed || c->values.failed ? MI_ENOMEM : 0;
@@ -122,7 +122,7 @@ bool tool_should_continue(void *call)
     return c->goes_on == NULL || c->goes_on(c->ctx);
 }
 
-bool tool_is_late(const struct tool_call *c)
+bool tool_page_is_late(const struct tool_call *c)
 {
     return clock_mono_us() > c->late_us;
 }

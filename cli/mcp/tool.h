@@ -51,7 +51,7 @@ typedef int (*tool_fn)(struct tool_call *c);
 MI_MUST int tool_open(struct tool_call *c);
 void tool_close(struct tool_call *c);
 /* Ends the object. Returns 0 or MI_ENOMEM. */
-MI_MUST int tool_end(struct tool_call *c);
+MI_MUST int tool_end_result(struct tool_call *c);
 
 /* Return the value of an argument. If the argument is missing, these functions return JSON_NONE,
  * NULL, `otherwise`, or false. */
@@ -64,7 +64,7 @@ bool tool_flag_argument(const struct tool_call *c, const char *name);
  * this function can be a callback. */
 bool tool_should_continue(void *call);
 /* Whether the page has taken long, and should end at the next session. */
-bool tool_is_late(const struct tool_call *c);
+bool tool_page_is_late(const struct tool_call *c);
 /* Reads the session with this id. Returns MI_EINVAL if there is no such session. */
 MI_MUST int tool_find_session(struct tool_call *c, int64_t id, struct query_session *ret);
 

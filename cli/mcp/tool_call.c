@@ -72,7 +72,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     } else {
         r->view.part = r->is_call ? part : NULL;
         json_out_object(&c->j, "body");
-        st = body_add(c, &r->view, body);
+        st = body_add_members(c, &r->view, body);
         json_out_end(&c->j);
         if (m->is_large && (uint64_t)m->body_length > BODY_MAX)
             error = "only the first 16 MiB can be read here";
@@ -108,7 +108,7 @@ static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind
     buf_addc(&r->text, '\n');
 }
 
-static struct slice params_member(struct slice body, bool in_meta, const char *name)
+static struct slice get_params_member(struct slice body, bool in_meta, const char *name)
 {
     struct rpc m;
     if (body.p == NULL || rpc_read(body, &m) < 0)
@@ -119,7 +119,7 @@ static struct slice params_member(struct slice body, bool in_meta, const char *n
 
 /* Whether the message is listed with the call. Messages that belong to other requests, such as the
  * progress of these, are not listed. */
-static bool is_related(struct reading *r, const struct query_message *m)
+static bool is_listed_with_call(struct reading *r, const struct query_message *m)
 {
     if (m->request_seq == r->seq || m->batch_seq == r->seq || m->kind == KIND_STDERR ||
         m->kind == KIND_NOISE)
@@ -129,12 +129,12 @@ static bool is_related(struct reading *r, const struct query_message *m)
     if (!slice_is(m->method, "notifications/progress"))
         return true;
     return r->token.n > 0 &&
-           slice_eq(params_member(m->body, false, "progressToken"), buf_slice(&r->token));
+           slice_eq(get_params_member(m->body, false, "progressToken"), buf_slice(&r->token));
 }
 
 static void add_related(struct reading *r, const struct query_message *m)
 {
-    if (!is_related(r, m) || !has_room_for_related(r))
+    if (!is_listed_with_call(r, m) || !has_room_for_related(r))
         return;
     buf_clear(&r->brief);
     if (m->body.p != NULL)
@@ -190,7 +190,7 @@ static int check_messages(struct reading *r)
     r->check_until_us = clock_mono_us() + CHECK_US;
     check_open(&checked);
     int st = check_recorded_session(&checked, &f, r->c->q, &r->session, &limit);
-    st = st == 0 && check_failed(&checked) ? MI_ENOMEM : st;
+    st = st == 0 && check_report_failed(&checked) ? MI_ENOMEM : st;
     struct check_report other = checked;
     if (st == 0 && !r->late) {
         other = r->report;
@@ -214,7 +214,7 @@ static void mcp_call_add_findings(struct reading *r)
         any = true;
         json_out_object(&c->j, NULL);
         buf_adds(&c->text, "finding: ");
-        findings_add(c, &r->report, f);
+        findings_add_finding(c, &r->report, f);
         buf_addc(&c->text, '\n');
         json_out_end(&c->j);
     }
@@ -234,12 +234,12 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
         add_related(r, m);
         return true;
     }
-    bool added = check_add(&r->report, m, 0, append_no_detail, NULL);
-    r->error = added && !check_failed(&r->report) ? 0 : MI_ENOMEM;
+    bool added = check_add_message(&r->report, m, 0, append_no_detail, NULL);
+    r->error = added && !check_report_failed(&r->report) ? 0 : MI_ENOMEM;
     r->last_us = r->session.started_at_us + m->t_us;
     r->first_us = is_first ? r->last_us : r->first_us;
     if (is_first)
-        buf_slice_add(&r->token, params_member(m->body, true, "progressToken"));
+        buf_slice_add(&r->token, get_params_member(m->body, true, "progressToken"));
     const char *part = !r->is_call ? "message" : is_first ? "request" : "answer";
     bool shown = !r->is_call || (r->parts & (is_first ? PART_REQUEST : PART_ANSWER)) != 0;
     if (r->error == 0 && shown)

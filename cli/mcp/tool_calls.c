@@ -30,7 +30,7 @@ struct listing {
 
 /* ---- the calls of the page ---- */
 
-static void mcp_calls_keep_text(struct slice *text, char *to)
+static void mcp_calls_copy_text(struct slice *text, char *to)
 {
     *text = text_head(*text, KEPT);
     if (text->n > 0)
@@ -43,9 +43,9 @@ static bool mcp_calls_on_call(void *ctx, const struct query_call *c)
     struct listing *l = ctx;
     struct kept *k = &l->kept[l->n++];
     k->call = *c;
-    mcp_calls_keep_text(&k->call.server, k->server);
-    mcp_calls_keep_text(&k->call.method, k->method);
-    mcp_calls_keep_text(&k->call.target, k->target);
+    mcp_calls_copy_text(&k->call.server, k->server);
+    mcp_calls_copy_text(&k->call.method, k->method);
+    mcp_calls_copy_text(&k->call.target, k->target);
     return (int64_t)l->n <= l->rows.limit;
 }
 
@@ -107,9 +107,9 @@ static int add_calls(struct listing *l)
     int st = 0;
     for (size_t i = 0; st == 0 && more && i < l->n; i++) {
         const struct query_call *x = &l->kept[i].call;
-        if (rows_begin(&l->rows, x->session_id, x->request_seq))
+        if (rows_begin_row(&l->rows, x->session_id, x->request_seq))
             st = mcp_calls_add_call(l, x);
-        more = rows_end(&l->rows);
+        more = rows_end_row(&l->rows);
     }
     return st;
 }

@@ -35,7 +35,7 @@ static int open_compared_session(struct comparing *x, enum diff_side side,
 }
 
 /* Finds the newest finished session that has the same server as this session and is older. */
-static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
+static int find_base_session(struct tool_call *c, int64_t id, struct query_session *ret)
 {
     struct query_session s;
     struct buf name = {0};
@@ -58,12 +58,13 @@ static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
 
 /* The texts of a session become invalid with the next look-up, so each session is opened at
  * once. */
-static int open_sessions(struct comparing *x)
+static int open_compared_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     struct query_session s;
     int64_t base = tool_number_argument(c, "base", 0);
-    int st = base != 0 ? tool_find_session(c, base, &s) : find_base(c, c->filter.session_id, &s);
+    int st =
+        base != 0 ? tool_find_session(c, base, &s) : find_base_session(c, c->filter.session_id, &s);
     if (st == 0)
         st = open_compared_session(x, DIFF_A, &s);
     if (st == 0)
@@ -128,9 +129,9 @@ static void add_difference(struct buf *b, const struct result *r, const struct r
 
 /* Appends a row such as: changed "tools/call" "read", in the base seq 3 ok in 1.00ms, in the
  * session seq 3 ok in 2.00ms. The differences follow, each on a line. */
-static void mcp_diff_add_text(struct buf *b, const struct result *r)
+static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
 {
-    const struct diff_call *call = result_shown_call(r);
+    const struct diff_call *call = result_call_naming_row(r);
     size_t from = b->n, n = 0;
     buf_adds(b, result_change_name(r->change));
     append_shown_subject(b, call->method, call->target);
@@ -153,22 +154,23 @@ static int compare_rows(struct comparing *x)
     struct tool_call *c = x->rows.c;
     uint32_t n = diff_count_rows(x->diff);
     for (uint32_t i = (uint32_t)x->rows.first.n; i < n; i++) {
-        if (rows_is_late(&x->rows, 1, i))
+        if (rows_page_is_late(&x->rows, 1, i))
             break;
         int st = result_compare_row(x->result, x->diff, i);
         if (st < 0)
             return st;
         if ((x->result->change == RESULT_SAME && !x->result->look.unread) ||
             (c->filter.failed && !result_has_failed_call(x->result)) ||
-            (c->filter.slow_us > 0 && !result_lasted_at_least(x->result, c->filter.slow_us)))
+            (c->filter.slow_us > 0 && !result_call_took_at_least(x->result, c->filter.slow_us)))
             continue;
-        if (rows_begin(&x->rows, 1, i)) { /* `i` is the number of a row, not a seq in a session */
+        if (rows_begin_row(&x->rows, 1,
+                           i)) { /* `i` is the number of a row, not a seq in a session */
             diff_json_row(&c->j, x->result, ROW_BYTES);
             if (x->result->params.n > 0)
                 json_out_text(&c->j, "arguments", text_head(x->result->params, SHOWN_BRIEF));
-            mcp_diff_add_text(&c->text, x->result);
+            mcp_diff_add_row_text(&c->text, x->result);
         }
-        if (!rows_end(&x->rows))
+        if (!rows_end_row(&x->rows))
             break;
     }
     return 0;
@@ -218,7 +220,7 @@ int answer_diff_sessions(struct tool_call *c)
     struct comparing x = {.rows.c = c, .result = calloc(1, sizeof *x.result)};
     int st = x.result != NULL ? mcp_diff_read_rules(&x) : MI_ENOMEM;
     if (st == 0)
-        st = open_sessions(&x);
+        st = open_compared_sessions(&x);
     if (st == 0)
         st = mcp_diff_compare(&x);
     diff_close(x.diff);

@@ -15,16 +15,17 @@ struct listing {
 
 /* Adds a text such as: error: invalid-params of seq 7 from the client, "tools/call" "read_file".
  * What it means. "Why" */
-void findings_add(struct tool_call *c, const struct check_report *report,
-                  const struct check_finding *f)
+void findings_add_finding(struct tool_call *c, const struct check_report *report,
+                          const struct check_finding *f)
 {
-    struct slice method = check_slice(report, f->method), why = check_slice(report, f->detail);
+    struct slice method = check_text_slice(report, f->method),
+                 why = check_text_slice(report, f->detail);
     check_finding_members(report, f, &c->j);
     buf_printf(&c->text, "%s: %s of seq %lld from the %s", severity_name(f->severity), f->name,
-               (long long)f->seq, check_sender(f));
+               (long long)f->seq, check_finding_sender(f));
     if (method.n > 0) {
         buf_addc(&c->text, ',');
-        append_shown_subject(&c->text, method, check_slice(report, f->target));
+        append_shown_subject(&c->text, method, check_text_slice(report, f->target));
     }
     buf_printf(&c->text, ". %s", f->meaning);
     if (why.n > 0) {
@@ -37,13 +38,13 @@ static void mcp_findings_add_row(struct tool_call *c, const struct check_report 
                                  const struct check_finding *f)
 {
     const struct check_recording *x = &report->recordings[0];
-    struct slice server = check_slice(report, x->server);
+    struct slice server = check_text_slice(report, x->server);
     json_out_int(&c->j, "session_id", x->session_id);
     json_out_text(&c->j, "server", server);
     buf_printf(&c->text, "session %lld ", (long long)x->session_id);
     append_shown_quoted(&c->text, server, SHOWN_NAME);
     buf_addc(&c->text, ' ');
-    findings_add(c, report, f);
+    findings_add_finding(c, report, f);
 }
 
 /* Adds the findings of a session. Returns false if no further row is wanted. */
@@ -56,9 +57,9 @@ static bool mcp_findings_add_session(struct listing *l, const struct check_repor
     for (; more && i < x->n; i++) {
         if (x->findings[i].severity < l->lowest)
             continue;
-        if (rows_begin(&l->rows, id, (int64_t)i))
+        if (rows_begin_row(&l->rows, id, (int64_t)i))
             mcp_findings_add_row(l->rows.c, report, &x->findings[i]);
-        more = rows_end(&l->rows);
+        more = rows_end_row(&l->rows);
     }
     return more;
 }
@@ -67,7 +68,7 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if (rows_is_late(r, s->id, 0))
+    if (rows_page_is_late(r, s->id, 0))
         return false;
     struct checking_limit limit = {INT64_MAX, tool_should_continue, r->c};
     struct check_report report;
@@ -76,7 +77,7 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     report.of_server = l->options.of_server;
     l->status = check_recorded_session(&report, &r->c->filter, r->c->q, s, &limit);
     l->checked++;
-    if (l->status == 0 && check_failed(&report))
+    if (l->status == 0 && check_report_failed(&report))
         l->status = MI_ENOMEM;
     bool more = l->status == 0 && mcp_findings_add_session(l, &report, s->id);
     check_close(&report);

@@ -9,7 +9,7 @@
 #include "cli/mcp/tool.h"
 
 /* Adds the members of the finding to the object, and adds its text without a newline. */
-void findings_add(struct tool_call *c, const struct check_report *report,
-                  const struct check_finding *f);
+void findings_add_finding(struct tool_call *c, const struct check_report *report,
+                          const struct check_finding *f);
 
 #endif

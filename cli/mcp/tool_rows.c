@@ -35,7 +35,7 @@ bool rows_is_full(const struct rows *r)
     return r->n == r->limit || r->count_until_us != 0;
 }
 
-bool rows_begin(struct rows *r, int64_t session, int64_t n)
+bool rows_begin_row(struct rows *r, int64_t session, int64_t n)
 {
     r->row = (struct rows_place){session, n};
     r->counted++;
@@ -61,7 +61,7 @@ static bool count_row_of_next_page(struct rows *r)
     return !r->stopped && tool_should_continue(r->c);
 }
 
-bool rows_end(struct rows *r)
+bool rows_end_row(struct rows *r)
 {
     struct tool_call *c = r->c;
     if (r->skipped)
@@ -85,7 +85,7 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
     struct buf cell = {0};
     const char *comma = "";
     for (const struct show_column *c = l->column; c < l->column + l->n; c++) {
-        if (c->table.title == NULL || c->value != NULL || !show_has(l, c))
+        if (c->table.title == NULL || c->value != NULL || !show_list_has_column(l, c))
             continue;
         buf_clear(&cell);
         struct cell v = field_get(&c->field, row);
@@ -107,17 +107,17 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
 bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
               const void *row)
 {
-    if (rows_begin(r, session, n)) {
+    if (rows_begin_row(r, session, n)) {
         show_members(&r->c->j, l, row);
         mcp_rows_add_text(&r->c->text, l, row);
     }
-    return rows_end(r);
+    return rows_end_row(r);
 }
 
-bool rows_is_late(struct rows *r, int64_t session, int64_t n)
+bool rows_page_is_late(struct rows *r, int64_t session, int64_t n)
 {
     bool full = r->count_until_us != 0;
-    bool late = full ? clock_mono_us() > r->count_until_us : r->worked && tool_is_late(r->c);
+    bool late = full ? clock_mono_us() > r->count_until_us : r->worked && tool_page_is_late(r->c);
     r->worked = true;
     r->stopped |= late;
     if (late && !full)

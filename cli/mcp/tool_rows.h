@@ -6,9 +6,9 @@
  * number within it. The tool that reads the cursor continues there.
  *
  *     rows_open(&r, c, "calls", ROWS_LIMIT);
- *     for (each row; rows_begin(&r, session, seq) …)
+ *     for (each row; rows_begin_row(&r, session, seq) …)
  *         { … write the row to c->j and c->text … }
- *         if (!rows_end(&r)) break;
+ *         if (!rows_end_row(&r)) break;
  *     rows_close(&r, "no matching call");
  *
  * Owns      nothing.
@@ -40,7 +40,7 @@ struct rows {
     struct json_out mark;    /* state of c->j before the current row */
     size_t json_n, text_n;   /* lengths of both forms before the current row */
     int64_t count_until_us;  /* monotonic clock; 0: the page is not full */
-    bool worked;             /* rows_is_late() was called */
+    bool worked;             /* rows_page_is_late() was called */
     bool skipped;            /* the current row is only counted */
     bool stopped;            /* the reading ended before the last row, so there may be more rows */
 };
@@ -51,16 +51,16 @@ MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int
 /* Whether all further rows are only counted. */
 bool rows_is_full(const struct rows *r);
 /* Begins a row, which is an object. Returns false if the row is only counted. */
-MI_MUST bool rows_begin(struct rows *r, int64_t session, int64_t n);
-/* Ends the row. Call it even if rows_begin() returned false. If the row does not fit, it is
+MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
+/* Ends the row. Call it even if rows_begin_row() returned false. If the row does not fit, it is
  * removed. Returns false if no further row is wanted. */
-MI_MUST bool rows_end(struct rows *r);
+MI_MUST bool rows_end_row(struct rows *r);
 /* Begins and ends a row with the values of a row of a list. */
 MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
                       const void *row);
 /* Call this before the work for a row, or for the rows of a session. Returns true if the page has
  * taken too long and therefore ends here. Each page does at least one piece of work. */
-MI_MUST bool rows_is_late(struct rows *r, int64_t session, int64_t n);
+MI_MUST bool rows_page_is_late(struct rows *r, int64_t session, int64_t n);
 /* For a list that did not pass all its rows: sets the number of rows, including those on the pages
  * before. If `all` is false, the number is only a lower limit. */
 void rows_set_total(struct rows *r, int64_t total, bool all);

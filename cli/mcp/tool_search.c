@@ -34,11 +34,11 @@ static void mcp_search_add_text(struct tool_call *c, const struct found *f)
 static bool mcp_search_on_found(void *ctx, const struct found *f)
 {
     struct rows *r = ctx;
-    if (rows_begin(r, f->session_id, f->message->seq)) {
+    if (rows_begin_row(r, f->session_id, f->message->seq)) {
         found_add_json_members(&r->c->j, f);
         mcp_search_add_text(r->c, f);
     }
-    return rows_end(r);
+    return rows_end_row(r);
 }
 
 /* Sets the texts and fields. Returns MI_EINVAL if there is nothing to search for. */
@@ -52,13 +52,13 @@ static int read_question(struct tool_call *c, struct question *x)
         return MI_EINVAL;
     }
     x->filter = c->filter;
-    bool ok = (status == NULL || question_set(x, QUESTION_STATUS, status)) &&
-              (kind == NULL || question_set(x, QUESTION_KIND, kind));
+    bool ok = (status == NULL || question_set_field(x, QUESTION_STATUS, status)) &&
+              (kind == NULL || question_set_field(x, QUESTION_KIND, kind));
     if (!ok) { /* the inputSchema allows only the same words */
         buf_adds(&c->error, "invalid status or kind");
         return MI_EINVAL;
     }
-    int st = text != NULL ? question_add(x, text, tool_flag_argument(c, "exact")) : 0;
+    int st = text != NULL ? question_add_text(x, text, tool_flag_argument(c, "exact")) : 0;
     if (st == 0)
         question_finish_reading(x);
     return st;

@@ -24,7 +24,7 @@ int answer_stats(struct tool_call *c)
         return st;
     st = count_groups(&x, &again, c->q);
     if (st == 0)
-        st = group_lines(&x, &again, sort, &l);
+        st = make_group_lines(&x, &again, sort, &l);
     struct show_list list = group_line_columns(&x);
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)

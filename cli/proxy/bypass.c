@@ -50,7 +50,7 @@ static int bypass_exec_server(char *const *argv)
     snprintf(text, sizeof text, "cannot start the server '%s' (MCP_INTERPOSER is off): %s", argv[0],
              strerror(e));
     log_error("%s", text);
-    proxy_refuse(text);
+    proxy_refuse_requests(text);
     return e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
 }
 

@@ -207,5 +207,5 @@ const struct command command_proxy = {
     .table = proxy_opts,
     .server_command = true,
     .run = proxy_command_run,
-    .refuse = proxy_refuse,
+    .refuse = proxy_refuse_requests,
 };

@@ -135,8 +135,8 @@ static int read_output_file(struct live_choice *l, const struct settings *s)
 
 /* Reads the options for a live server. operand: the session or the file; NULL if there is none.
  * Returns EXIT_FINE or, after a message on stderr, EXIT_USAGE. */
-static int live_choice_read(struct live_choice *l, const struct settings *s, const char *operand,
-                            char *const *server)
+static int live_choice_read_options(struct live_choice *l, const struct settings *s,
+                                    const char *operand, char *const *server)
 {
     *l = (struct live_choice){
         .file = recording_is_file(operand) ? operand : NULL,
@@ -216,8 +216,8 @@ static int open_live_server(struct live_choice *l, const struct settings *s,
 
 /* Adds the live server to the configuration of the mock server. Returns EXIT_FINE or, after a
  * message on stderr, EXIT_TROUBLE. */
-static int live_choice_apply(struct live_choice *l, const struct settings *s,
-                             const struct source_info *info, struct mock_config *cfg)
+static int live_choice_configure_mock(struct live_choice *l, const struct settings *s,
+                                      const struct source_info *info, struct mock_config *cfg)
 {
     if (!l->use)
         return EXIT_FINE;
@@ -231,7 +231,7 @@ static int live_choice_apply(struct live_choice *l, const struct settings *s,
     cfg->live = (struct live_side_config){
         .argv = l->proxied.argv,
         .rules = {.all = all, .catch_up = l->catch_up},
-        .keep = l->tape != NULL ? tape_keep_message : NULL,
+        .keep = l->tape != NULL ? tape_add_message : NULL,
         .ctx = l->tape,
     };
     cfg->done = on_replay_done;
@@ -275,7 +275,7 @@ static int replay_command_read_rules(const struct settings *s, const char *opera
     int status = read_repeated_option(s, "ignore", cfg);
     if (status == EXIT_FINE)
         status = read_repeated_option(s, "fault", cfg);
-    if (status == EXIT_FINE && pace_read(settings_text(s, "speed"), &cfg->rules.pace) < 0)
+    if (status == EXIT_FINE && pace_parse(settings_text(s, "speed"), &cfg->rules.pace) < 0)
         status = settings_fail_usage(
             s, "--speed: invalid factor '%s': use a number such as 0, 1, 0.5 or 10",
             settings_text(s, "speed"));
@@ -310,7 +310,7 @@ static int run_mock_server(const struct settings *s, struct mock_config *cfg,
         cfg->source = r.source;
         cfg->recording = r.name;
         cfg->recording_is_file = r.file != NULL;
-        status = live_choice_apply(live, s, source_info(r.source), cfg);
+        status = live_choice_configure_mock(live, s, source_info(r.source), cfg);
     }
     if (status == EXIT_FINE)
         status = mock_run(cfg);
@@ -330,8 +330,8 @@ static int replay_command_run(const struct settings *s)
     int status =
         n > 1 ? settings_fail_usage(s, "unexpected argument '%s'", s->operands[1]) : EXIT_FINE;
     if (status == EXIT_FINE)
-        status = live_choice_read(&live, s, operand,
-                                  at >= 0 && at < s->operands_n ? s->operands + at : NULL);
+        status = live_choice_read_options(&live, s, operand,
+                                          at >= 0 && at < s->operands_n ? s->operands + at : NULL);
     if (status == EXIT_FINE)
         status = replay_command_read_rules(s, operand, &cfg);
     if (status == EXIT_FINE)

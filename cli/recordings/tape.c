@@ -55,7 +55,7 @@ void tape_close(struct tape *t)
     free(t);
 }
 
-int tape_keep_message(void *ctx, bool from_client, struct slice message, int64_t now_us)
+int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     struct tape *t = ctx;
     struct buf clean = {0};

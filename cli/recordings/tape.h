@@ -20,7 +20,7 @@ MI_MUST int tape_open(struct tape **ret, const char *from, const struct query_se
 void tape_close(struct tape *t); /* t may be NULL */
 /* Adds a message, like keep() in replay/mock/forward.h. ctx is a struct tape. Returns 0 or
  * MI_ENOMEM. */
-MI_MUST int tape_keep_message(void *ctx, bool from_client, struct slice message, int64_t now_us);
+MI_MUST int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t now_us);
 /* Writes the file, and a note to stderr. If there are no new messages, writes nothing. Returns
  * EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int tape_write(struct tape *t);

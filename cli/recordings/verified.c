@@ -170,9 +170,9 @@ static void print_verdict_line(struct out *o, const struct verify_result *one,
     buf_close(&line);
 }
 
-void verified_add(struct verified *v, const struct verify_result *one)
+void verified_add_result(struct verified *v, const struct verify_result *one)
 {
-    struct report_case *c = report_new(&v->reporting.report);
+    struct report_case *c = report_begin_case(&v->reporting.report);
     v->counts[one->verdict]++;
     verified_add_json(&v->json, one);
     c->outcome = one->verdict == VERIFY_MATCH     ? REPORT_PASSED
@@ -198,7 +198,7 @@ void verified_add(struct verified *v, const struct verify_result *one)
         print_verdict_line(&v->reporting.out, one, c);
     if (c->message.n == 0)
         buf_adds(&c->message, verify_verdict_name(one->verdict));
-    report_add(&v->reporting.report);
+    report_add_case(&v->reporting.report);
 }
 
 void verified_print_summary(struct verified *v)

@@ -5,7 +5,7 @@
  *           is skipped if the request was skipped, and fails with any other verdict.
  * Owns      the JSON of the results.
  * Errors    are kept in the buffers and the report.
- * Blocks    verified_add() and verified_print_summary() as stdout does. */
+ * Blocks    verified_add_result() and verified_print_summary() as stdout does. */
 #ifndef MI_CLI_RECORDINGS_VERIFIED_H
 #define MI_CLI_RECORDINGS_VERIFIED_H
 
@@ -23,7 +23,7 @@ struct verified {
 };
 
 void verified_close(struct verified *v);
-void verified_add(struct verified *v, const struct verify_result *one);
+void verified_add_result(struct verified *v, const struct verify_result *one);
 void verified_print_summary(struct verified *v);
 /* Whether an answer differed or was missing. */
 bool verified_has_differences(const struct verified *v);

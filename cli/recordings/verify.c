@@ -79,7 +79,7 @@ static void update_close(struct update *u)
 }
 
 /* Replaces the recorded answer `seq` with this message. Returns 0 or MI_ENOMEM. */
-static int update_keep_answer(struct update *u, int64_t seq, struct slice message)
+static int update_replace_answer(struct update *u, int64_t seq, struct slice message)
 {
     struct redact *rules = redact_current();
     struct buf sanitized = {0};
@@ -147,7 +147,7 @@ static bool verify_update_on_lines(void *ctx, struct slice lines)
 /* Writes the new answers into the file, completely or not at all. Other messages do not change. If
  * there is no new answer, the file is not touched. Returns EXIT_FINE or, after a message on stderr,
  * EXIT_TROUBLE. */
-static int update_write(struct update *u, const char *path)
+static int update_write_file(struct update *u, const char *path)
 {
     struct save file;
     struct buf error = {0};
@@ -174,17 +174,17 @@ static int update_write(struct update *u, const char *path)
 struct verifying {
     struct verified verified;
     struct update *update; /* NULL: --update was not given */
-    int status;            /* the first error of update_keep_answer(); 0: none */
+    int status;            /* the first error of update_replace_answer(); 0: none */
 };
 
 static void verify_on_result(void *ctx, const struct verify_result *r)
 {
     struct verifying *v = ctx;
-    verified_add(&v->verified, r);
+    verified_add_result(&v->verified, r);
     bool differs =
         r->verdict == VERIFY_CHANGED || r->verdict == VERIFY_SCHEMA || r->verdict == VERIFY_GONE;
     if (v->update != NULL && differs && v->status == 0)
-        v->status = update_keep_answer(v->update, r->answer_seq, r->live);
+        v->status = update_replace_answer(v->update, r->answer_seq, r->live);
 }
 
 /* Verifies the recording. Returns EXIT_FINE if that was possible, whatever the verdicts are. */
@@ -258,7 +258,7 @@ static int verify_and_report(const struct settings *s, struct recording *r,
     else
         reporting_drop(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
-        status = update_write(v.update, r->file);
+        status = update_write_file(v.update, r->file);
     if (status == EXIT_FINE && verified_has_differences(x))
         status = EXIT_FOUND;
     update_close(v.update);

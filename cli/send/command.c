@@ -22,7 +22,7 @@ static const struct opt table_of_options[] = {
     {0, "unchecked", NULL, NULL, "send arguments that the tool's inputSchema does not allow"},
     {0, "revision", "DATE", NULL, "revision of MCP, such as 2025-06-18; not with --seq"},
     {'t', "timeout", "DURATION", NULL, "deadline of the answer; default: those of `proxy`"},
-    {'o', "output", "DIR", NULL, "write images, audio and blobs there, not below $TMPDIR"},
+    {'o', "output", "DIR", NULL, "write images, audio and blobs to DIR, not below $TMPDIR"},
     {0, "json", NULL, NULL, "print the answer unchanged, as JSON on one line"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -102,11 +102,11 @@ static int read_sets(struct sending *x)
     size_t at = 0;
     int st = 0, status = EXIT_FINE;
     while (st == 0 && (word = settings_next_value(x->s, "set", &at)) != NULL)
-        st = given_add(&x->sets, word, true, &error);
+        st = given_add_word(&x->sets, word, true, &error);
     if (st == MI_EINVAL)
         status = settings_fail_usage(x->s, "--set: %s", buf_str(&error));
     if (st == 0 && x->words_n > 0) {
-        st = outgoing_read(&x->request, x->s->operands, x->words_n, &error);
+        st = outgoing_read_words(&x->request, x->s->operands, x->words_n, &error);
         if (st == MI_EINVAL)
             status = settings_fail_usage(x->s, "%s", buf_str(&error));
     }
@@ -142,7 +142,7 @@ static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, st
     struct asking *a = ctx;
     struct buf question = {0}, value = {0}, reason = {0};
     if (a->status < 0 || a->refused || marks != MARKS_SECRET ||
-        marks_in_text(pointer) != MARKS_NONE)
+        marks_find_in_text(pointer) != MARKS_NONE)
         return;
     buf_adds(&question, "The secret at ");
     text_visible(&question, pointer);
@@ -169,7 +169,7 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
 {
     struct asking a = {.sets = &x->sets};
     size_t given = x->sets.n;
-    if (!ask_possible())
+    if (!ask_is_possible())
         return 0;
     int st = outgoing_each_secret(buf_slice(params), &x->sets, send_on_secret, &a);
     st = st == 0 ? a.status : st;
@@ -192,11 +192,11 @@ static int send_take_recorded(struct sending *x)
         return settings_fail_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
         x->revision = REV_2026_07_28;
-        if (marks_in_text(m.meta.text) == MARKS_NONE)
+        if (marks_find_in_text(m.meta.text) == MARKS_NONE)
             buf_slice_add(&x->peer.meta, m.meta.text);
     }
     x->peer.talk.from = x->item;
-    int st = outgoing_copy(&x->request, &m);
+    int st = outgoing_copy_recorded(&x->request, &m);
     buf_slice_add(&params, buf_slice(&x->request.params));
     if (st == 0)
         st = outgoing_set(&params, &x->sets, (struct json_value){0}, &error);

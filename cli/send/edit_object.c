@@ -171,7 +171,7 @@ enum edit_result edit_object(struct buf *text)
         }
         if (!good || send_edit_is_empty(text) || edited_is_object(text))
             break;
-        good = ask_possible() && ask_yes("Edit it again?");
+        good = ask_is_possible() && ask_yes("Edit it again?");
     }
     bool same = slice_eq(buf_slice(text), buf_slice(&before));
     if (p.path != NULL)

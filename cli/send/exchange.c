@@ -49,9 +49,9 @@ static int fail_unknown_tool(const struct exchange *x)
 {
     const char *name = buf_str(&x->request->target);
     struct buf shown = {0}, near = {0};
-    struct nearest n = nearest_to(name);
+    struct nearest n = nearest_begin(name);
     for (size_t i = 0; i < x->peer->tools.n; i++)
-        nearest_consider(&n, x->peer->tools.tool[i].name.p);
+        nearest_add_candidate(&n, x->peer->tools.tool[i].name.p);
     text_visible(&shown, slice_of(name));
     if (n.best != NULL)
         text_visible(&near, slice_of(n.best));
@@ -89,13 +89,13 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
     struct json_value v;
     text_visible(&shown, name);
     buf_slice_add(&word, name);
-    struct nearest n = nearest_to(buf_str(&word));
+    struct nearest n = nearest_begin(buf_str(&word));
     for (struct json_walk w = json_walk_begin(json_get(schema, "properties"));
          json_walk_next(&w, &raw, &v);) {
         const char *before = n.best;
         buf_clear(&key);
         json_unescape(&key, raw);
-        nearest_consider(&n, buf_str(&key));
+        nearest_add_candidate(&n, buf_str(&key));
         if (n.best != before) {
             buf_clear(&near);
             text_visible(&near, buf_slice(&key));
@@ -123,8 +123,9 @@ static int make_typed_request(const struct exchange *x, const struct tool *t)
     if (slice_is(buf_slice(&x->request->method), "initialize"))
         own_write_initialize_params(&x->request->params,
                                     x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
-    return outgoing_make(x->request, schema, buf_slice(&x->peer->meta)) < 0 ? exchange_no_memory()
-                                                                            : EXIT_FINE;
+    return outgoing_make_params(x->request, schema, buf_slice(&x->peer->meta)) < 0
+               ? exchange_no_memory()
+               : EXIT_FINE;
 }
 
 static int exchange_apply_sets(const struct exchange *x, const struct tool *t)
@@ -228,13 +229,14 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 {
     const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
     bool is_call = rpc_method_is(m, "tools/call");
-    bool reads = is_call ? tool != NULL && tool->live && tool->reads_only : talk_reads_only(m);
+    bool reads =
+        is_call ? tool != NULL && tool->live && tool->reads_only : talk_request_reads_only(m);
     struct buf what = {0};
     int status = EXIT_FINE;
     if (reads || settings_is_on(x->s, "yes"))
         return EXIT_FINE;
     exchange_add_name(&what, m);
-    if (!ask_possible()) {
+    if (!ask_is_possible()) {
         status = settings_fail_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
                                      is_call ? "the tool is not marked read-only"
                                              : "the method is not known to be read-only");
@@ -277,17 +279,17 @@ static int report_no_answer(const struct exchange *x, const char *method)
     int status = method != NULL ? status_without_answer(method) : EXIT_FOUND;
     if (p->talk.interrupted || interrupt_has_come()) {
         peer_cancel(p);
-        (void)peer_end(p);
+        (void)peer_end_server(p);
         interrupt_exit_by_signal();
         return EXIT_FOUND;
     }
     if (p->talk.ended) {
         log_error("%s was not answered: the server exited with status %d",
-                  method != NULL ? method : "the request", peer_end(p));
+                  method != NULL ? method : "the request", peer_end_server(p));
         return status;
     }
     peer_cancel(p);
-    log_error("%s was not answered within %s; give it longer with --timeout",
+    log_error("%s was not answered within %s; allow more time with --timeout",
               method != NULL ? method : "the request", settings_text(x->s, "timeout"));
     return status;
 }
@@ -296,7 +298,7 @@ static int report_no_answer(const struct exchange *x, const char *method)
 static int report_error(const char *method, const struct rpc *answer)
 {
     struct buf message = {0};
-    bool ours = rpc_is_ours(answer);
+    bool ours = rpc_is_interposer_error(answer);
     json_unescape(&message, json_string_raw(answer->error_message));
     if (ours)
         log_error("%s was not answered: %s", method, buf_str(&message));
@@ -348,7 +350,7 @@ static int exchange_send_and_await(const struct exchange *x, struct buf *message
         st = talk_send_and_await(t, &m, ret, ret_answered);
         found = st == 0 && *ret_answered && input_is_required(ret);
         if (found)
-            st = input_answer(t, &m, ret, item, &next, &found);
+            st = input_make_answer(t, &m, ret, item, &next, &found);
         if (st == 0 && found) {
             struct buf questions = {0};
             input_list_questions(&questions, ret);
@@ -466,7 +468,7 @@ int exchange_run(struct exchange *x)
         return st == MI_EINVAL ? EXIT_TROUBLE : exchange_fail(x);
     pid_t proxy = live_pid(x->peer->live);
     int status = exchange_converse(x);
-    (void)peer_end(x->peer);
+    (void)peer_end_server(x->peer);
     if (x->refused)
         sent_session_remove(x->s, proxy, began);
     else

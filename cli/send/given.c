@@ -136,7 +136,7 @@ static int read_pair(struct given *g, const char *word, bool pointers, struct bu
     return st < 0 ? st : check_value(g, error);
 }
 
-int given_add(struct given_list *l, const char *word, bool pointers, struct buf *error)
+int given_add_word(struct given_list *l, const char *word, bool pointers, struct buf *error)
 {
     struct given g = {0};
     struct buf reason = {0};

@@ -33,7 +33,7 @@ static bool responses_answer_all(struct json_value responses, struct json_value 
 {
     struct slice key;
     struct json_value one;
-    if (responses.type != JSON_OBJECT || marks_in_text(responses.text) != MARKS_NONE)
+    if (responses.type != JSON_OBJECT || marks_find_in_text(responses.text) != MARKS_NONE)
         return false;
     for (struct json_walk w = json_walk_begin(questions); json_walk_next(&w, &key, &one);)
         if (json_get_raw(responses, key).type == JSON_NONE)
@@ -83,8 +83,8 @@ static int set_param(struct buf *params, const char *pointer, struct slice value
     return st;
 }
 
-int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer, uint32_t *item,
-                 struct buf *message, bool *ret_found)
+int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
+                      uint32_t *item, struct buf *message, bool *ret_found)
 {
     struct json_value questions = json_get(answer->result, "inputRequests"), responses = {0};
     struct buf params = {0};

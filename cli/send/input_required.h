@@ -16,8 +16,8 @@ bool input_is_required(const struct rpc *answer);
  * and with recorded answers to all questions in it. *item: index of a recorded request, after which
  * the answers are searched; set to the recorded request that has the answers. Sets *ret_found to
  * false if there is no such request, or the sanitizer changed the answers. */
-MI_MUST int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
-                         uint32_t *item, struct buf *message, bool *ret_found);
+MI_MUST int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
+                              uint32_t *item, struct buf *message, bool *ret_found);
 /* Appends the methods of the questions, such as "elicitation/create, roots/list". */
 void input_list_questions(struct buf *b, const struct rpc *answer);
 

@@ -100,7 +100,7 @@ static int origin_take_command(struct origin *o, const struct query_session *ses
         log_error("the session has no command; " NAME_THE_SERVER);
         return EXIT_USAGE;
     }
-    if (marks_in_text(session->command) != MARKS_NONE) {
+    if (marks_find_in_text(session->command) != MARKS_NONE) {
         log_error("a secret in the recorded command was not recorded: %.*s; " NAME_THE_SERVER,
                   (int)size_min(session->command.n, 500), session->command.p);
         return EXIT_USAGE;
@@ -130,7 +130,8 @@ static void origin_take_dir(struct origin *o, const struct query_session *sessio
         return;
     struct buf shown = {0};
     text_visible(&shown, session->cwd);
-    log_note("the directory in which the server ran does not exist: %s; it is started in this one",
+    log_note("the directory in which the server ran does not exist: %s; the server is started in "
+             "the current directory",
              buf_str(&shown));
     buf_close(&shown);
     buf_clear(&o->dir);

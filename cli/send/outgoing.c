@@ -59,7 +59,7 @@ static int read_target_and_words(struct outgoing *r, char *const *words, int n, 
     for (int i = 0; st == 0 && i < n; i++) {
         bool pair = given_is_pair(words[i]);
         if (pair || r->target.n > 0 || i > 0) {
-            st = given_add(&r->words, words[i], false, error);
+            st = given_add_word(&r->words, words[i], false, error);
         } else if (find_target(r) < MI_COUNT(targets)) {
             buf_adds(&r->target, words[i]);
         } else {
@@ -72,7 +72,7 @@ static int read_target_and_words(struct outgoing *r, char *const *words, int n, 
     return st;
 }
 
-int outgoing_read(struct outgoing *r, char *const *words, int n, struct buf *error)
+int outgoing_read_words(struct outgoing *r, char *const *words, int n, struct buf *error)
 {
     const struct method *known = method_find(slice_of(words[0]));
     bool is_method = known != NULL && known->is_request && known->from_client != 0;
@@ -121,7 +121,7 @@ static bool set_member(struct outgoing *r, struct slice name, const struct buf *
     return good;
 }
 
-int outgoing_make(struct outgoing *r, struct json_value input_schema, struct slice meta)
+int outgoing_make_params(struct outgoing *r, struct json_value input_schema, struct slice meta)
 {
     struct buf value = {0};
     size_t row = find_target(r);
@@ -152,7 +152,7 @@ int outgoing_make(struct outgoing *r, struct json_value input_schema, struct sli
 
 /* ---- from a recording ---- */
 
-int outgoing_copy(struct outgoing *r, const struct rpc *recorded)
+int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorded)
 {
     struct slice target = rpc_target(recorded);
     json_unescape(&r->method, recorded->method);
@@ -187,7 +187,8 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
     if (!g->is_json && input_schema.type != JSON_NONE && argument_name_of_pointer(g->name, &name)) {
         struct given one = *g;
         one.name = buf_slice(&name);
-        typing_add(b, input_schema, one.name, &(struct given_list){.list = &one, .n = 1});
+        typing_add_values_of_name(b, input_schema, one.name,
+                                  &(struct given_list){.list = &one, .n = 1});
     } else if (g->is_json || (!plain && json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0)) {
         buf_slice_add(b, buf_slice(&g->value));
     } else {
@@ -197,8 +198,8 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
     buf_close(&name);
 }
 
-static int outgoing_apply_one(struct buf *params, const struct given *g,
-                              struct json_value input_schema, struct buf *error)
+static int outgoing_apply_given(struct buf *params, const struct given *g,
+                                struct json_value input_schema, struct buf *error)
 {
     struct buf value = {0}, changed = {0}, reason = {0};
     if (params->n == 0)
@@ -231,7 +232,7 @@ int outgoing_set(struct buf *params, const struct given_list *sets, struct json_
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < sets->n; i++)
-        st = outgoing_apply_one(params, &sets->list[i], input_schema, error);
+        st = outgoing_apply_given(params, &sets->list[i], input_schema, error);
     return st;
 }
 

@@ -26,17 +26,18 @@ void outgoing_close(struct outgoing *r);
 
 /* Reads METHOD [TARGET] [NAME=VALUE]… or TOOL [NAME=VALUE]…; n > 0. A value may be read from a
  * file. */
-MI_MUST int outgoing_read(struct outgoing *r, char *const *words, int n, struct buf *error);
+MI_MUST int outgoing_read_words(struct outgoing *r, char *const *words, int n, struct buf *error);
 /* Makes the request a tools/call, because its first word is the name of a tool. */
 MI_MUST int outgoing_is_tool(struct outgoing *r);
 bool outgoing_calls_tool(const struct outgoing *r);
 /* Makes the params, or adds members to them. input_schema: the schema of the tool; type JSON_NONE:
  * no schema. meta: JSON of the member `_meta`; n == 0: none. */
-MI_MUST int outgoing_make(struct outgoing *r, struct json_value input_schema, struct slice meta);
+MI_MUST int outgoing_make_params(struct outgoing *r, struct json_value input_schema,
+                                 struct slice meta);
 
 /* ---- from a recording ---- */
 
-MI_MUST int outgoing_copy(struct outgoing *r, const struct rpc *recorded);
+MI_MUST int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorded);
 
 /* ---- both ---- */
 

@@ -49,7 +49,7 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
                  : MI_EINVAL;
     p->talk.server = p->live;
     if (st == 0)
-        live_is_proxy(p->live);
+        live_expect_proxy(p->live);
     proxied_close(&proxied);
     return st;
 }
@@ -95,14 +95,15 @@ static int find_recorded(struct talk *t, uint32_t before, const char *method, st
 }
 
 /* Writes the params of the initialize request to b. */
-static int choose_initialize(struct peer *p, uint32_t before, enum revision revision, struct buf *b)
+static int choose_initialize_params(struct peer *p, uint32_t before, enum revision revision,
+                                    struct buf *b)
 {
     struct rpc m;
     bool found = false;
     int st = find_recorded(&p->talk, before, "initialize", &m, &found);
     if (st < 0)
         return st;
-    if (found && marks_in_text(m.params.text) != MARKS_NONE) {
+    if (found && marks_find_in_text(m.params.text) != MARKS_NONE) {
         log_warn("the recorded initialize is redacted or truncated: mcp-interposer sends its own "
                  "instead");
         found = false;
@@ -131,7 +132,7 @@ static int send_initialized(struct peer *p, uint32_t before)
 
 /* Called after the server has rejected initialize: asks whether the server speaks 2026-07-28. Sets
  * p->meta if the server does. */
-static int try_modern(struct peer *p)
+static int try_modern_revision(struct peer *p)
 {
     struct buf params = {0};
     struct rpc m;
@@ -155,7 +156,7 @@ static int send_peer_initialize(struct peer *p, uint32_t before, enum revision r
 {
     struct buf params = {0};
     bool answered = false;
-    int st = choose_initialize(p, before, revision, &params);
+    int st = choose_initialize_params(p, before, revision, &params);
     if (st == 0)
         st = send_peer_request(p, "initialize", buf_slice(&params), ret_answer, &answered);
     buf_close(&params);
@@ -176,11 +177,12 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
         return p->meta.failed ? talk_no_memory(&p->talk) : 0;
     }
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
-    if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || rpc_is_ours(ret_answer))
+    if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT ||
+        rpc_is_interposer_error(ret_answer))
         return st;
     /* a copy, because the next answer overwrites the text */
     buf_slice_add(&refusal, ret_answer->text);
-    st = try_modern(p);
+    st = try_modern_revision(p);
     if (st == 0 && p->meta.n > 0) {
         *ret = PEER_READY;
     } else if (st == 0) {
@@ -197,7 +199,7 @@ bool peer_says_server_ended(const struct rpc *answer)
 {
     int64_t code;
     /* -31000: the code of the same error in 2026-07-28 */
-    return rpc_is_ours(answer) && json_int(answer->error_code, &code) &&
+    return rpc_is_interposer_error(answer) && json_int(answer->error_code, &code) &&
            (code == RPC_SERVER_GONE || code == -31000);
 }
 
@@ -271,7 +273,7 @@ void peer_cancel(struct peer *p)
     buf_close(&b);
 }
 
-int peer_end(struct peer *p)
+int peer_end_server(struct peer *p)
 {
     int status = live_close(p->live, GRACE_US);
     p->live = p->talk.server = NULL;
@@ -280,7 +282,7 @@ int peer_end(struct peer *p)
 
 void peer_close(struct peer *p)
 {
-    (void)peer_end(p);
+    (void)peer_end_server(p);
     talk_close(&p->talk);
     tools_close(&p->tools);
     buf_close(&p->meta);

@@ -7,8 +7,8 @@
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
  * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
  *           in peer.error.
- * Blocks    until the server answers or the deadline passes; peer_end() until the proxy has exited.
- *           SIGPIPE must be ignored. */
+ * Blocks    until the server answers or the deadline passes; peer_end_server() until the proxy has
+ *           exited. SIGPIPE must be ignored. */
 #ifndef MI_CLI_SEND_PEER_H
 #define MI_CLI_SEND_PEER_H
 
@@ -55,7 +55,7 @@ void peer_cancel(struct peer *p);
 /* Whether the answer is an error from the proxy that says that the server has ended. */
 bool peer_says_server_ended(const struct rpc *answer);
 /* Ends the server. Returns the exit status of the proxy, which is the exit status of the server. */
-int peer_end(struct peer *p);
+int peer_end_server(struct peer *p);
 void peer_close(struct peer *p); /* safe to call twice */
 
 #endif

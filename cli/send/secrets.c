@@ -25,8 +25,8 @@ static void secrets_walk_container(struct walk *w, struct json_value container)
             json_unescape(&w->key, key);
             pointer_add(&w->pointer, buf_slice(&w->key));
         }
-        if (key.p != NULL && marks_in_text(key) != MARKS_NONE)
-            w->fn(w->ctx, buf_slice(&w->pointer), marks_in_text(key), key);
+        if (key.p != NULL && marks_find_in_text(key) != MARKS_NONE)
+            w->fn(w->ctx, buf_slice(&w->pointer), marks_find_in_text(key), key);
         else
             secrets_walk_value(w, v);
         w->pointer.n = at;
@@ -43,14 +43,14 @@ static void secrets_walk_value(struct walk *w, struct json_value v)
         w->depth++;
         secrets_walk_container(w, v);
         w->depth--;
-    } else if (marks_in_text(raw) != MARKS_NONE)
-        w->fn(w->ctx, buf_slice(&w->pointer), marks_in_text(raw), raw);
+    } else if (marks_find_in_text(raw) != MARKS_NONE)
+        w->fn(w->ctx, buf_slice(&w->pointer), marks_find_in_text(raw), raw);
 }
 
 int secrets_for_each(struct json_value value, secrets_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx};
-    if (marks_in_text(value.text) != MARKS_NONE)
+    if (marks_find_in_text(value.text) != MARKS_NONE)
         secrets_walk_value(&w, value);
     bool failed = w.pointer.failed || w.key.failed;
     buf_close(&w.pointer);

@@ -26,7 +26,7 @@ static void add_first_line(struct out *o, struct json_value text, size_t from, s
 
 /* Appends the type of an argument: "string", "integer|null", `"a"|"b"`, "array of string"; "any" if
  * the schema does not say. */
-static void add_type(struct buf *b, struct json_value property)
+static void append_argument_type(struct buf *b, struct json_value property)
 {
     static const char *const unions[] = {"anyOf", "oneOf"};
     struct json_value type = json_get(property, "type"), values = json_get(property, "enum");
@@ -84,7 +84,7 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
     out_text(o, buf_slice(&b));
     buf_clear(&b);
     buf_addc(&b, '=');
-    add_type(&b, property);
+    append_argument_type(&b, property);
     out_text(o, text_head(buf_slice(&b), TYPE_MAX));
     out_raw(o, argument_is_required(schema, raw_name) ? "  required" : "");
     if (def.type != JSON_NONE) {

@@ -24,7 +24,7 @@ static bool pick_other_session(void *ctx, const struct query_session *s)
     bool made = false;
     f->status = query_last_positions(f->q, s->id, &seq, &event);
     if (f->status == 0)
-        f->status = query_is_sent(f->q, s->id, &made);
+        f->status = query_is_made_by_send(f->q, s->id, &made);
     if (f->status == 0 && seq > 0 && !made)
         f->found = s->id;
     return f->status == 0 && f->found == 0;

@@ -153,8 +153,8 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
     buf_close(&b);
 }
 
-void typing_add(struct buf *out, struct json_value input_schema, struct slice name,
-                const struct given_list *l)
+void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
+                               const struct given_list *l)
 {
     const struct given *one = NULL;
     size_t n = 0;
@@ -184,7 +184,7 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
         buf_adds(out, i > 0 ? "," : "");
         text_json(out, l->list[i].name);
         buf_addc(out, ':');
-        typing_add(out, input_schema, l->list[i].name, l);
+        typing_add_values_of_name(out, input_schema, l->list[i].name, l);
     }
     buf_addc(out, '}');
 }

@@ -17,8 +17,8 @@
 
 /* Appends the list's values for this name, as JSON. input_schema: the schema of the tool; type
  * JSON_NONE: no schema. */
-void typing_add(struct buf *out, struct json_value input_schema, struct slice name,
-                const struct given_list *l);
+void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
+                               const struct given_list *l);
 /* Appends an object with all names of the list. */
 void typing_write_arguments(struct buf *out, struct json_value input_schema,
                             const struct given_list *l);

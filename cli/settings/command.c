@@ -63,7 +63,8 @@ void command_append_help(struct buf *b, const struct command *c)
         for (size_t i = 0; c->verbs[i] != NULL; i++)
             buf_printf(b, "  mcp-interposer %s %s\n      %s\n", c->verbs[i]->name,
                        c->verbs[i]->usage, c->verbs[i]->summary);
-        buf_printf(b, "\nMore about one of them: mcp-interposer %s --help\n", c->verbs[0]->name);
+        buf_printf(b, "\nMore about one of these commands: mcp-interposer %s --help\n",
+                   c->verbs[0]->name);
         return;
     }
     buf_printf(b, "mcp-interposer %s: %s.\n\nUsage: mcp-interposer %s %s\n\nOptions:\n", c->name,

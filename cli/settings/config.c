@@ -44,7 +44,7 @@ static int check_values(struct settings *s, struct buf *error)
  * command. */
 static bool help_option_is_given(const struct settings *s)
 {
-    return opt_is_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;
+    return opt_is_on(&s->set, "help") && opt_get_source(&s->set, "help") == OPT_FLAG;
 }
 
 /* Reads the command line and the environment before the configuration file, because they may set
@@ -119,7 +119,7 @@ const char *settings_text(const struct settings *s, const char *name)
 
 const char *settings_text_of_server(const struct settings *s, const char *server, const char *name)
 {
-    if (opt_source(&s->set, name) >= OPT_ENVIRONMENT)
+    if (opt_get_source(&s->set, name) >= OPT_ENVIRONMENT)
         return opt_get(&s->set, name);
     for (size_t i = s->servers_n; i-- > 0;)
         if (strcmp(s->servers[i].server, server) == 0 && strcmp(s->servers[i].key, name) == 0)
@@ -143,7 +143,7 @@ bool settings_is_on(const struct settings *s, const char *name)
 size_t settings_size(const struct settings *s, const char *name)
 {
     size_t v = 0;
-    int st = units_size(opt_get(&s->set, name), &v);
+    int st = units_parse_size(opt_get(&s->set, name), &v);
     assert(st == 0);
     return v;
 }
@@ -151,7 +151,7 @@ size_t settings_size(const struct settings *s, const char *name)
 int64_t settings_duration_us(const struct settings *s, const char *name)
 {
     int64_t v = 0;
-    int st = units_duration(opt_get(&s->set, name), &v);
+    int st = units_parse_duration(opt_get(&s->set, name), &v);
     assert(st == 0);
     return v;
 }

@@ -75,13 +75,13 @@ static const char *const sections[] = {"timeout", "retention", "redact", SERVER_
 static int settings_take_option(struct settings *s, const char *section, const char *key,
                                 const char *value, struct buf *why)
 {
-    struct nearest section_near = nearest_to(section);
-    struct nearest key_near = nearest_to(key);
+    struct nearest section_near = nearest_begin(section);
+    struct nearest key_near = nearest_begin(key);
     for (size_t i = 0; i < MI_COUNT(sections); i++)
-        nearest_consider(&section_near, sections[i]);
+        nearest_add_candidate(&section_near, sections[i]);
     bool section_known = section[0] == '\0', key_known = false;
     for (size_t i = 0; s->commands[i] != NULL; i++)
-        nearest_consider(&section_near, s->commands[i]->name);
+        nearest_add_candidate(&section_near, s->commands[i]->name);
     struct command_place at = {0};
     for (const struct command *c; (c = command_next(s->commands, &at)) != NULL;) {
         if (section[0] != '\0' && !command_has_first_word(c, section))
@@ -89,7 +89,7 @@ static int settings_take_option(struct settings *s, const char *section, const c
         section_known = true;
         for (const struct opt *o = c->table; o->name != NULL; o++)
             if (find_opt(c, o->name) != NULL)
-                nearest_consider(&key_near, o->name);
+                nearest_add_candidate(&key_near, o->name);
         const struct opt *o = find_opt(c, key);
         int st = o != NULL ? set_option(s, c, o, value, why) : 0;
         if (st < 0)
@@ -135,9 +135,9 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
                                    struct buf *why)
 {
     static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
-    struct nearest near = nearest_to(key);
+    struct nearest near = nearest_begin(key);
     for (size_t i = 0; i < RETAIN_RULES; i++) {
-        nearest_consider(&near, keys[i]);
+        nearest_add_candidate(&near, keys[i]);
         if (strcmp(key, keys[i]) != 0)
             continue;
         s->retention[i] = value;
@@ -176,11 +176,11 @@ static int settings_take_server(struct settings *s, const char *server, const ch
                                 const char *value, struct buf *why)
 {
     static const char *const keys[] = {"tools", "hide-tools", "read-only"};
-    struct nearest near = nearest_to(key);
+    struct nearest near = nearest_begin(key);
     struct opt_set scratch;
     size_t i = 0;
     for (; i < MI_COUNT(keys) && strcmp(key, keys[i]) != 0; i++)
-        nearest_consider(&near, keys[i]);
+        nearest_add_candidate(&near, keys[i]);
     if (server[0] == '\0') {
         buf_adds(why, "expected '[server NAME]' with the name of a server, as `mcp-interposer "
                       "sessions` shows it");

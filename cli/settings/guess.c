@@ -35,7 +35,7 @@ static const struct guess guesses[] = {
     {"man|manual|usage", "`help COMMAND` shows the help of a command; see also: man mcp-interposer"},
 };
 static const struct guess options[] = {
-    {"status|kind", "`search` has fields for it: search status:timeout, search kind:error"},
+    {"status|kind", "`search` has fields for this purpose: search status:timeout, search kind:error"},
     {"error|errors", "`--failed` selects failed calls, in `sessions`, `show`, `tail`, `stats`, `search`, `check` and `export`"},
     {"took|took-over|longer-than", "`--slow` selects calls that took at least this long: --slow 1s"},
     {"follow", "`tail` follows the messages"},

@@ -46,16 +46,16 @@ bool value_check(const struct opt *o, const char *value, struct buf *error)
     if (o->arg == NULL)
         return true; /* the option is a flag, which opt.c checks */
     if (strcmp(o->arg, "SIZE") == 0) {
-        ok = units_size(value, &size) == 0;
+        ok = units_parse_size(value, &size) == 0;
         what = "size", use = "bytes, or a unit such as 512KiB or 64MiB";
     } else if (strcmp(o->arg, "DURATION") == 0) {
-        ok = units_duration(value, &n) == 0;
+        ok = units_parse_duration(value, &n) == 0;
         what = "duration", use = "a number and a unit, such as 30s or 5m";
     } else if (strcmp(o->arg, "AGE") == 0) {
-        ok = units_has_unit(value) && units_duration(value, &n) == 0;
+        ok = units_has_unit(value) && units_parse_duration(value, &n) == 0;
         what = "age", use = "a number and a unit, such as 12h, 30d, 2w or 1mo";
     } else if (strcmp(o->arg, "SPACE") == 0) {
-        ok = units_has_unit(value) && units_size(value, &size) == 0;
+        ok = units_has_unit(value) && units_parse_size(value, &size) == 0;
         what = "size", use = "a number and a unit, such as 500MiB or 2GiB";
     } else if (strcmp(o->arg, "WHEN") == 0) {
         ok = when_parse(value, 0, &n) == 0;

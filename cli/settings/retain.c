@@ -9,9 +9,9 @@ static void read_rules(const char *older, const char *last, const char *size, st
 {
     size_t bytes = 0;
     *ret = (struct retention){0};
-    if (older != NULL && units_duration(older, &ret->older_us) < 0)
+    if (older != NULL && units_parse_duration(older, &ret->older_us) < 0)
         ret->older_us = 0;
-    if (size != NULL && units_size(size, &bytes) == 0)
+    if (size != NULL && units_parse_size(size, &bytes) == 0)
         ret->max_bytes = (int64_t)bytes;
     if (last != NULL)
         ret->keep_last = strtoll(last, NULL, 10);

@@ -35,7 +35,7 @@ static struct slice message_content(struct slice body)
     return m.kind == RPC_REQUEST || m.kind == RPC_NOTIFICATION ? slice_of("{}") : body;
 }
 
-static void beside_keep_text(struct beside_call *call, size_t which, const struct detail_message *m)
+static void beside_copy_text(struct beside_call *call, size_t which, const struct detail_message *m)
 {
     bool is_long = m->is_beginning || m->body.n > PAIR_TEXT_MAX;
     if (!is_long)
@@ -46,14 +46,14 @@ static void beside_keep_text(struct beside_call *call, size_t which, const struc
 }
 
 /* Copies the call that the detail pane shows. Returns false if memory is short. */
-static bool beside_keep(const struct shown *s, struct beside_call *call)
+static bool beside_copy_call(const struct shown *s, struct beside_call *call)
 {
     call->session = s->session;
     call->seq = s->seq;
-    beside_keep_text(call, 0, &s->message[0]);
+    beside_copy_text(call, 0, &s->message[0]);
     for (size_t i = 1; i < s->subject.messages_n; i++)
         if (s->message[i].seq == s->answer)
-            beside_keep_text(call, 1, &s->message[i]);
+            beside_copy_text(call, 1, &s->message[i]);
     return !call->text[0].failed && !call->text[1].failed;
 }
 
@@ -85,12 +85,12 @@ void beside_toggle_selected(struct ui *u)
 {
     struct beside *c = &u->beside;
     const struct shown *s = &u->shown;
-    stack_drop(u, &beside_view);
+    stack_close_from(u, &beside_view);
     /* the selection may have changed since the detail was drawn, if several keys were pressed */
-    if (show_selected(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
+    if (show_selected_row(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
     if (c->call[0].seq == 0) {
-        if (beside_keep(s, &c->call[0]))
+        if (beside_copy_call(s, &c->call[0]))
             ui_say(u, "call %lld is marked: select another call, in any session, and press c again",
                    (long long)c->call[0].seq);
         else
@@ -102,7 +102,7 @@ void beside_toggle_selected(struct ui *u)
         ui_say(u, "the mark was removed: no call is compared");
         return;
     }
-    int st = beside_keep(s, &c->call[1]) ? beside_open_pair(c) : MI_ENOMEM;
+    int st = beside_copy_call(s, &c->call[1]) ? beside_open_pair(c) : MI_ENOMEM;
     if (st == 0) {
         stack_open(u, &beside_view);
         return;
@@ -120,11 +120,11 @@ static int beside_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-static void beside_go_difference(struct ui *u, bool forward)
+static void beside_go_to_difference(struct ui *u, bool forward)
 {
     struct beside *c = &u->beside;
     size_t row = c->found != SIZE_MAX ? c->found : c->top + BESIDE_ABOVE;
-    size_t to = pair_next(c->pair, row, forward);
+    size_t to = pair_next_difference(c->pair, row, forward);
     if (to == row) {
         ui_say(u, "no more differences");
         return;
@@ -133,7 +133,7 @@ static void beside_go_difference(struct ui *u, bool forward)
     c->top = to - size_min(to, BESIDE_ABOVE);
 }
 
-static int beside_key(struct ui *u, enum action x)
+static int beside_handle_key(struct ui *u, enum action x)
 {
     struct beside *c = &u->beside;
     switch (x) {
@@ -143,7 +143,7 @@ static int beside_key(struct ui *u, enum action x)
         break;
     case ACTION_NEXT_MATCH:
     case ACTION_PREVIOUS_MATCH:
-        beside_go_difference(u, x == ACTION_NEXT_MATCH);
+        beside_go_to_difference(u, x == ACTION_NEXT_MATCH);
         break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
@@ -204,7 +204,7 @@ static const struct hint hints[] = {
 static const struct view_ops beside_view = {
     .draw = beside_draw,
     .move = beside_move,
-    .key = beside_key,
+    .key = beside_handle_key,
     .close = beside_close,
     .hints = {hints},
 };

@@ -23,8 +23,8 @@ int cassette_vault_create(const char *file, char **ret_dir, struct buf *error)
         free(dir);
         return MI_EIO;
     }
-    if (outside_run((const char *const[]){"import", "--vault", dir, "--", file, NULL}, error) ==
-        0) {
+    if (outside_run_this_program((const char *const[]){"import", "--vault", dir, "--", file, NULL},
+                                 error) == 0) {
         *ret_dir = dir;
         return 0;
     }

@@ -75,7 +75,7 @@ void central_end(void)
     waiting = NULL;
 }
 
-bool central_key(struct ui *u, struct press *ret)
+bool central_take_key(struct ui *u, struct press *ret)
 {
     struct central *s = &u->store;
     if (s->keys_n == 0)
@@ -85,7 +85,7 @@ bool central_key(struct ui *u, struct press *ret)
     return true;
 }
 
-bool central_clear_gave_up(struct ui *u)
+bool central_clear_interruption(struct ui *u)
 {
     bool yes = u->store.gave_up;
     u->store.gave_up = false;

@@ -100,7 +100,7 @@ int compare_open(struct ui *u, const char *ref)
 {
     static const struct diff_rules rules = {.canon = {.across = true}};
     struct buf error = {0};
-    stack_drop(u, &compare_view);
+    stack_close_from(u, &compare_view);
     u->compare = calloc(1, sizeof *u->compare);
     if (u->compare == NULL)
         return MI_ENOMEM;
@@ -122,7 +122,7 @@ int compare_open(struct ui *u, const char *ref)
 
 /* ---- reading ---- */
 
-bool compare_reads(const struct ui *u)
+bool compare_has_more(const struct ui *u)
 {
     return u->compare != NULL && !u->compare->whole;
 }
@@ -135,14 +135,14 @@ static int compare_next_row(struct compare *c)
     if (c->whole)
         return 0;
     int st = result_compare_row(&c->result, c->diff, c->looked);
-    result_count(&c->counts, &c->result);
+    result_add_to_counts(&c->counts, &c->result);
     if (st == 0 && c->result.change != RESULT_SAME)
         c->row[c->n++] = c->looked;
     c->looked++;
     return st;
 }
 
-int compare_step(struct ui *u)
+int compare_read_step(struct ui *u)
 {
     struct compare *c = u->compare;
     int64_t until_us = clock_mono_us() + STEP_US;
@@ -163,7 +163,7 @@ int compare_step(struct ui *u)
     u->dirty |= c->whole;
     if (st < 0) {
         ui_say_error(u, "cannot compare: %s", diff_error(c->diff));
-        stack_drop(u, &compare_view);
+        stack_close_from(u, &compare_view);
     }
     return 0;
 }
@@ -220,7 +220,7 @@ static void compare_search(struct ui *u, bool forward)
                 cells_add(&u->cells, CELLS_PLAIN, call.target);
                 cells_add_blanks(&u->cells, 1);
             }
-        line_seek_look(u, &s, i);
+        line_seek_try_line(u, &s, i);
     }
     size_t found = line_seek_end(u, &s);
     c->at = found > 0 ? found - 1 : c->at;

@@ -13,7 +13,7 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
         buf_adds(name, "the UID");
         buf_slice_add(b, ui_chosen_session(u)->uid);
     } else if (u->focus == PANE_LIST) {
-        bool shown = show_selected(u, s->columns != 0 ? s->columns : 80) == 0, message;
+        bool shown = show_selected_row(u, s->columns != 0 ? s->columns : 80) == 0, message;
         message = shown && s->subject.messages_n > 0;
         buf_adds(name, message ? "the message" : "the event");
         if (shown)
@@ -43,7 +43,7 @@ void copy_selected(struct ui *u, enum detail_copy what)
     buf_close(&name);
 }
 
-void show_outside(struct ui *u, const char *command)
+void show_selected_outside(struct ui *u, const char *command)
 {
     struct buf b = {0}, name = {0};
     if (append_selected_text(u, DETAIL_COPY_VALUE, &b, &name))

@@ -35,7 +35,7 @@ static void draw_add_session_state(struct ui *u)
                   live                       ? CELLS_GOOD
                   : u->state == SESSION_DIED ? CELLS_BAD
                                              : CELLS_DIM,
-                  draw_scratch(u));
+                  draw_get_scratch(u));
 }
 
 /* Draws the chosen session: its state, its calls and the durations of the calls. */

@@ -19,7 +19,7 @@ void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_lin
     draw_line(u, a, line, kind);
 }
 
-struct slice draw_scratch(struct ui *u)
+struct slice draw_get_scratch(struct ui *u)
 {
     u->cells.failed |= u->scratch.failed;
     return buf_slice(&u->scratch);
@@ -73,10 +73,10 @@ enum cells_style draw_style(enum out_style style)
 static bool column_is_shown(const struct ui *u, const struct show_list *l,
                             const struct show_column *c)
 {
-    return show_has(l, c) && c->ui.title != NULL && u->cells.width >= c->ui.from;
+    return show_list_has_column(l, c) && c->ui.title != NULL && u->cells.width >= c->ui.from;
 }
 
-void draw_columns(struct ui *u, const struct show_list *l, const void *row)
+void draw_row_cells(struct ui *u, const struct show_list *l, const void *row)
 {
     const struct show_column *end = l->column + l->n;
     size_t left = u->cells.width - size_min(u->cells.column, u->cells.width);
@@ -88,7 +88,7 @@ void draw_columns(struct ui *u, const struct show_list *l, const void *row)
             continue;
         buf_clear(&u->scratch);
         enum out_style style = row != NULL ? show_cell(&u->scratch, c, row) : OUT_CYAN;
-        struct slice text = row != NULL ? draw_scratch(u) : slice_of(c->ui.title);
+        struct slice text = row != NULL ? draw_get_scratch(u) : slice_of(c->ui.title);
         bool none = slice_is(text, "-") || slice_is(text, "0");
         size_t gap = first || show_is_number(c) ? 0 : 2;
         cells_add_blanks(&u->cells, gap);

@@ -84,7 +84,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
                                              : " ");
         buf_clear(&u->scratch);
         buf_int(&u->scratch, s->number);
-        id = draw_scratch(u);
+        id = draw_get_scratch(u);
         line = (struct pane_line){.server = s->name,
                                   .client = s->client_name,
                                   .host = s->host,
@@ -98,7 +98,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
         draw_field(u, r != NULL ? CELLS_DIM : CELLS_LABEL, id, 5, DRAW_RIGHT);
         cells_add_blanks(&u->cells, 1);
     }
-    draw_columns(u, &list, r != NULL ? &line : NULL);
+    draw_row_cells(u, &list, r != NULL ? &line : NULL);
 }
 
 int draw_sessions(struct ui *u, const struct area *a)
@@ -168,7 +168,7 @@ static void draw_duration_bar(struct ui *u, int64_t us, enum cells_style style, 
 {
     buf_clear(&u->scratch);
     gauge_append_bar(&u->scratch, us, u->listing.figures.all.latency.most_us, columns, u->ascii);
-    cells_add(&u->cells, style, draw_scratch(u));
+    cells_add(&u->cells, style, draw_get_scratch(u));
 }
 
 /* Widths of the pane's columns; 0: not shown. The name gets the rest. */
@@ -249,14 +249,14 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     const struct row_copy *copy;
     buf_clear(&u->scratch);
     if (call_status_failed(row->status) && row->answer > 0) {
-        int st = row_cache_get(&u->rows, u->q, row->answer, &copy);
+        int st = row_cache_get_row(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
         /* copies the text, because the row of the request may replace this one in the cache */
         if (st == 0)
             buf_slice_add(&u->scratch, copy->preview);
     }
-    int st = row_cache_get(&u->rows, u->q, row->seq, &copy);
+    int st = row_cache_get_row(&u->rows, u->q, row->seq, &copy);
     if (st < 0)
         return st;
     const struct query_message *m = &copy->m;
@@ -274,7 +274,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     if (m->finding.n > 0)
         cells_add_str(&u->cells, CELLS_NOTE, " !");
     cells_add_blanks(&u->cells, 1);
-    cells_add(&u->cells, CELLS_DIM, u->scratch.n > 0 ? draw_scratch(u) : copy->preview);
+    cells_add(&u->cells, CELLS_DIM, u->scratch.n > 0 ? draw_get_scratch(u) : copy->preview);
     draw_end_at_column(u, width);
     u->cells.width = a->width;
     if (c->status > 0)
@@ -301,7 +301,7 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
 {
     const struct row_copy *copy;
     enum out_style out;
-    int st = row_cache_get(&u->rows, u->q, seq, &copy);
+    int st = row_cache_get_row(&u->rows, u->q, seq, &copy);
     if (st < 0)
         return st;
     const struct query_message *m = &copy->m;
@@ -316,14 +316,14 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     message_notes_append(&u->scratch, m, false);
     if (u->scratch.n > 0) {
         cells_add_str(&u->cells, CELLS_NOTE, " [");
-        cells_add(&u->cells, CELLS_NOTE, draw_scratch(u));
+        cells_add(&u->cells, CELLS_NOTE, draw_get_scratch(u));
         cells_add_str(&u->cells, CELLS_NOTE, "]");
     }
     cells_add_blanks(&u->cells, 1);
     cells_add(&u->cells, CELLS_DIM, copy->preview);
     draw_end_at_column(u, width);
     u->cells.width = a->width;
-    if (query_ended_call(m))
+    if (query_message_ended_call(m))
         draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
     return 0;
 }
@@ -339,7 +339,7 @@ static void draw_event_cells(struct ui *u, const struct columns *c, const struct
     cells_add_blanks(&u->cells, 1);
     buf_clear(&u->scratch);
     event_words_append(&u->scratch, e->kind, e->detail);
-    cells_add(&u->cells, CELLS_DIM, draw_scratch(u));
+    cells_add(&u->cells, CELLS_DIM, draw_get_scratch(u));
 }
 
 static void draw_list_titles(struct ui *u, const struct area *a, const struct columns *c)

@@ -20,7 +20,7 @@ static bool feed_takes_session(void *ctx, const struct query_session *s)
     if (u->filtered && !question_matches_session(&u->question, s))
         return false;
     if (u->narrowed)
-        narrow_add(u, s->id);
+        narrow_add_session(u, s->id);
     return !u->narrowed;
 }
 
@@ -129,7 +129,7 @@ static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
     return st;
 }
 
-static int64_t feed_part_size(const struct ui *u)
+static int64_t feed_messages_per_part(const struct ui *u)
 {
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
@@ -153,7 +153,7 @@ static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 static int feed_read_older(struct ui *u)
 {
     struct part p = {.u = u, .end = LISTING_OLDER};
-    int64_t to = u->listing.first - 1, from = to - feed_part_size(u) + 1;
+    int64_t to = u->listing.first - 1, from = to - feed_messages_per_part(u) + 1;
     from = from < 1 ? 1 : from;
     if (to < 1 || u->listing_full)
         return 0;
@@ -165,7 +165,7 @@ static int feed_read_older(struct ui *u)
     free(p.ended);
     u->listing_full = st == MI_EFULL;
     if (st == 0 || st == MI_EFULL)
-        listing_note_range(&u->listing, p.seq, u->listing.last);
+        listing_declare_range_added(&u->listing, p.seq, u->listing.last);
     return st == MI_EFULL ? 0 : st;
 }
 
@@ -191,7 +191,8 @@ static int feed_read_newer(struct ui *u, bool *ret_more)
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
     int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
-    int64_t to = last - from < feed_part_size(u) ? last : from + feed_part_size(u) - 1;
+    int64_t to =
+        last - from < feed_messages_per_part(u) ? last : from + feed_messages_per_part(u) - 1;
     *ret_more = false;
     if (st < 0 || last < from)
         return st;
@@ -210,7 +211,7 @@ static int feed_read_newer(struct ui *u, bool *ret_more)
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)
-        listing_note_range(&u->listing, u->listing.first, p.seq);
+        listing_declare_range_added(&u->listing, u->listing.first, p.seq);
     return st;
 }
 
@@ -255,7 +256,7 @@ int feed_choose_session(struct ui *u, int64_t id)
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
         st = row_cache_set_session(&u->rows, id);
-        st = st == 0 ? events_read(u) : st;
+        st = st == 0 ? events_read_new(u) : st;
     }
     return st == 0 ? feed_read_list(u) : st;
 }
@@ -292,7 +293,7 @@ static int feed_read_both_lists(struct ui *u)
     sessions_open(&u->sessions, u->q, feed_takes_session, u);
     u->sessions.requests = u->requests;
     if (matches && u->narrowed) /* the chosen session is searched first */
-        narrow_add(u, id);
+        narrow_add_session(u, id);
     int st = sessions_read_older(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 && !sessions_reach_id(&u->sessions, id) &&
            clock_mono_us() < until_us)
@@ -302,7 +303,7 @@ static int feed_read_both_lists(struct ui *u)
     return st == 0 ? choose_matching_session(u) : st;
 }
 
-int feed_set_mode(struct ui *u, enum listing_mode mode)
+int feed_set_list_mode(struct ui *u, enum listing_mode mode)
 {
     u->mode = mode;
     return u->narrowed ? feed_read_both_lists(u) : feed_read_list(u);
@@ -316,7 +317,7 @@ bool feed_has_all_sessions(const struct ui *u)
 int feed_read_more_sessions(struct ui *u)
 {
     u->stale = true;
-    return narrow_has_more(u) ? narrow_step(u) : sessions_read_older(&u->sessions, u->q);
+    return narrow_has_more(u) ? narrow_search_step(u) : sessions_read_older(&u->sessions, u->q);
 }
 
 /* Reads the text of a filter. Returns false if the filter is invalid; `error` then says why. */
@@ -363,7 +364,7 @@ int feed_set_filter(struct ui *u, const char *text)
 
 /* Whether more sessions must be read now: in a vault, always until the list is complete; in a
  * store, only if the filter is about messages, or the cursor is near the end of the list. */
-static bool feed_wants_sessions(const struct ui *u)
+static bool feed_must_read_sessions(const struct ui *u)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     bool near_end = (at < n ? at : 0) + SESSIONS_PAGE > n;
@@ -375,7 +376,7 @@ static bool feed_list_is_complete(const struct ui *u)
     return ui_chosen_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
 }
 
-int feed_step(struct ui *u, bool *ret_more)
+int feed_read_step(struct ui *u, bool *ret_more)
 {
     int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
@@ -387,10 +388,10 @@ int feed_step(struct ui *u, bool *ret_more)
      * chosen session may have no match. */
     if (feed_list_is_complete(u) || u->narrowed)
         do
-            st = st == 0 && feed_wants_sessions(u) ? feed_read_more_sessions(u) : st;
-        while (st == 0 && feed_wants_sessions(u) && clock_mono_us() < until_us);
+            st = st == 0 && feed_must_read_sessions(u) ? feed_read_more_sessions(u) : st;
+        while (st == 0 && feed_must_read_sessions(u) && clock_mono_us() < until_us);
     st = st == 0 ? choose_matching_session(u) : st;
-    *ret_more = !feed_list_is_complete(u) || feed_wants_sessions(u);
+    *ret_more = !feed_list_is_complete(u) || feed_must_read_sessions(u);
     if (st == 0 && !*ret_more) {
         st = sessions_count(&u->sessions, u->q, ret_more);
         u->stale |= *ret_more;
@@ -451,7 +452,7 @@ int feed_read_changes(struct ui *u, bool *ret_more)
     if (st == 0 && ui_chosen_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_chosen_session(u);
     if (st == 0 && ui_chosen_session(u) != NULL)
-        st = events_read(u);
+        st = events_read_new(u);
     if (st == 0 && ui_chosen_session(u) != NULL)
         st = feed_read_newer(u, ret_more);
     if (!*ret_more)

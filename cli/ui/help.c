@@ -9,17 +9,17 @@ static void draw_help_lines(struct page *p)
         if (central_explain_unavailable(p->u, r->action) != NULL)
             continue;
         if (r->action == ACTION_NONE && i > 0) {
-            page_begin(p);
-            page_end(p);
+            page_begin_line(p);
+            page_end_line(p);
         }
-        page_begin(p);
+        page_begin_line(p);
         if (r->action == ACTION_NONE) {
             cells_add_format(c, CELLS_TITLE, " %s", r->names);
         } else {
             cells_add_format(c, CELLS_FOLD, "   %-14s", r->names);
             cells_add_str(c, CELLS_PLAIN, r->what);
         }
-        page_end(p);
+        page_end_line(p);
     }
 }
 

@@ -14,7 +14,7 @@ static int late_forget_session(struct ui *u, int64_t id)
     return st;
 }
 
-int late_choose_session(struct ui *u, bool now)
+int late_load_session(struct ui *u, bool now)
 {
     struct central *s = &u->store;
     int64_t id = u->session_cursor.key;
@@ -25,15 +25,15 @@ int late_choose_session(struct ui *u, bool now)
     int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_clear_gave_up(u) ? late_forget_session(u, id) : st;
+    return st < 0 && central_clear_interruption(u) ? late_forget_session(u, id) : st;
 }
 
-int late_handle_failure(struct ui *u, int st)
+int late_handle_store_failure(struct ui *u, int st)
 {
     struct buf text = {0};
     if (u->sessions.store == NULL || st != MI_ESTORE || u->quit)
         return u->quit && st == MI_ESTORE ? 0 : st;
-    if (central_clear_gave_up(u))
+    if (central_clear_interruption(u))
         return 0;
     text_visible(&text, slice_of(query_error(u->q)));
     buf_adds(&text, "; trying again");

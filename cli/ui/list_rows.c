@@ -43,7 +43,7 @@ static size_t events_keep_shown(struct events *e, struct page_row *page)
     return n;
 }
 
-int events_read(struct ui *u)
+int events_read_new(struct ui *u)
 {
     struct page_row *page = NULL;
     int st = 0;
@@ -148,7 +148,7 @@ bool list_get_selected_call(const struct ui *u, struct listed *ret)
     return true;
 }
 
-void list_select_place(struct ui *u, size_t place)
+void list_select_row_at(struct ui *u, size_t place)
 {
     size_t n = list_count_rows(u);
     if (n == 0)

@@ -39,11 +39,11 @@ static void *list_view_copy_row(const struct show_list *l, const void *from)
     memcpy(row, from, l->size);
     for (const struct show_column *c = l->column; c < end; c++)
         if (c->record == NULL)
-            to = fields_keep_texts(&(struct record_fields){&c->field, 1}, row, to);
+            to = fields_copy_texts(&(struct record_fields){&c->field, 1}, row, to);
     return row;
 }
 
-static bool list_view_keep_row(void *ctx, const void *from)
+static bool list_view_add_row(void *ctx, const void *from)
 {
     struct list_view *v = ctx;
     v->more = v->n == SHOWN_MAX;
@@ -68,8 +68,8 @@ static void list_view_free_rows(struct list_view *v)
  * has these columns, session_id and seq. */
 static bool list_view_is_same_row(const struct show_list *l, const void *a, const void *b)
 {
-    const struct show_column *const keys[] = {l->column, show_find(l, "session_id"),
-                                              show_find(l, "seq")};
+    const struct show_column *const keys[] = {l->column, show_find_column(l, "session_id"),
+                                              show_find_column(l, "seq")};
     for (size_t i = 0; i < MI_COUNT(keys); i++) {
         if (keys[i] == NULL)
             continue;
@@ -103,7 +103,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
     struct list_view now = {.list = v->list, .cursor = v->cursor, .version = u->version};
     struct list_reading r = {.q = u->q,
                              .vault = u->vault,
-                             .row = list_view_keep_row,
+                             .row = list_view_add_row,
                              .ctx = &now,
                              .watched = true,
                              .before = (const void *const *)v->row,
@@ -147,7 +147,7 @@ int list_view_draw(struct ui *u, const struct area *a)
     for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* line 0 has the titles */
         cells_begin(&u->cells, 0, a->width, u->ascii);
         cells_add_blanks(&u->cells, 1);
-        draw_columns(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
+        draw_row_cells(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
         draw_found(u, a, 1 + i, i > 0 && top + i - 1 == v->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     if (v->n == 0) {
@@ -195,8 +195,8 @@ void list_view_search(struct ui *u, bool forward)
     struct line_seek s = {.forward = forward, .from = v->at};
     for (size_t i = 0; i < v->n; i++) {
         cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
-        draw_columns(u, &v->list->shown, v->row[i]);
-        line_seek_look(u, &s, i);
+        draw_row_cells(u, &v->list->shown, v->row[i]);
+        line_seek_try_line(u, &s, i);
     }
     size_t found = line_seek_end(u, &s);
     v->at = found > 0 ? found - 1 : v->at;
@@ -206,8 +206,9 @@ void list_view_search(struct ui *u, bool forward)
 static int list_view_key(struct ui *u, enum action x)
 {
     const struct show_list *l = &stack_top(u)->list_view->list->shown;
-    const struct show_column *id = show_find(l, "session_id"), *seq = show_find(l, "request_seq");
-    seq = seq != NULL ? seq : show_find(l, "seq");
+    const struct show_column *id = show_find_column(l, "session_id"),
+                             *seq = show_find_column(l, "request_seq");
+    seq = seq != NULL ? seq : show_find_column(l, "seq");
     const void *row = list_view_selected(u);
     if (x != ACTION_OPEN || row == NULL || id == NULL)
         return VIEW_UNKNOWN;
@@ -215,7 +216,7 @@ static int list_view_key(struct ui *u, enum action x)
                           seq != NULL ? field_get(&seq->field, row).number : 0);
 }
 
-const struct list *list_view_list(const struct ui *u)
+const struct list *list_view_shown_list(const struct ui *u)
 {
     const struct list_view *v = u->layer[u->layers_n - 1].list_view;
     return v != NULL ? v->list : NULL;

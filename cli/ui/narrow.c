@@ -17,7 +17,7 @@ void narrow_close(struct ui *u)
     u->narrow = (struct narrow){0};
 }
 
-void narrow_add(struct ui *u, int64_t id)
+void narrow_add_session(struct ui *u, int64_t id)
 {
     struct narrow *w = &u->narrow;
     if (GROW(w->s, w->n, w->cap))
@@ -73,7 +73,7 @@ struct looking {
     int status;
 };
 
-static bool narrow_on_text(void *ctx, const struct query_message *m)
+static bool narrow_on_searched_message(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
     l->seq = m->seq;
@@ -110,8 +110,8 @@ static int narrow_search_session(struct ui *u, struct narrow_session *x,
     if (st == 0 && x->next <= to) {
         l.seq = to;
         if (texts)
-            st = query_message_rows(u->q, s->id, x->next, to, QUERY_FORWARD, true, narrow_on_text,
-                                    &l);
+            st = query_message_rows(u->q, s->id, x->next, to, QUERY_FORWARD, true,
+                                    narrow_on_searched_message, &l);
         else
             st = narrow_search_fields(&l, x->next, to);
         st = st == 0 ? l.status : st;
@@ -125,7 +125,7 @@ static int narrow_search_session(struct ui *u, struct narrow_session *x,
     return st;
 }
 
-int narrow_step(struct ui *u)
+int narrow_search_step(struct ui *u)
 {
     struct narrow *w = &u->narrow;
     struct page_row *page = NULL;

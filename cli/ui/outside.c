@@ -162,8 +162,8 @@ static struct slice first_output_line(const struct buf *b)
     return s;
 }
 
-/* Runs this program with the words, and with `out` as stdout; -1: as outside_run(). */
-static int outside_run_to(const char *const *words, int out, struct buf *ret_said)
+/* Runs this program with the words, and with `out` as stdout; -1: as outside_run_this_program(). */
+static int outside_run_with_stdout(const char *const *words, int out, struct buf *ret_said)
 {
     char *argv[WORDS_MAX];
     struct buf said = {0};
@@ -176,9 +176,9 @@ static int outside_run_to(const char *const *words, int out, struct buf *ret_sai
     return status;
 }
 
-int outside_run(const char *const *words, struct buf *ret_said)
+int outside_run_this_program(const char *const *words, struct buf *ret_said)
 {
-    return outside_run_to(words, -1, ret_said);
+    return outside_run_with_stdout(words, -1, ret_said);
 }
 
 /* ---- export ---- */
@@ -214,7 +214,7 @@ static int outside_export_call(struct ui *u, const char *file, const char *sessi
     }
     const char *words[WORDS_MAX] = {"show", "--json", "--seq", number, session};
     words[5 + add_origin_options(u, &words[5])] = NULL;
-    int status = outside_run_to(words, out, said);
+    int status = outside_run_with_stdout(words, out, said);
     if (close(out) == 0 && status == 0 && rename(part, file) == 0) {
         buf_clear(said);
         buf_printf(said, "wrote call %s to %s", number, file);
@@ -235,7 +235,8 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
     size_t n = 4 + add_origin_options(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
-    int status = seq > 0 ? outside_export_call(u, file, id, seq, &said) : outside_run(words, &said);
+    int status = seq > 0 ? outside_export_call(u, file, id, seq, &said)
+                         : outside_run_this_program(words, &said);
     if (status == 0)
         ui_say(u, "%s", buf_str(&said));
     else

@@ -13,14 +13,14 @@ static void overview_draw_field(struct page *p, const char *label, struct slice 
     struct cells *c = &p->u->cells;
     if (value.n == 0)
         return;
-    page_begin(p);
+    page_begin_line(p);
     cells_add_format(c, CELLS_LABEL, " %-9s ", label);
     cells_add(c, CELLS_PLAIN, value);
     if (more.n > 0) {
         cells_add_blanks(c, 1);
         cells_add(c, CELLS_DIM, more);
     }
-    page_end(p);
+    page_end_line(p);
 }
 
 struct tool_line {
@@ -47,7 +47,7 @@ static void overview_draw_tool(struct page *p, struct slice name, const struct t
 {
     struct tool_line line;
     struct buf spark = {0};
-    page_begin(p);
+    page_begin_line(p);
     cells_add_blanks(&p->u->cells, 1);
     if (t != NULL) {
         gauge_append_sparkline(&spark, t->recent_us, t->recent_n, 30, p->u->ascii);
@@ -59,9 +59,9 @@ static void overview_draw_tool(struct page *p, struct slice name, const struct t
                                   latency_percentile(&t->latency, 95),
                                   t->latency.n > 0 ? t->latency.most_us : -1};
     }
-    draw_columns(p->u, &tool_list, t != NULL ? &line : NULL);
+    draw_row_cells(p->u, &tool_list, t != NULL ? &line : NULL);
     buf_close(&spark);
-    page_end(p);
+    page_end_line(p);
 }
 
 static void overview_draw_session(struct page *p)
@@ -96,12 +96,12 @@ void overview_draw_page(struct page *p, const uint32_t *tool, size_t n)
     if (ui_chosen_session(p->u) == NULL)
         return;
     overview_draw_session(p);
-    page_begin(p);
-    page_end(p);
+    page_begin_line(p);
+    page_end_line(p);
     if (n > 0)
         overview_draw_tool(p, (struct slice){0}, NULL);
     for (size_t i = 0; i < n; i++)
-        overview_draw_tool(p, intern_text(&f->names, tool[i]), &f->tool[tool[i]]);
+        overview_draw_tool(p, intern_get_text(&f->names, tool[i]), &f->tool[tool[i]]);
 }
 
 void draw_overview(struct ui *u, const struct area *a)

@@ -93,7 +93,8 @@ static const char *write_filter_for_name(struct ui *u, const char *field, struct
     if (b->failed || b->n > PROMPT_MAX)
         ui_say_error(u, "this name is too long for a filter");
     else if (quote == '"' && memchr(name.p, '"', name.n) != NULL)
-        ui_say_error(u, "a filter cannot have this name, because both quotes are in it");
+        ui_say_error(
+            u, "a filter cannot have this name, because the name contains both kinds of quotes");
     else
         return buf_str(b);
     return NULL;
@@ -110,7 +111,7 @@ static int filter_by_selected_tool(struct ui *u)
     if (n == 0)
         return 0;
     const char *filter = write_filter_for_name(u, f->tool[tool[at]].is_tool ? "tool" : "method",
-                                               intern_text(&f->names, tool[at]), &text);
+                                               intern_get_text(&f->names, tool[at]), &text);
     if (filter != NULL) {
         stack_close(u);
         if (stack_top(u)->view != u->layer[0].view)

@@ -2,18 +2,18 @@
 
 #include "cli/ui/text/find.h"
 
-void page_begin(struct page *p)
+void page_begin_line(struct page *p)
 {
     /* a search also covers the columns to the right of the screen */
     size_t width = p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width;
     cells_begin(&p->u->cells, 0, width, p->u->ascii);
 }
 
-void page_end(struct page *p)
+void page_end_line(struct page *p)
 {
     size_t line = p->line++;
     if (p->seek != NULL)
-        line_seek_look(p->u, p->seek, line);
+        line_seek_try_line(p->u, p->seek, line);
     else if (line >= *p->top && line - *p->top + 1 < p->area->height)
         draw_found(p->u, p->area, 1 + line - *p->top,
                    p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
@@ -54,7 +54,7 @@ void page_scroll_to_match(struct ui *u, size_t found)
 
 /* ---- searching in lines ---- */
 
-void line_seek_look(struct ui *u, struct line_seek *s, size_t line)
+void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line)
 {
     if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) == FIND_NONE)
         return;
@@ -70,6 +70,6 @@ size_t line_seek_end(struct ui *u, const struct line_seek *s)
     if (s->other == 0)
         ui_say_error(u, "'%s' was not found", u->search);
     else if (s->found == 0)
-        ui_say(u, "continued at the other end");
+        ui_say(u, "the search continued at the other end");
     return s->found != 0 ? s->found : s->other;
 }

@@ -17,8 +17,8 @@ struct page {
     struct line_seek *seek; /* if not NULL, lines are searched instead of drawn */
 };
 
-void page_begin(struct page *p); /* begins a line, which the caller fills through u->cells */
-void page_end(struct page *p);
+void page_begin_line(struct page *p); /* begins a line, which the caller fills through u->cells */
+void page_end_line(struct page *p);
 /* Returns whether the page must be drawn again, because it ended above the bottom of the screen. If
  * so, sets *top so that the last line of the page is at the bottom. */
 bool page_correct_top(struct page *p);

@@ -23,7 +23,7 @@ static int select_session_at(struct ui *u, size_t place)
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);
-    u->store.chooses = true; /* late_choose_session() loads the session when no key waits */
+    u->store.chooses = true; /* late_load_session() loads the session when no key waits */
     return 0;
 }
 
@@ -33,9 +33,9 @@ static int move_sessions(struct ui *u, enum motion m, int by)
     return select_session_at(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
 }
 
-static int move_list(struct ui *u, enum motion m, int by)
+static int move_list_cursor(struct ui *u, enum motion m, int by)
 {
-    list_select_place(
+    list_select_row_at(
         u, move_cursor(&u->list_cursor, list_count_rows(u), list_selected_place(u), m, by));
     return 0;
 }
@@ -57,7 +57,7 @@ static int move_detail(struct ui *u, enum motion m, int by)
     if (m == MOVE_FIRST)
         s->at = 0;
     else if (m == MOVE_LAST)
-        s->at = detail_end(s->doc) - 1;
+        s->at = detail_count_exact_lines(s->doc) - 1;
     else if (by < 0)
         s->at -= size_min(s->at, step);
     else
@@ -117,7 +117,7 @@ static int main_go_back(struct ui *u, enum action x)
 
 /* Goes to a session by number, UID or server, or to a message by number. In the detail pane, a
  * number means a line, which the caller goes to. */
-static int go_to_in_focused_pane(struct ui *u, const char *to)
+static int go_to_item_in_focused_pane(struct ui *u, const char *to)
 {
     struct query_session s;
     char *end;
@@ -130,7 +130,7 @@ static int go_to_in_focused_pane(struct ui *u, const char *to)
         else if (seq < u->listing.first)
             ui_say_error(u, "message %lld is not read yet", seq);
         else if (list_count_rows(u) > 0)
-            list_select_place(u, size_min(list_find_seq(u, seq), list_count_rows(u) - 1));
+            list_select_row_at(u, size_min(list_find_seq(u, seq), list_count_rows(u) - 1));
         return 0;
     }
     int st = query_session(u->q, to, &s);
@@ -167,7 +167,7 @@ static int click_row(struct ui *u, size_t line, bool again)
         u->focus = PANE_DETAIL;
     if (to < n) {
         u->list_cursor.line = line;
-        list_select_place(u, to);
+        list_select_row_at(u, to);
     }
     return 0;
 }
@@ -187,7 +187,7 @@ static const struct {
     size_t head; /* lines above the first row that can be clicked */
 } panes[PANES] = {
     [PANE_SESSIONS] = {move_sessions, click_session, LIST_HEAD},
-    [PANE_LIST] = {move_list, click_row, LIST_HEAD},
+    [PANE_LIST] = {move_list_cursor, click_row, LIST_HEAD},
     [PANE_DETAIL] = {move_detail, click_detail, 1},
 };
 
@@ -219,7 +219,7 @@ static int send_selected_again(struct ui *u, bool edit)
     const struct row_copy *copy;
     if (!list_get_selected_call(u, &row))
         return 0;
-    int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
+    int st = row_cache_get_row(&u->rows, u->q, row.seq, &copy);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     const struct query_message *m = &copy->m;
@@ -284,7 +284,7 @@ static int handle_selection_key(struct ui *u, enum action x)
         copy_selected(u, DETAIL_COPY_BODY);
         break;
     case ACTION_PAGER:
-        show_outside(u, NULL);
+        show_selected_outside(u, NULL);
         break;
     case ACTION_PIPE:
         open_prompt(u, ASK_PIPE, u->command);
@@ -355,7 +355,7 @@ static int main_handle_key(struct ui *u, enum action x)
     case ACTION_MODE:
         show_close(u);
         u->focus = u->focus == PANE_SESSIONS ? PANE_LIST : u->focus;
-        return feed_set_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
+        return feed_set_list_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
     case ACTION_CLOCK:
         u->clock = !u->clock;
         break;
@@ -411,6 +411,6 @@ const struct view_ops main_view = {
     .key = main_handle_key,
     .mouse = main_handle_mouse,
     .search = seek_text,
-    .go = go_to_in_focused_pane,
+    .go = go_to_item_in_focused_pane,
     .hints = {of_sessions, of_list, of_detail},
 };

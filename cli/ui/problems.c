@@ -106,7 +106,7 @@ static int problem_draw(struct ui *u, const struct area *a)
     struct view_place place;
     size_t *top = &stack_top(u)->top, height = a->height - 1;
     problem_set_width(u, a->width);
-    size_t n = view_count(&l->view);
+    size_t n = view_count_lines(&l->view);
     *top = size_min(*top, n > height ? n - height : 0);
     draw_caption(u, a, u->focus, "escalation %s", l->name);
     for (size_t i = 0; i < height && view_seek_line(&l->view, *top + i, &place); i++) {
@@ -126,7 +126,7 @@ static void problem_search(struct ui *u, bool forward)
     for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
-        line_seek_look(u, &s, i);
+        line_seek_try_line(u, &s, i);
     }
     page_scroll_to_match(u, line_seek_end(u, &s));
 }
@@ -184,7 +184,7 @@ static void problems_close(struct ui *u)
 
 int problems_open(struct ui *u)
 {
-    stack_drop(u, &problems_view);
+    stack_close_from(u, &problems_view);
     u->problems = calloc(1, sizeof *u->problems);
     if (u->problems == NULL)
         return MI_ENOMEM;

@@ -108,7 +108,7 @@ enum prompt_result prompt_handle_key(struct prompt *p, int key)
     return PROMPT_EDITED;
 }
 
-void prompt_keep(struct prompt_history *h, const char *text)
+void prompt_add_to_history(struct prompt_history *h, const char *text)
 {
     /* index of the line to replace: a line with the same text or, if there is none, the oldest
      * line */
@@ -126,7 +126,7 @@ void prompt_keep(struct prompt_history *h, const char *text)
     h->line[0] = line;
 }
 
-void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older)
+void prompt_show_history_line(struct prompt *p, const struct prompt_history *h, bool older)
 {
     size_t back = older ? size_min(p->back + 1, h->n) : p->back - (p->back > 0);
     if (back == 1 && p->proposed && strcmp(h->line[0], p->text) == 0)

@@ -33,10 +33,10 @@ void prompt_set(struct prompt *p, const char *text);
 enum prompt_result prompt_handle_key(struct prompt *p, int key);
 
 /* Adds a line to the history, unless the line is empty or memory is short. */
-void prompt_keep(struct prompt_history *h, const char *text);
+void prompt_add_to_history(struct prompt_history *h, const char *text);
 /* Replaces the text by the next older or newer line of the history. After the newest line comes the
  * text that was typed. */
-void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older);
+void prompt_show_history_line(struct prompt *p, const struct prompt_history *h, bool older);
 void prompt_history_clear(struct prompt_history *h);
 
 #endif

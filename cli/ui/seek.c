@@ -18,7 +18,7 @@ static bool seek_queries_calls(const struct ui *u)
            (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
 }
 
-static void seek_finish(struct ui *u, int64_t found)
+static void seek_finish_search(struct ui *u, int64_t found)
 {
     u->seek.on = false;
     u->dirty = true;
@@ -28,8 +28,8 @@ static void seek_finish(struct ui *u, int64_t found)
         return;
     }
     if (u->seek.wrapped)
-        ui_say(u, "continued at the other end");
-    list_select_place(u, list_find_seq(u, found));
+        ui_say(u, "the search continued at the other end");
+    list_select_row_at(u, list_find_seq(u, found));
 }
 
 void seek_begin(struct ui *u, enum seek_what what, bool forward)
@@ -44,7 +44,7 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
         return;
     if (ui_chosen_session(u) == NULL || (what == SEEK_TEXT && !found)) {
         u->seek.what = what;
-        seek_finish(u, 0);
+        seek_finish_search(u, 0);
         return;
     }
     u->seek = (struct seek){.on = true,
@@ -130,7 +130,7 @@ static bool seek_on_failed_call(void *ctx, const struct query_call *c)
 
 /* Searches CALLS_PART messages of a session, from k->at on, for a failed call. *ret: seq of the
  * first failed call; 0: none. */
-static int seek_failed_in_part(struct ui *u, int64_t *ret)
+static int seek_failed_call_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;
     struct filter f = FILTER_ANY;
@@ -168,7 +168,7 @@ static int seek_next_session(struct ui *u)
     }
     bool ends = k->forward ? at + 1 >= n : at == 0;
     if (st < 0 || n == 0 || (k->wrapped && (ends || k->session == k->origin))) {
-        seek_finish(u, 0);
+        seek_finish_search(u, 0);
         return st;
     }
     k->wrapped |= ends;
@@ -186,11 +186,11 @@ static int seek_failed_step(struct ui *u)
     struct seek *k = &u->seek;
     int64_t found = 0;
     if (k->forward ? k->at <= k->last : k->at >= 1) {
-        int st = seek_failed_in_part(u, &found);
+        int st = seek_failed_call_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
         st = feed_choose_session(u, k->session); /* this call also ends the search */
-        seek_finish(u, found);
+        seek_finish_search(u, found);
         u->list_cursor.key = found;
         u->list_cursor.follows = false;
         return st;
@@ -218,7 +218,7 @@ static int seek_session_step(struct ui *u)
             if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
                 int64_t found = k->session;
                 if (k->wrapped)
-                    ui_say(u, "continued at the other end");
+                    ui_say(u, "the search continued at the other end");
                 st = feed_choose_session(u, found); /* this call also ends the search */
                 k->on = false;
                 u->dirty = true;
@@ -239,7 +239,7 @@ int seek_step(struct ui *u)
     int64_t last = u->listing.last;
     if (k->forward ? k->at > last : k->at < 1) {
         if (k->wrapped || last == 0) {
-            seek_finish(u, 0);
+            seek_finish_search(u, 0);
             return 0;
         }
         k->wrapped = true;
@@ -254,7 +254,7 @@ int seek_step(struct ui *u)
     st = st == 0 ? l.status : st;
     k->at = k->forward ? l.seq + 1 : l.seq - 1;
     if (st == 0 && l.found != 0)
-        seek_finish(u, l.found);
+        seek_finish_search(u, l.found);
     return st;
 }
 
@@ -272,7 +272,7 @@ static void search_detail(struct ui *u, bool forward)
     }
     u->shown.at = hit.line;
     if (hit.wrapped)
-        ui_say(u, "continued at the other end");
+        ui_say(u, "the search continued at the other end");
     size_t width = u->panes.pane[PANE_DETAIL].width;
     if (hit.column < u->shown.from || hit.column >= u->shown.from + width) {
         u->shown.from = hit.column > width / 2 ? hit.column - width / 2 : 0;

@@ -53,7 +53,7 @@ static bool show_on_near_message(void *ctx, const struct query_message *m)
 
 /* Reads a message and adds its row to s->row. Returns MI_ENOENT if the message is not in the
  * vault. */
-static int show_keep_row(struct ui *u, int64_t seq, struct query_message **ret)
+static int show_read_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
     int st = page_read_messages(u->q, NULL, ui_chosen_session(u)->id, seq, seq, &row);
@@ -72,7 +72,7 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     size_t i = s->subject.messages_n;
     struct slice body;
     const char *error;
-    int st = i < SHOWN_MESSAGES ? show_keep_row(u, seq, &m) : MI_ENOENT;
+    int st = i < SHOWN_MESSAGES ? show_read_row(u, seq, &m) : MI_ENOENT;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t most = LARGE_MAX - size_min(s->large_n, LARGE_MAX);
@@ -110,7 +110,7 @@ static int show_add_stderr_lines(struct ui *u, const struct gathering *g)
     struct shown *s = &u->shown;
     struct query_message *m;
     for (size_t i = 0; i < g->lines_n; i++) {
-        int st = show_keep_row(u, g->line[i], &m);
+        int st = show_read_row(u, g->line[i], &m);
         if (st == MI_ENOENT)
             continue;
         if (st < 0)
@@ -153,8 +153,8 @@ static const char *title_if_event_explains(const struct query_event *e, const st
 }
 
 /* Keeps the last event of the page that explains the call, and frees the others. */
-static void keep_post_mortem(struct shown *s, struct page_row *page, const struct listed *call,
-                             int64_t asked_us)
+static void keep_explaining_event(struct shown *s, struct page_row *page, const struct listed *call,
+                                  int64_t asked_us)
 {
     struct page_row **last = NULL;
     const char *title = NULL;
@@ -187,7 +187,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
             break;
         for (const struct page_row *e = page; e != NULL; e = e->next)
             after = e->event.id;
-        keep_post_mortem(&u->shown, page, call, asked_us);
+        keep_explaining_event(&u->shown, page, call, asked_us);
     }
     return st;
 }
@@ -330,7 +330,7 @@ static int show_update_waiting_time(struct ui *u)
     return st;
 }
 
-int show_selected(struct ui *u, size_t columns)
+int show_selected_row(struct ui *u, size_t columns)
 {
     struct shown *s = &u->shown;
     struct list_row selected;
@@ -375,8 +375,8 @@ int draw_detail(struct ui *u, const struct area *a)
         draw_overview(u, a);
         return 0;
     }
-    int st = show_selected(u, a->width);
-    bool later = st < 0 && central_clear_gave_up(u);
+    int st = show_selected_row(u, a->width);
+    bool later = st < 0 && central_clear_interruption(u);
     if (st < 0 && !later)
         return st;
     if (later || s->doc == NULL) {

@@ -17,7 +17,7 @@ void stack_close(struct ui *u)
         l->view->close(u);
 }
 
-void stack_drop(struct ui *u, const struct view_ops *v)
+void stack_close_from(struct ui *u, const struct view_ops *v)
 {
     size_t i = 1;
     while (i < u->layers_n && u->layer[i].view != v)
@@ -29,7 +29,7 @@ void stack_drop(struct ui *u, const struct view_ops *v)
 struct layer *stack_open(struct ui *u, const struct view_ops *v)
 {
     if (u->layers_n > 0)
-        stack_drop(u, v);
+        stack_close_from(u, v);
     assert(u->layers_n < VIEWS_MAX);
     u->layer[u->layers_n++] = (struct layer){.view = v, .focus = u->focus};
     return stack_top(u);

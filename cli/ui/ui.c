@@ -90,10 +90,10 @@ static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *
     int st = 0;
     if (screen_resized != 0)
         u->dirty = true;
-    while (st == 0 && !u->quit && (central_key(u, &p) || screen_read(&p)))
+    while (st == 0 && !u->quit && (central_take_key(u, &p) || screen_read(&p)))
         st = act_on_press(u, &p);
     if (st == 0)
-        st = late_choose_session(u, false);
+        st = late_load_session(u, false);
     if (st < 0 || central_waits_after_failure(u))
         return st;
     if (looks)
@@ -104,12 +104,12 @@ static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *
         st = problems_count(u);
     if (st == 0 && u->seek.on)
         st = seek_step(u);
-    if (st == 0 && compare_reads(u))
-        st = compare_step(u);
+    if (st == 0 && compare_has_more(u))
+        st = compare_read_step(u);
     u->uncounted = false;
     if (st == 0)
-        st = feed_step(u, more);
-    *more |= u->seek.on || compare_reads(u);
+        st = feed_read_step(u, more);
+    *more |= u->seek.on || compare_has_more(u);
     return st;
 }
 
@@ -120,16 +120,17 @@ static int ui_loop(struct ui *u, struct watch *w)
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = late_handle_failure(u, draw_when_due(u, &drawn_us, &ms));
+        st = late_handle_store_failure(u, draw_when_due(u, &drawn_us, &ms));
         if (st < 0 || u->quit)
             break;
         ms = central_waits_after_failure(u)                           ? STORE_MS
              : u->store.keys_n > 0 || more || changes || u->uncounted ? 1
                                                                       : ms;
-        enum watch_result r = store ? watch_pause(w, ms) : watch_wait(w, ms);
+        enum watch_result r = store ? watch_wait_for_input(w, ms) : watch_wait(w, ms);
         if (r == WATCH_END)
             break;
-        st = late_handle_failure(u, ui_work_between_drawings(u, r == WATCH_LOOK, &more, &changes));
+        st = late_handle_store_failure(
+            u, ui_work_between_drawings(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
 }

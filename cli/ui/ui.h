@@ -279,11 +279,11 @@ size_t list_selected_place(const struct ui *u); /* returns the index of the sele
 bool list_get_selected(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
 bool list_get_selected_call(const struct ui *u, struct listed *ret);
-void list_select_place(struct ui *u, size_t place); /* selects another row */
+void list_select_row_at(struct ui *u, size_t place); /* selects another row */
 void list_stop_following(struct ui *u); /* keeps the selected row selected when new rows come */
 
 /* Reads new events of the chosen session. */
-MI_MUST int events_read(struct ui *u);
+MI_MUST int events_read_new(struct ui *u);
 /* Must be called after a call was added to the listing. Places earlier events above the call. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
 /* Must be called before the calls are added again. */
@@ -299,7 +299,7 @@ struct layer *stack_top(struct ui *u);
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
 /* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom
  * view. */
-void stack_drop(struct ui *u, const struct view_ops *v);
+void stack_close_from(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* closes the top view */
 /* Puts the main view on top of the stack, although it is also the bottom view. Esc in this pane
  * closes the upper one. */
@@ -319,12 +319,12 @@ MI_MUST int feed_choose_session(struct ui *u, int64_t id);
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
 /* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
  * remain. */
-MI_MUST int feed_step(struct ui *u, bool *ret_more);
+MI_MUST int feed_read_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since the last call. *ret_more: there is more to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* a step of work ends after this time */
 /* Sets whether the list shows calls or all messages. */
-MI_MUST int feed_set_mode(struct ui *u, enum listing_mode mode);
+MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
 bool feed_shows_operations(const struct ui *u); /* whether a call of several requests is one row */
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
@@ -335,10 +335,10 @@ MI_MUST int feed_set_filter(struct ui *u, const char *text);
 
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
 /* Adds a session to search for a match. */
-void narrow_add(struct ui *u, int64_t id);
+void narrow_add_session(struct ui *u, int64_t id);
 bool narrow_has_more(const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
-MI_MUST int narrow_step(struct ui *u);
+MI_MUST int narrow_search_step(struct ui *u);
 /* must be called after messages were added, so that they are searched */
 void narrow_search_again(struct ui *u);
 void narrow_close(struct ui *u);
@@ -362,12 +362,12 @@ struct line_seek {
 };
 #define LINE_SEEK_COLUMNS 1000 /* columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
-void line_seek_look(struct ui *u, struct line_seek *s, size_t line);
+void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line);
 /* Returns 1 + the line of the match; 0 if there is none, and shows a message. */
 size_t line_seek_end(struct ui *u, const struct line_seek *s);
 
 /* ---- show.c: the detail of the selected row ---- */
-MI_MUST int show_selected(struct ui *u, size_t columns);
+MI_MUST int show_selected_row(struct ui *u, size_t columns);
 MI_MUST int draw_detail(struct ui *u, const struct area *a);
 void show_close(struct ui *u);
 
@@ -381,7 +381,7 @@ void list_view_search(struct ui *u, bool forward);
 void list_view_close(struct ui *u);
 /* The next functions work on the view on top: */
 /* returns NULL if the view does not show a list */
-const struct list *list_view_list(const struct ui *u);
+const struct list *list_view_shown_list(const struct ui *u);
 const void *list_view_selected(const struct ui *u); /* returns NULL if there is no row */
 void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
 
@@ -392,14 +392,14 @@ MI_MUST int problems_count(struct ui *u); /* counts the escalations, at most onc
 /* ---- copy.c: the selected text: a UID, a message, or the text of a line ---- */
 void copy_selected(struct ui *u, enum detail_copy what);
 /* Shows the selected text in a pager; with a command, passes the text to the command. */
-void show_outside(struct ui *u, const char *command);
+void show_selected_outside(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
 /* Begins to compare the chosen session with another recording, or shows why it cannot do so. ref: a
  * session or a file; "": the previous session of the same server. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
-bool compare_reads(const struct ui *u); /* whether compare_step() must be called again */
-MI_MUST int compare_step(struct ui *u);
+bool compare_has_more(const struct ui *u); /* whether compare_read_step() must be called again */
+MI_MUST int compare_read_step(struct ui *u);
 
 /* ---- ui_ask.c: questions in the footer ---- */
 void open_prompt(struct ui *u, enum asking what, const char *text);
@@ -418,10 +418,10 @@ void central_begin(void);              /* call before the store is opened */
 void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
 void central_end(void);                /* call before the screen is closed */
 /* Returns the next key that came while waiting for the store. false: no key. */
-bool central_key(struct ui *u, struct press *ret);
+bool central_take_key(struct ui *u, struct press *ret);
 bool central_has_key(const struct ui *u); /* whether a key waits, here or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
-bool central_clear_gave_up(struct ui *u);
+bool central_clear_interruption(struct ui *u);
 /* Must be called after the store was read. Hides the error message of an earlier failure. */
 void central_note_success(struct ui *u);
 /* Whether reading has failed and it is too early to retry. */
@@ -432,10 +432,10 @@ const char *central_explain_unavailable(const struct ui *u, enum action x);
 /* ---- late.c: only for ui --from ---- */
 /* Loads the session under the cursor, unless this session is loaded already. Without `now`, does
  * nothing if a key waits. */
-MI_MUST int late_choose_session(struct ui *u, bool now);
+MI_MUST int late_load_session(struct ui *u, bool now);
 /* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
  * an error. Returns any other status unchanged. */
-MI_MUST int late_handle_failure(struct ui *u, int st);
+MI_MUST int late_handle_store_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */
 #define LIST_HEAD 2 /* lines of a list before its rows: the caption and the titles */
@@ -461,19 +461,19 @@ void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line
 /* Draws a line and highlights the matches of u->search in it. */
 void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
 /* Returns the text of u->scratch. If memory ran out for the text, sets u->cells.failed. */
-struct slice draw_scratch(struct ui *u);
+struct slice draw_get_scratch(struct ui *u);
 /* us < 0 is shown as - */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
 /* Adds the cells of a row to u->cells, which must have begun; if row is NULL, the titles. */
-void draw_columns(struct ui *u, const struct show_list *l, const void *row);
+void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
 enum cells_style draw_style(enum out_style style);
 
 /* ---- outside.c: other commands of this program ---- */
 /* Runs this program with the words, which end with NULL. Returns its exit status, or -1, and
  * appends its first line of output to ret_said. */
-int outside_run(const char *const *words, struct buf *ret_said);
+int outside_run_this_program(const char *const *words, struct buf *ret_said);
 /* Runs `send` with a request of the chosen session, in the terminal. edit: with --edit. */
 MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 /* Shows a text in $PAGER or $EDITOR; with a command, passes the text to its stdin. */

@@ -121,7 +121,7 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
     case ASK_PIPE:
         if (text[0] != '\0') {
             snprintf(u->command, sizeof u->command, "%s", text);
-            show_outside(u, u->command);
+            show_selected_outside(u, u->command);
         }
         return 0;
     case ASK_REPLACE:
@@ -149,12 +149,12 @@ int ask_press(struct ui *u, int key)
     }
     bool older = key == PRESS_UP || key == PRESS_CTRL('p');
     if (older || key == PRESS_DOWN || key == PRESS_CTRL('n')) {
-        prompt_recall(&u->prompt, &u->history[what], older);
+        prompt_show_history_line(&u->prompt, &u->history[what], older);
         return 0;
     }
     switch (prompt_handle_key(&u->prompt, key)) {
     case PROMPT_DONE:
-        prompt_keep(&u->history[what], u->prompt.text);
+        prompt_add_to_history(&u->history[what], u->prompt.text);
         u->asking = ASK_NOTHING;
         buf_clear(&u->message);
         u->alarm = false;

@@ -85,12 +85,12 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     out_raw(o, " of large bodies");
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
-    out_printf(o, "; %s in files", units_bytes(r->file_bytes).s);
+    out_printf(o, "; %s in files", units_format_bytes(r->file_bytes).s);
     if (r->bytes_after > 0) /* bytes_after is 0 if the removal failed */
         out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
-                   units_bytes(r->bytes_after).s);
+                   units_format_bytes(r->bytes_after).s);
     if (!removed)
-        out_printf(o, " of its %s", units_bytes(r->bytes_before).s);
+        out_printf(o, " of its %s", units_format_bytes(r->bytes_before).s);
     out_fill_line(o, from, 0);
 }
 
@@ -170,7 +170,7 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
 {
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
-    int st = prune_measure(p, error);
+    int st = prune_complete_totals(p, error);
     for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_has_ended(o); i++) {
         struct query_session s;
         st = query_session_by_id(q, ids[i], &s);
@@ -221,13 +221,13 @@ static int remove_as_json(struct query *q, struct prune *p, struct out *o, struc
     if (st == 0)
         st = prune_remove_all(p, query_vault(q), error);
     const char *line = buf_str(&lines);
-    for (int64_t i = 0; i < prune_done(p)->sessions && *line != '\0'; i++) {
+    for (int64_t i = 0; i < prune_get_report(p)->sessions && *line != '\0'; i++) {
         size_t n = strcspn(line, "\n");
         buf_add(&o->b, line, n);
         out_end_line(o);
         line += n + 1;
     }
-    append_json_sums(o, prune_plan(p), prune_done(p), true);
+    append_json_sums(o, prune_plan(p), prune_get_report(p), true);
     buf_close(&lines);
     return st;
 }
@@ -237,7 +237,7 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
 {
     if (!dry)
         return remove_as_json(q, p, o, error);
-    int st = prune_measure(p, error);
+    int st = prune_complete_totals(p, error);
     if (st == 0)
         st = append_json_sessions(q, p, false, &o->b);
     if (st == 0)
@@ -265,10 +265,10 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
     }
     if (st == 0 && mode != DRY && !kept) {
         st = prune_remove_all(p, query_vault(q), error);
-        print_result(p, o, true, prune_done(p));
-        if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
+        print_result(p, o, true, prune_get_report(p));
+        if (st == 0 && prune_get_report(p)->free_bytes > 0 && !prune_get_report(p)->shrunk) {
             out_printf(o, "%s of the database are free for new messages",
-                       units_bytes(prune_done(p)->free_bytes).s);
+                       units_format_bytes(prune_get_report(p)->free_bytes).s);
             out_end_line(o);
         }
     } else if (st == 0 && mode == ASK) {
@@ -306,7 +306,7 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
             log_warn(
                 "%s remain, more than the limit: running sessions, the newest one%s, and today's "
                 "log file are kept",
-                units_bytes(plan->bytes_after).s, rule->keep_last > 1 ? "s" : "");
+                units_format_bytes(plan->bytes_after).s, rule->keep_last > 1 ? "s" : "");
     }
     prune_close(p);
     int status = out_close(&o);
@@ -325,7 +325,7 @@ static int report_empty_vault(struct query *q, const struct settings *s)
 {
     struct out o;
     if (!settings_is_on(s, "json")) {
-        session_warn_none(q, "no session");
+        session_warn_empty_list(q, "no session");
         return EXIT_FINE;
     }
     out_open(&o);
@@ -341,7 +341,7 @@ static bool retention_is_set(const struct retention *r)
 
 /* Reads the rules of the command line or, if it has no rule, those of the configuration file. A
  * named session and rules exclude each other. */
-static int choose_rules(const struct settings *s, struct retention *rule)
+static int choose_retention_rules(const struct settings *s, struct retention *rule)
 {
     retain_read_options(s, rule);
     if (s->operands_n > 0 && retention_is_set(rule))
@@ -381,12 +381,12 @@ static int prune_run(const struct settings *s)
     struct query *q;
     bool json = settings_is_on(s, "json");
     enum mode mode = settings_is_on(s, "dry-run") ? DRY : settings_is_on(s, "yes") ? REMOVE : ASK;
-    int status = choose_rules(s, &rule);
+    int status = choose_retention_rules(s, &rule);
     if (status != EXIT_FINE)
         return status;
     if (mode == ASK && json)
         return settings_fail_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
-    if (mode == ASK && !ask_possible())
+    if (mode == ASK && !ask_is_possible())
         return settings_fail_usage(s, "cannot ask before removing, since stdin or stderr is not a "
                                       "terminal: add --dry-run, or --yes to remove");
     status = session_vault_open(s, &q);

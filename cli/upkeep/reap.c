@@ -148,7 +148,7 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
     out_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
 }
 
-static void add_pid(struct json_out *j, const char *name, pid_t pid)
+static void json_add_pid(struct json_out *j, const char *name, pid_t pid)
 {
     if (pid > 0)
         json_out_int(j, name, pid);
@@ -171,9 +171,9 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
         json_out_int(&j, "idle_us", d->idle_us);
     else
         json_out_null(&j, "idle_us");
-    add_pid(&j, "client_pid", r->client_pid);
-    add_pid(&j, "pid", r->pid);
-    add_pid(&j, "server_group", r->server_group);
+    json_add_pid(&j, "client_pid", r->client_pid);
+    json_add_pid(&j, "pid", r->pid);
+    json_add_pid(&j, "server_group", r->server_group);
     json_out_array(&j, "server_processes");
     for (size_t i = 0; i < d->n; i++) {
         json_out_object(&j, NULL);
@@ -188,7 +188,7 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 /* ---- one session ---- */
 
 /* idle_us: -1 if the proxy has exited. */
-static void reap_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
+static void reap_running_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
     d.n = running_read_group(&row->r, d.group, GROUP_MAX);
@@ -212,17 +212,17 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
     }
 }
 
-static void reap_row_if_left(struct reaper *p, const struct running_list *rows,
-                             const struct running_row *row)
+static void reap_row_if_abandoned(struct reaper *p, const struct running_list *rows,
+                                  const struct running_row *row)
 {
     enum session_state state = running_row_state(rows, row);
     if (state == SESSION_DIED) {
-        reap_row(p, row, -1);
-    } else if (state == SESSION_LIVE && running_is_here(&row->r) &&
+        reap_running_row(p, row, -1);
+    } else if (state == SESSION_LIVE && running_pids_are_valid(&row->r) &&
                running_client_exited(&row->r)) {
         int64_t idle_us = clock_wall_us() - row->last_at_us;
         if (idle_us >= p->idle_us)
-            reap_row(p, row, idle_us);
+            reap_running_row(p, row, idle_us);
     }
 }
 
@@ -241,7 +241,7 @@ static void print_journals(struct reaper *p, size_t unreadable, const struct str
                    "%s %zu journal%s with %s of messages for a vault that is gone or cannot be "
                    "written: ",
                    verb, stranded->n, stranded->n == 1 ? "" : "s",
-                   units_bytes((int64_t)stranded->bytes).s);
+                   units_format_bytes((int64_t)stranded->bytes).s);
         out_text(&p->out, slice_of(stranded->vault));
     }
     out_end_line(&p->out);
@@ -295,11 +295,11 @@ static int reap_all(struct query *q, const struct settings *s)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
-        reap_row_if_left(&p, &rows, &rows.row[i]);
+        reap_row_if_abandoned(&p, &rows, &rows.row[i]);
     if (st == 0 && settings_is_on(s, "journals"))
         reap_journals(&p);
     if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
-        session_warn_none(q, "nothing to end");
+        session_warn_empty_list(q, "nothing to end");
     running_close(&rows);
     buf_close(&error);
     int status = out_close(&p.out);

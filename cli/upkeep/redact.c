@@ -59,7 +59,7 @@ struct targets {
 
 /* ---- output ---- */
 
-static void print_place(struct job *j, const struct scrub_hit *h)
+static void print_hit_location(struct job *j, const struct scrub_hit *h)
 {
     if (h->file != NULL) {
         out_text(&j->out, slice_of(h->file));
@@ -103,7 +103,7 @@ static void redact_command_on_hit(void *ctx, const struct scrub_hit *h)
     if (j->json) {
         redact_command_print_json(j, h);
     } else {
-        print_place(j, h);
+        print_hit_location(j, h);
         out_raw(&j->out, ": ");
         out_text(&j->out, h->rules);
     }
@@ -146,7 +146,7 @@ static int redact_command_fail(const char *why)
     return EXIT_TROUBLE;
 }
 
-static int scrub_target(struct job *j, struct scrub *s, const struct target *t)
+static int scrub_target_session(struct job *j, struct scrub *s, const struct target *t)
 {
     if (j->apply && t->runs) {
         log_warn("session %lld may still be running and is not changed; run this again when it has "
@@ -165,9 +165,9 @@ static int scrub_targets(struct job *j, struct scrub *s, const struct targets *t
     bool today = !j->apply || !t->any_runs;
     int status = EXIT_FINE;
     if (only != NULL)
-        status = scrub_target(j, s, only);
+        status = scrub_target_session(j, s, only);
     for (size_t i = t->n; only == NULL && status == EXIT_FINE && i-- > 0;) /* oldest first */
-        status = scrub_target(j, s, &t->list[i]);
+        status = scrub_target_session(j, s, &t->list[i]);
     if (status == EXIT_FINE && scrub_files(s, only != NULL ? only->uid : NULL, today) < 0)
         status = redact_command_fail(scrub_error(s));
     if (status == EXIT_FINE && !today) {
@@ -404,7 +404,7 @@ static int redact_operand(const struct settings *s, struct job *j, const char *o
     int status = session_vault_open(s, &q);
     bool none = status == EXIT_FINE && !query_is_stored(q) && operand == NULL;
     if (none && !j->json)
-        session_warn_none(q, "no session");
+        session_warn_empty_list(q, "no session");
     if (status == EXIT_FINE && !none)
         status = redact_vault(j, q, operand);
     if (status == EXIT_FINE && !none)

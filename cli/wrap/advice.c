@@ -44,12 +44,12 @@ void advice_add_remote(struct advice *a, const char *server)
     advice_add_name(&a->remotes, server);
 }
 
-void advice_add_kept(struct advice *a, const char *server)
+void advice_add_wrapped_before(struct advice *a, const char *server)
 {
     advice_add_name(&a->kept, server);
 }
 
-void advice_add_elsewhere(struct advice *a, const char *path)
+void advice_add_file_elsewhere(struct advice *a, const char *path)
 {
     advice_add_name(&a->elsewhere, path);
 }
@@ -72,7 +72,8 @@ static void advice_add_line(struct advice *a, const char *fmt, ...)
     free(line);
 }
 
-void advice_add_portable(struct advice *a, const struct launch *l, const struct client_file *where)
+void advice_add_portable_file(struct advice *a, const struct launch *l,
+                              const struct client_file *where)
 {
     const char *path = where->path;
     if (where->kind == CLIENT_FILE_CONTAINER)
@@ -90,10 +91,11 @@ void advice_add_portable(struct advice *a, const struct launch *l, const struct 
                         path, l->words[0]);
 }
 
-void advice_add_runner(struct advice *a, const struct launch *l, const struct client_file *where)
+void advice_add_missing_runner(struct advice *a, const struct launch *l,
+                               const struct client_file *where)
 {
     const char *runner = l->words[0];
-    char *dir = where->desktop ? which_far_directory(runner) : NULL;
+    char *dir = where->desktop ? which_unusual_directory(runner) : NULL;
     if (dir != NULL)
         advice_add_line(a,
                         "%s may not find %s, which is in %s: if its servers do not start, "

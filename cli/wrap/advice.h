@@ -3,7 +3,7 @@
  *
  * Owns      the texts that were collected.
  * Errors    out of memory: the advice is not printed.
- * Blocks    on the file system in advice_add_runner(), and when it prints. */
+ * Blocks    on the file system in advice_add_missing_runner(), and when it prints. */
 #ifndef MI_CLI_WRAP_ADVICE_H
 #define MI_CLI_WRAP_ADVICE_H
 
@@ -26,15 +26,17 @@ void advice_add_client(struct advice *a, const char *client, const char *path);
 /* A server with a URL was not changed: advises `wrap --remote`. */
 void advice_add_remote(struct advice *a, const char *server);
 /* A server was wrapped before, so that it keeps its old `proxy` arguments. */
-void advice_add_kept(struct advice *a, const char *server);
+void advice_add_wrapped_before(struct advice *a, const char *server);
 /* A file in another directory has wrapped servers and was not changed: advises `unwrap --all`. */
-void advice_add_elsewhere(struct advice *a, const char *path);
+void advice_add_file_elsewhere(struct advice *a, const char *path);
 /* The file must also work on other systems (it is in git, or for a container). Tells the user how
  * its servers are started, and what to install. */
-void advice_add_portable(struct advice *a, const struct launch *l, const struct client_file *where);
+void advice_add_portable_file(struct advice *a, const struct launch *l,
+                              const struct client_file *where);
 /* Warns if the client, which is started from a desktop, may not find a package runner in its short
  * PATH. */
-void advice_add_runner(struct advice *a, const struct launch *l, const struct client_file *where);
+void advice_add_missing_runner(struct advice *a, const struct launch *l,
+                               const struct client_file *where);
 /* Prints the collected advice. If files were changed, also prints which clients to restart, how to
  * undo (if `wrapped`; `program`: what starts this program in a shell), and the default deadline of
  * calls, unless one was `chosen`. */

@@ -100,7 +100,7 @@ static const char *const *wrap_command_words(const struct work *k)
  * out. */
 static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
 {
-    bool asked = opt_source(&k->w->settings->set, option) == OPT_FLAG;
+    bool asked = opt_get_source(&k->w->settings->set, option) == OPT_FLAG;
     return !k->portable || asked ? path : NULL;
 }
 
@@ -126,7 +126,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     /* A client that is started from a desktop has a short PATH: the proxy searches --path too,
      * where a terminal finds the command. */
     bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
-    char *dir = needs_path ? which_far_directory(command) : NULL;
+    char *dir = needs_path ? which_unusual_directory(command) : NULL;
     server_name_choose(s->name, argv, name);
     if (name[0] != '-')
         n = add_option(options, n, "--name", name);
@@ -144,14 +144,14 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     options[n] = NULL;
     struct wrap_with with = {wrap_command_words(k), options};
     bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)
-                        : wrap_edit_add(&k->edits, &k->conf, s, &with);
+                        : wrap_edit_wrap_server(&k->edits, &k->conf, s, &with);
     free(dir);
     return added;
 }
 
 /* Decides whether a server with a URL is wrapped, and sets *wrap. If not, tells the user why, or
  * advises --remote. Returns 0 or MI_ENOMEM. */
-static int consider_remote(struct work *k, const struct mcpfile_server *s, bool *wrap)
+static int decide_on_remote_server(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
     const char *why;
     int st = remote_check(&k->conf, s, &why);
@@ -189,7 +189,7 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
     bool room = true, wrap = v->state == WRAP_PLAIN;
-    if (v->state == WRAP_REMOTE && consider_remote(k, s, &wrap) < 0)
+    if (v->state == WRAP_REMOTE && decide_on_remote_server(k, s, &wrap) < 0)
         return MI_ENOMEM;
     if (wrap) {
         room = add_server(k, s, v);
@@ -198,8 +198,8 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
         room = wrap_edit_redirect(&k->edits, &k->conf, s, v, wrap_command_words(k));
         k->touched[i] = k->redirected = true;
     }
-    if (v->state == WRAP_WRAPPED && opt_source(&k->w->settings->set, "timeout") == OPT_FLAG)
-        advice_add_kept(&k->w->advice, s->name);
+    if (v->state == WRAP_WRAPPED && opt_get_source(&k->w->settings->set, "timeout") == OPT_FLAG)
+        advice_add_wrapped_before(&k->w->advice, s->name);
     return room ? 0 : MI_EFULL;
 }
 
@@ -232,7 +232,7 @@ static int process_server(struct work *k, size_t i)
 
 /* ---- one file ---- */
 
-static void fail_file(struct work *k, const char *why)
+static void report_file_error(struct work *k, const char *why)
 {
     log_error("%s: %s", k->where->path, why);
     k->w->failed = true;
@@ -245,12 +245,12 @@ static void fail_reading(struct work *k, const char *why, bool named)
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
         log_warn("%s: %s", k->where->path, why);
     else
-        fail_file(k, why);
+        report_file_error(k, why);
 }
 
 /* Parses the new text into `conf`, which the caller closes in any case. Returns whether it has as
  * many servers as the old text. */
-static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
+static bool has_same_server_count(const struct work *k, struct slice new, struct mcpfile *conf)
 {
     return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
            conf->servers == k->conf.servers;
@@ -262,7 +262,7 @@ static bool can_be_undone(struct work *k, struct slice new)
     struct mcpfile conf;
     struct edits undo = {0};
     struct buf text = {0};
-    bool good = has_same_servers(k, new, &conf);
+    bool good = has_same_server_count(k, new, &conf);
     for (size_t i = 0; good && i < conf.servers; i++) {
         struct wrap_view v;
         if (!k->touched[i])
@@ -285,7 +285,7 @@ static bool can_be_undone(struct work *k, struct slice new)
 static bool wrapped_text_is_valid(const struct work *k, struct slice new)
 {
     struct mcpfile conf;
-    bool good = has_same_servers(k, new, &conf);
+    bool good = has_same_server_count(k, new, &conf);
     mcpfile_close(&conf);
     return good;
 }
@@ -304,7 +304,7 @@ static bool change_file(struct work *k, struct slice new)
     if (st == 0)
         st = replace_write(&k->file, new);
     if (st < 0) {
-        fail_file(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
+        report_file_error(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
         return false;
     }
     if (!wraps && touched == k->wrapped_before) { /* the file has no wrapped server any more */
@@ -318,27 +318,27 @@ static bool change_file(struct work *k, struct slice new)
     }
     advice_add_client(&k->w->advice, k->where->client, k->where->path);
     if (wraps && k->portable)
-        advice_add_portable(&k->w->advice, &k->w->launch, k->where);
+        advice_add_portable_file(&k->w->advice, &k->w->launch, k->where);
     if (wraps && k->w->launch.by_runner && k->where->kind != CLIENT_FILE_CONTAINER)
-        advice_add_runner(&k->w->advice, &k->w->launch, k->where);
+        advice_add_missing_runner(&k->w->advice, &k->w->launch, k->where);
     return true;
 }
 
 /* Applies the edits to the file; with --dry-run prints them as a diff, unless --json was given.
  * Returns false after a message. */
-static bool finish_file(struct work *k)
+static bool apply_or_print_edits(struct work *k)
 {
     struct buf new = {0};
     bool good = true;
     edits_apply(&k->edits, buf_slice(&k->file.text), &new);
     if (new.failed) {
-        fail_file(k, "out of memory");
+        report_file_error(k, "out of memory");
         good = false;
     } else if (k->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
-        fail_file(k, "unwrap could not restore this file exactly; edit it by hand");
+        report_file_error(k, "unwrap could not restore this file exactly; edit it by hand");
         good = false;
     } else if (k->verb == WRAP_VERB_UNWRAP && !wrapped_text_is_valid(k, buf_slice(&new))) {
-        fail_file(k, "unwrapping would make this file invalid; edit it by hand");
+        report_file_error(k, "unwrapping would make this file invalid; edit it by hand");
         good = false;
     } else if (!k->w->dry) {
         good = change_file(k, buf_slice(&new));
@@ -360,7 +360,7 @@ static void list_servers(struct work *k)
     if (k->left_wrapped) {
         struct buf path = {0};
         server_row_append_path(&path, k->where->path);
-        advice_add_elsewhere(&k->w->advice, buf_str(&path));
+        advice_add_file_elsewhere(&k->w->advice, buf_str(&path));
         buf_close(&path);
     }
     for (size_t i = 0; i < k->conf.servers; i++) {
@@ -368,7 +368,7 @@ static void list_servers(struct work *k)
         if (!wanted_has_server(&k->w->wanted, k->conf.server[i].name))
             continue;
         if (wrap_inspect(&k->conf, &k->conf.server[i], &v) < 0) {
-            fail_file(k, "out of memory");
+            report_file_error(k, "out of memory");
             return;
         }
         list_server(k, &k->conf.server[i], &v, k->touched[i]);
@@ -393,22 +393,24 @@ static void process_servers(struct work *k, bool named)
         fail_reading(k, buf_str(&why), named);
         buf_close(&why);
     } else if (st < 0) {
-        fail_file(k, st == MI_EFULL ? "too many servers to change at once; name some of them"
-                                    : "out of memory");
+        report_file_error(k, st == MI_EFULL
+                                 ? "too many servers to change at once; name some of them"
+                                 : "out of memory");
     } else if (named && k->conf.servers == 0) {
-        fail_file(k, "no MCP servers found: expected an object `mcpServers`, `servers`, "
-                     "`context_servers` or `mcp` in JSON, tables `mcp_servers.NAME` in a file "
-                     "NAME.toml, or `extensions`, `mcpServers` or `mcp_servers` in a file "
-                     "NAME.yaml; in another format, put "
-                     "`mcp-interposer proxy --` before the server's command "
-                     "by hand");
-    } else if ((k->edits.n == 0 || finish_file(k)) && (!k->w->dry || k->w->json)) {
+        report_file_error(k,
+                          "no MCP servers found: expected an object `mcpServers`, `servers`, "
+                          "`context_servers` or `mcp` in JSON, tables `mcp_servers.NAME` in a file "
+                          "NAME.toml, or `extensions`, `mcpServers` or `mcp_servers` in a file "
+                          "NAME.yaml; in another format, put "
+                          "`mcp-interposer proxy --` before the server's command "
+                          "by hand");
+    } else if ((k->edits.n == 0 || apply_or_print_edits(k)) && (!k->w->dry || k->w->json)) {
         list_servers(k);
     }
 }
 
 /* Whether a line of the script adds a server without the interposer. */
-static bool adds_plain_server(const char *script)
+static bool script_adds_plain_server(const char *script)
 {
     for (const char *next; *script != '\0'; script = next) {
         next = script + strcspn(script, "\n");
@@ -424,13 +426,13 @@ static bool adds_plain_server(const char *script)
 }
 
 /* Reports Crush's crushrc: a shell runs it, so only the shell knows what its `mcp add` lines do. */
-static void report_script(struct work *k, bool named)
+static void report_shell_script(struct work *k, bool named)
 {
     static const char why[] = "the file is a shell script, which is not read or changed: put "
                               "`mcp-interposer proxy --` before the command of each `mcp add`";
     if (named)
-        fail_file(k, why);
-    else if (k->w->verb != WRAP_VERB_UNWRAP && adds_plain_server(buf_str(&k->file.text)))
+        report_file_error(k, why);
+    else if (k->w->verb != WRAP_VERB_UNWRAP && script_adds_plain_server(buf_str(&k->file.text)))
         log_warn("%s: %s", k->where->path, why);
 }
 
@@ -469,9 +471,9 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
     if (replace_open(&k->file, where->path) < 0) {
         fail_reading(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory", named);
     } else if (where->kind == CLIENT_FILE_SCRIPT) {
-        report_script(k, named);
+        report_shell_script(k, named);
     } else if (named && fixed != NULL && k->verb != w->verb) {
-        fail_file(k, fixed);
+        report_file_error(k, fixed);
     } else {
         k->portable = where->kind == CLIENT_FILE_CONTAINER || is_in_git_work_tree(k->file.path);
         process_servers(k, named);

@@ -75,7 +75,7 @@ static int find_files(const struct wrapping *w, struct client_files *files)
     int st = 0;
     if (settings_text(s, "file") == NULL) {
         st = client_files_find(files);
-        return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find(files, w->backups) : st;
+        return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find_files(files, w->backups) : st;
     }
     for (const char *path; st == 0 && (path = settings_next_value(s, "file", &at)) != NULL;)
         st = client_files_add(files, path);
@@ -112,7 +112,7 @@ static int process_files(struct wrapping *w)
     else if (files_n == 0)
         log_warn("no configuration file of an MCP client found; name one with --file");
     else
-        w->failed |= !wanted_report(&w->wanted);
+        w->failed |= !wanted_report_missing(&w->wanted);
     if (st < 0 || w->failed)
         return EXIT_TROUBLE;
     return w->dry && w->changes ? EXIT_FOUND : status;
@@ -121,12 +121,12 @@ static int process_files(struct wrapping *w)
 static int check_client(const struct settings *s, const char *word)
 {
     struct buf names = {0};
-    struct nearest near = nearest_to(word);
+    struct nearest near = nearest_begin(word);
     bool known = false;
     int status = EXIT_FINE;
     for (size_t i = 0; client_name(i) != NULL; i++) {
         known |= strcmp(word, client_name(i)) == 0;
-        nearest_consider(&near, client_name(i));
+        nearest_add_candidate(&near, client_name(i));
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", client_name(i));
     }
     if (!known && near.best != NULL)
@@ -169,9 +169,9 @@ static int find_directories(struct wrapping *w)
     const struct opt_set *set = &w->settings->set;
     int status = EXIT_FINE;
     char *path;
-    if (opt_source(set, "vault") >= OPT_ENVIRONMENT)
+    if (opt_get_source(set, "vault") >= OPT_ENVIRONMENT)
         status = make_absolute(settings_vault(w->settings), &w->vault);
-    if (status == EXIT_FINE && opt_source(set, "journal-dir") >= OPT_ENVIRONMENT) {
+    if (status == EXIT_FINE && opt_get_source(set, "journal-dir") >= OPT_ENVIRONMENT) {
         status = settings_journal_dir(w->settings, &path);
         if (status == EXIT_FINE)
             status = make_absolute(path, &w->journal_dir);
@@ -210,7 +210,7 @@ static int find_deadlines(struct wrapping *w)
 static int find_this_program(struct wrapping *w)
 {
     struct buf error = {0};
-    int st = launch_open(&w->launch, &error);
+    int st = launch_find(&w->launch, &error);
     if (st < 0 && w->verb != WRAP_VERB_WRAP) {
         launch_close(&w->launch);
         st = 0;

@@ -93,7 +93,7 @@ static int append_sanitized_args(struct slice text, enum mcpfile_format format, 
     if (st == 0)
         add_args(&f, &args);
     if (st == 0)
-        st = args.failed ? MI_ENOMEM : redact_append(buf_slice(&args), &clean);
+        st = args.failed ? MI_ENOMEM : redact_append_sanitized(buf_slice(&args), &clean);
     if (st == 0)
         replace_args(&f, buf_slice(&args), buf_slice(&clean), b);
     else if (st == MI_EINVAL)
@@ -120,7 +120,7 @@ static void open_sanitized_text(struct clean_text *c, struct slice text, enum mc
     struct buf args = {0};
     *c = (struct clean_text){.line = 0};
     c->failed = append_sanitized_args(text, format, &args) < 0 ||
-                redact_append(buf_slice(&args), &c->text) < 0;
+                redact_append_sanitized(buf_slice(&args), &c->text) < 0;
     c->sanitized = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
     if (!c->sanitized) {
         buf_close(&c->text);
@@ -143,7 +143,7 @@ static int append_sanitized_line(struct clean_text *c, size_t number, struct buf
     if (c->failed)
         return MI_ENOMEM;
     if (!c->sanitized)
-        return redact_append((struct slice){text.p + c->at, n}, b);
+        return redact_append_sanitized((struct slice){text.p + c->at, n}, b);
     buf_add(b, text.p + c->at, n);
     return b->failed ? MI_ENOMEM : 0;
 }

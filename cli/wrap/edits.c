@@ -8,7 +8,7 @@ void edits_close(struct edits *e)
     e->n = 0;
 }
 
-bool edits_begin(struct edits *e, size_t at, size_t del)
+bool edits_begin_replacement(struct edits *e, size_t at, size_t del)
 {
     if (e->n == EDITS_MAX)
         return false;
@@ -16,7 +16,7 @@ bool edits_begin(struct edits *e, size_t at, size_t del)
     return true;
 }
 
-void edits_end(struct edits *e)
+void edits_end_replacement(struct edits *e)
 {
     struct edit *last = &e->edit[e->n - 1];
     last->n = e->text.n - last->put;

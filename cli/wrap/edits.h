@@ -23,11 +23,11 @@ struct edits {
 };
 
 void edits_close(struct edits *e);
-/* Begins a replacement of `del` bytes. Text appended to e->text before edits_end() is inserted;
- * without edits_end(), the bytes are only deleted. Returns false if there is no room for more
- * edits. */
-MI_MUST bool edits_begin(struct edits *e, size_t at, size_t del);
-void edits_end(struct edits *e);
+/* Begins a replacement of `del` bytes. Text appended to e->text before edits_end_replacement() is
+ * inserted; without edits_end_replacement(), the bytes are only deleted. Returns false if there is
+ * no room for more edits. */
+MI_MUST bool edits_begin_replacement(struct edits *e, size_t at, size_t del);
+void edits_end_replacement(struct edits *e);
 
 /* Sorts the edits, and appends the edited text to b. */
 void edits_apply(struct edits *e, struct slice old, struct buf *b);

@@ -44,7 +44,7 @@ char **wrap_make_argv(const struct mcpfile *f, const struct mcpfile_server *s)
 }
 
 /* Parses the args of the interposer with the option table of `proxy`. argv[0] is not used. */
-static void inspect_args(struct wrap_view *v, char **argv, int argc)
+static void inspect_interposer_args(struct wrap_view *v, char **argv, int argc)
 {
     struct opt_set set;
     int from = argc > 1 && strcmp(argv[1], "proxy") == 0 ? 2 : 1;
@@ -108,7 +108,7 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
         }
         v.ours = launch_is_ours(command, (const char *const *)argv + 1, &v.launch);
         if (v.ours)
-            inspect_args(&v, argv + v.launch, (int)(s->args_n - v.launch) + 1);
+            inspect_interposer_args(&v, argv + v.launch, (int)(s->args_n - v.launch) + 1);
         wrap_argv_close(argv);
     }
     bool failed = false;

@@ -64,7 +64,7 @@ bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
 }
 
 /* Splits l->text into words. Returns false if there are too many words, or if there is no word. */
-static bool launch_split(struct launch *l)
+static bool launch_split_words(struct launch *l)
 {
     size_t n = 0;
     char *rest = l->text;
@@ -84,8 +84,8 @@ static int launch_read_variable(struct launch *l, const char *value, struct buf 
     l->text = strdup(value);
     if (l->text == NULL)
         return MI_ENOMEM;
-    bool good =
-        launch_split(l) && launch_is_ours(l->words[0], l->words + 1, &n) && l->words[n + 1] == NULL;
+    bool good = launch_split_words(l) && launch_is_ours(l->words[0], l->words + 1, &n) &&
+                l->words[n + 1] == NULL;
     if (!good) {
         buf_printf(error,
                    LAUNCH_VARIABLE ": '%s' does not start this program: expected a command such as "
@@ -98,7 +98,7 @@ static int launch_read_variable(struct launch *l, const char *value, struct buf 
     return 0;
 }
 
-int launch_open(struct launch *l, struct buf *error)
+int launch_find(struct launch *l, struct buf *error)
 {
     const char *value = getenv(LAUNCH_VARIABLE);
     *l = (struct launch){0};

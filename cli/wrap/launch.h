@@ -26,7 +26,7 @@ struct launch {
 
 /* Finds how to start this program: by the variable, else by its path. Returns 0; MI_EINVAL or
  * MI_EIO with a sentence in `error`; MI_ENOMEM. */
-MI_MUST int launch_open(struct launch *l, struct buf *error);
+MI_MUST int launch_find(struct launch *l, struct buf *error);
 void launch_close(struct launch *l); /* safe to call twice */
 
 /* Does this command, with these args (ended by NULL), start the interposer? *ret_n: number of args

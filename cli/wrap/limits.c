@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* Returns the limit in microseconds; 0 if the value is not a positive number. */
-static int64_t limit_us(const struct mcpfile *f, struct span value, int unit_us)
+static int64_t read_limit_us(const struct mcpfile *f, struct span value, int unit_us)
 {
     char text[32];
     size_t n = 0;
@@ -77,7 +77,7 @@ void limits_read(struct limits *ret, const struct mcpfile *f, const struct mcpfi
             continue;
         enum mcpfile_limit limit = rules[i].limit;
         struct span value = s->limit[limit].n > 0 ? s->limit[limit] : f->limit[limit];
-        int64_t us = limit_us(f, value, rules[i].unit_us) - LIMITS_BEFORE_US;
+        int64_t us = read_limit_us(f, value, rules[i].unit_us) - LIMITS_BEFORE_US;
         if ((rules[i].meaning & CALLS) && us > DEADLINE_DEFAULT_US) {
             write_duration(ret->call, sizeof ret->call, "tools/call=", us);
             longest_us = us > longest_us ? us : longest_us;

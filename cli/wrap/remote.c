@@ -10,8 +10,8 @@ static size_t end_of_member_value(const struct mcpfile_member *m)
 
 /* ---- wrapping ---- */
 
-/* Whether mcp-remote connects to this http:// URL without --allow-http: it does so only for local
- * hosts. */
+/* Whether mcp-remote connects to this http:// URL without --allow-http. Without this option,
+ * mcp-remote connects only to local hosts. */
 static bool url_is_local(const char *url)
 {
     static const char *const hosts[] = {"http://localhost", "http://127.0.0.1"};
@@ -132,10 +132,10 @@ static void add_args_member(struct edits *e, const struct mcpfile *f,
     buf_addc(&e->text, ']');
 }
 
-/* Begins the replacement of a member, with its key. */
+/* Begins an edit that replaces a member, including its key. */
 static bool begin_member_edit(struct edits *e, const struct mcpfile_member *m)
 {
-    return edits_begin(e, m->key.at, end_of_member_value(m) - m->key.at);
+    return edits_begin_replacement(e, m->key.at, end_of_member_value(m) - m->key.at);
 }
 
 static bool set_type_if_present(struct edits *e, const struct mcpfile_server *s, const char *value)
@@ -155,13 +155,13 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
     buf_adds(&e->text, ", ");
     add_args(e, f, s, with);
     buf_addc(&e->text, ']');
-    edits_end(e);
+    edits_end_replacement(e);
     if (s->headers.key.n > 0) {
         if (!begin_member_edit(e, &s->headers))
             return false;
         member_add_key(e, f, &s->headers, "environment");
         buf_adds(&e->text, "{}");
-        edits_end(e);
+        edits_end_replacement(e);
     }
     return set_type_if_present(e, s, "local");
 }
@@ -181,12 +181,12 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
         member_add_separator(e, f, &s->url);
         add_args_member(e, f, s, with);
     }
-    edits_end(e);
+    edits_end_replacement(e);
     if (s->headers.key.n > 0) {
         if (!begin_member_edit(e, &s->headers))
             return false;
         add_args_member(e, f, s, with);
-        edits_end(e);
+        edits_end_replacement(e);
     }
     return set_type_if_present(e, s, "stdio");
 }
@@ -195,15 +195,15 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
 
 static bool put_original_back(struct edits *e, size_t at, size_t end, const struct buf *original)
 {
-    if (!edits_begin(e, at, end - at))
+    if (!edits_begin_replacement(e, at, end - at))
         return false;
     buf_slice_add(&e->text, buf_slice(original));
-    edits_end(e);
+    edits_end_replacement(e);
     return true;
 }
 
-/* Returns the original of the member whose key, which may have quotes, begins with `key`; NULL if
- * there is none. */
+/* Returns the text of the --original whose key begins with `key`; the key may be quoted. NULL:
+ * there is no such --original. */
 static const struct buf *find_original(const struct wrap_view *v, const char *key)
 {
     for (size_t i = 1; i < v->originals; i++) {
@@ -216,7 +216,8 @@ static const struct buf *find_original(const struct wrap_view *v, const char *ke
     return NULL;
 }
 
-/* Deletes a member and the comma before or after it; if it has its own line, deletes the line. */
+/* Deletes a member and the comma before or after it. If the member is alone on its line, deletes
+ * the line. */
 static bool delete_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p;
@@ -226,17 +227,17 @@ static bool delete_member(struct edits *e, const struct mcpfile *f, const struct
         to = m->end;
         to += to < f->text.n && p[to] == '\r';
         to += to < f->text.n && p[to] == '\n';
-        return edits_begin(e, from, to - from);
+        return edits_begin_replacement(e, from, to - from);
     }
     size_t before = from;
     while (before > 0 && strchr(" \t\r\n", p[before - 1]) != NULL)
         before--;
     if (before > 0 && p[before - 1] == ',')
-        return edits_begin(e, before - 1, to - before + 1);
+        return edits_begin_replacement(e, before - 1, to - before + 1);
     while (to < f->text.n && strchr(" \t\r\n", p[to]) != NULL)
         to++;
     to += to < f->text.n && p[to] == ',';
-    return edits_begin(e, from, to - from);
+    return edits_begin_replacement(e, from, to - from);
 }
 
 bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
@@ -245,7 +246,7 @@ bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfil
     const struct buf *headers = find_original(v, "headers");
     /* the key of the type is `type`, `transport` or `transportType` */
     const struct buf *type = find_original(v, "t");
-    /* the member that `wrap` wrote in place of the headers, if the server had headers */
+    /* the member in which `wrap` has replaced the headers, if the server had headers */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
     size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
     bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);

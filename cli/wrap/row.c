@@ -37,10 +37,10 @@ void server_row_add(struct table *t, const struct server_row *r)
     const char *command = r->wraps != NULL ? r->wraps : r->command;
     struct buf path = {0};
     server_row_append_path(&path, r->named_path);
-    table_add(t, slice_of(r->server), OUT_BOLD);
-    table_add(t, slice_of(r->client), OUT_PLAIN);
-    table_add(t, slice_of(r->state), style);
-    table_add(t, slice_of(command != NULL ? command : "-"), OUT_PLAIN);
+    table_add_cell(t, slice_of(r->server), OUT_BOLD);
+    table_add_cell(t, slice_of(r->client), OUT_PLAIN);
+    table_add_cell(t, slice_of(r->state), style);
+    table_add_cell(t, slice_of(command != NULL ? command : "-"), OUT_PLAIN);
     table_add_buf(t, &path, OUT_DIM);
     buf_close(&path);
 }

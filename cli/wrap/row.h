@@ -11,12 +11,13 @@
 struct server_row {
     const char *server, *client;
     const char *state;             /* state in words for people */
-    enum wrap_state state_as_read; /* state when the file was read */
+    enum wrap_state state_as_read; /* the server's state before the command changed the file */
     bool touched;                  /* the server was changed; with --dry-run: it would be changed */
     const char *command;           /* NULL: none */
     const char *wraps;             /* the server's own command; NULL: it is not wrapped */
     const char *why, *project;     /* NULL: none */
-    const char *path, *named_path; /* paths of the file: with links resolved, and as it was found */
+    /* the path of the file with links resolved, and the path at which the file was found */
+    const char *path, *named_path;
 };
 
 void server_row_open(struct table *t); /* prepares a table of such rows */

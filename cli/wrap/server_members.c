@@ -52,10 +52,10 @@ void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
 
 bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text)
 {
-    if (!edits_begin(e, m->value.at, m->value.n))
+    if (!edits_begin_replacement(e, m->value.at, m->value.n))
         return false;
     text_json(&e->text, slice_of(text));
-    edits_end(e);
+    edits_end_replacement(e);
     return true;
 }
 
@@ -63,7 +63,7 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
                     const char *name)
 {
     struct span key = beside->key;
-    /* a dotted key such as servers.x.command: the key `args` gets the same prefix */
+    /* After a dotted key such as servers.x.command, the key `args` gets the same prefix. */
     if (f->format == MCPFILE_TOML) {
         size_t n = key.n;
         while (n > 0 && f->text.p[key.at + n - 1] != '.')
@@ -88,7 +88,8 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         return;
     }
     buf_adds(&e->text, line_end_before(f, key));
-    /* a dash becomes a blank, because the new member belongs to the same list element */
+    /* Indent the new member. A dash becomes a blank, because both members belong to one list
+     * element. */
     for (; from < key; from++)
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }

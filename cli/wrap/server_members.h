@@ -24,15 +24,15 @@ void member_add_args(struct edits *e, const struct wrap_with *with, const char *
                      struct slice sep);
 /* Value of --original for a server that had no `args`, so that `unwrap` removes `args`. */
 #define MEMBER_NO_ARGS "no args"
-/* Appends a key, and the colon or equals sign after it. beside: another member of the same server,
- * from which a key in TOML takes its prefix. */
+/* Appends a key, and the colon or equals sign after it. beside: another member of the same server;
+ * in TOML, the new key gets the prefix of its key. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);
 /* Appends the separator between a member and a new member after it: a comma, or a line end and
  * indentation. */
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
-/* Whether only such a separator is between the two members. */
+/* Whether only the separator that member_add_separator() writes is between the two members. */
 bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
                     const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */

@@ -35,15 +35,15 @@ void wanted_note_found(struct wanted *w, const char *name, enum wanted_where whe
     buf_add(&w->names, name, strlen(name) + 1);
 }
 
-bool wanted_report(const struct wanted *w)
+bool wanted_report_missing(const struct wanted *w)
 {
     bool all = true;
     struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
     for (int i = 0; i < w->settings->operands_n; i++) {
         const char *word = w->settings->operands[i];
-        struct nearest nearest = nearest_to(word);
+        struct nearest nearest = nearest_begin(word);
         for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
-            nearest_consider(&nearest, names.p + at);
+            nearest_add_candidate(&nearest, names.p + at);
         all &= w->seen[i] == WANTED_HERE;
         if (w->seen[i] == WANTED_ELSEWHERE)
             log_error("server '%s' is in a file of another directory; to change it, add --all",

@@ -31,8 +31,8 @@ bool wanted_has_client(const struct wanted *w, const char *client);
 bool wanted_has_server(const struct wanted *w, const char *name);
 /* Notes that a server of this name was found. */
 void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where);
-/* Reports each SERVER argument that is not WANTED_HERE, with a suggestion. Returns whether all
- * are. */
-bool wanted_report(const struct wanted *w);
+/* Reports each SERVER argument that is not WANTED_HERE, with a suggestion. Returns true if every
+ * SERVER argument is WANTED_HERE. */
+bool wanted_report_missing(const struct wanted *w);
 
 #endif

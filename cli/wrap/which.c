@@ -13,7 +13,7 @@ static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 static const char name[] = "mcp-interposer";
 
-/* Returns DIR/mcp-interposer if that is the program `own`; else NULL. */
+/* Returns the path DIR/mcp-interposer if this file is the running program `own`; else NULL. */
 static char *path_if_same_program(const char *dir, const struct stat *own)
 {
     struct stat other;
@@ -62,7 +62,7 @@ bool which_is_in_path(void)
     return found;
 }
 
-char *which_far_directory(const char *command)
+char *which_unusual_directory(const char *command)
 {
     const char *rest;
     char *dir = path_find_next(usual, command, &rest);

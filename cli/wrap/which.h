@@ -13,9 +13,9 @@
 char *which_this_program(void);
 /* Whether the plain name mcp-interposer leads to this program through PATH. */
 bool which_is_in_path(void);
-/* Returns the directory of PATH that contains this command; NULL if there is none, or if it is a
- * standard system directory. */
-char *which_far_directory(const char *command);
+/* Returns the directory of PATH that contains this command; NULL: no directory contains it, or the
+ * directory is a standard system directory. */
+char *which_unusual_directory(const char *command);
 /* Makes a path absolute; the file need not exist. Returns NULL if memory is short. */
 char *which_absolute_path(const char *path);
 

@@ -25,39 +25,41 @@ bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct m
         return false;
     if (v->launch == 0 && command[1] == NULL)
         return true;
-    if (!edits_begin(e, word[0].at, word[v->launch].at - word[0].at))
+    if (!edits_begin_replacement(e, word[0].at, word[v->launch].at - word[0].at))
         return false;
     add_separator(&sep, f, s, word[0].at);
     member_add_words(e, command + 1, buf_slice(&sep));
-    edits_end(e);
+    edits_end_replacement(e);
     e->text.failed |= sep.failed;
     buf_close(&sep);
     return true;
 }
 
-bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                   const struct wrap_with *with)
+bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                           const struct wrap_with *with)
 {
-    /* the last words of our args; all of them only if the server has no `args` */
+    /* The last words that we insert. The first two are inserted only if the server has no
+     * `args`. */
     static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
     const char *const *dashes = end_words + 2;
     if (s->one_array) {
         /* ["npx", "-y"] becomes ["mcp-interposer", "proxy", "--", "npx", "-y"] */
-        if (!edits_begin(e, s->command.value.at, 0))
+        if (!edits_begin_replacement(e, s->command.value.at, 0))
             return false;
         text_json(&e->text, slice_of(with->command[0]));
         buf_adds(&e->text, ", ");
         member_add_args(e, with, dashes, slice_of(", "));
-        edits_end(e);
+        edits_end_replacement(e);
         return true;
     }
     bool has_args = s->args.key.n > 0;
     size_t at = !has_args        ? s->command.end
                 : s->args_n == 0 ? s->args.value.at + 1
                                  : f->arg[s->first_arg].at;
-    if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin(e, at, 0))
+    if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin_replacement(e, at, 0))
         return false;
-    if (has_args) { /* our words and the server's command come before the first string of `args` */
+    /* Insert our words and the server's command before the first string of `args`. */
+    if (has_args) {
         struct buf sep = {0};
         add_separator(&sep, f, s, at);
         member_add_args(e, with, dashes, buf_slice(&sep));
@@ -74,7 +76,7 @@ bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfil
         member_add_span(e, f, s->command.value);
         buf_addc(&e->text, ']');
     }
-    edits_end(e);
+    edits_end_replacement(e);
     return true;
 }
 
@@ -98,10 +100,10 @@ static bool replace_with_empty_list(struct edits *e, const struct mcpfile *f,
     while (at < s->args.value.at && f->text.p[at] != ':')
         at++;
     at += at < s->args.value.at;
-    if (!edits_begin(e, at, s->args.value.at + s->args.value.n - at))
+    if (!edits_begin_replacement(e, at, s->args.value.at + s->args.value.n - at))
         return false;
     buf_adds(&e->text, " []");
-    edits_end(e);
+    edits_end_replacement(e);
     return true;
 }
 
@@ -115,7 +117,7 @@ bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcp
         return remote_remove(e, f, s, v);
     if (s->one_array) {
         at = s->command.value.at;
-        return edits_begin(e, at, word[v->own].at - at);
+        return edits_begin_replacement(e, at, word[v->own].at - at);
     }
     bool all = v->own + 1 == s->args_n;
     if (!all) {
@@ -126,9 +128,10 @@ bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcp
     } else {
         to = end_of_last_arg(f, s);
     }
-    if (!edits_begin(e, s->command.value.at, s->command.value.n))
+    if (!edits_begin_replacement(e, s->command.value.at, s->command.value.n))
         return false;
     member_add_span(e, f, word[v->own]);
-    edits_end(e);
-    return all && s->dashes ? replace_with_empty_list(e, f, s) : edits_begin(e, at, to - at);
+    edits_end_replacement(e);
+    return all && s->dashes ? replace_with_empty_list(e, f, s)
+                            : edits_begin_replacement(e, at, to - at);
 }

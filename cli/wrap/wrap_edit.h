@@ -16,8 +16,8 @@
 
 /* Add the edits that wrap a plain server, unwrap a wrapped server, or replace the command that
  * starts a wrapped server's interposer. */
-MI_MUST bool wrap_edit_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                           const struct wrap_with *with);
+MI_MUST bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f,
+                                   const struct mcpfile_server *s, const struct wrap_with *with);
 MI_MUST bool wrap_edit_remove(struct edits *e, const struct mcpfile *f,
                               const struct mcpfile_server *s, const struct wrap_view *v);
 MI_MUST bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f,

@@ -18,11 +18,12 @@ static void close_connection(struct traffic *t, enum row_direction dir, const ch
     outbox_discard_after_error(&t->out[dir]);
 }
 
-void answer_set_aside(struct traffic *t)
+void answer_reserve_memory(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    (void)outbox_reserve(&t->out[ROW_S2C]); /* if it fails, staging an answer allocates again */
+    /* if this fails, memory is allocated when an answer is staged */
+    (void)outbox_reserve(&t->out[ROW_S2C]);
 }
 
 /* Records and stages an answer: the n bytes at p in the chunk c. The last byte is a newline. */
@@ -63,7 +64,7 @@ static size_t send_reply_from_spare(struct traffic *t, struct row *row, const st
 {
     struct chunk *c = t->spare;
     if (c != NULL && c->refs == 1)
-        t->spare_n = 0; /* all bytes are written */
+        t->spare_n = 0; /* all bytes in `spare` have been written */
     if (c == NULL || c->cap - t->spare_n < 2)
         return 0;
     char *start = c->data + t->spare_n;
@@ -90,7 +91,7 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
         .error_code = r->code,
         .findings = f,
     };
-    answer_set_aside(t);
+    answer_reserve_memory(t);
     buf_clear(&t->scratch);
     reply_write(&t->scratch, r);
     size_t n = send_scratch_answer(t, &row);
@@ -204,7 +205,7 @@ static uint64_t reject_message(struct traffic *t, struct message *x, int code, c
     answer_server_with_error(t, x);
     if (!request)
         return r.seq;
-    request_refused(t, x->m.id, r.seq);
+    request_note_refused(t, x->m.id, r.seq);
     struct invocation v = {
         .seq = r.seq,
         .status = CALL_REFUSED,
@@ -262,7 +263,7 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
     buf_clear(&t->scratch);
     reply_write_late(&t->scratch, x->m.id.text, text, t->journal->uid, r);
     row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
-    request_refused(t, x->m.id, v.seq);
+    request_note_refused(t, x->m.id, v.seq);
     v.response_bytes = send_scratch_answer(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));

@@ -10,8 +10,8 @@
 #include "proxy/session/message.h"
 #include "proxy/session/reply.h"
 
-/* Sets memory aside for errors, unless there is some already. */
-void answer_set_aside(struct traffic *t);
+/* Sets memory aside for errors, unless t->spare is already set. */
+void answer_reserve_memory(struct traffic *t);
 /* Returns a text that says what is wrong with JSON that is not a message. */
 const char *answer_fault_text(findings f);
 /* Records a client's line as rejected and answers with an error. If an invalid line answers a
@@ -25,8 +25,8 @@ uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code,
 /* Like answer_reject(), for a call that equals a call which may have run. */
 uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
                               const struct repeat *r);
-/* Records such a call as dropped, and answers it with the late result or error of the earlier call
- * (`text`). Returns the seq of the line. */
+/* Records a repeated call as dropped, and answers it with the late result or error of the earlier
+ * call (`text`). Returns the seq of the line. */
 uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
                                  const struct repeat *r);
 /* Records the server's answer to p as rejected; the client gets an error instead. */

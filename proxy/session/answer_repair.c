@@ -46,10 +46,10 @@ MI_MUST static int repair_answer(struct traffic *t, const struct message *x, con
 static bool apply_repairs(struct traffic *t, struct message *x, struct changes *c, int st)
 {
     if (st == 0 && c->n > 0) {
-        size_t size = changes_size(c, x->text);
+        size_t size = changes_text_size(c, x->text);
         struct chunk *copy = chunk_new(size + 1);
         if (copy != NULL)
-            changes_write(c, x->text, copy->data);
+            changes_write_text(c, x->text, copy->data);
         st = copy != NULL ? message_replace_text(x, copy, size) : MI_ENOMEM;
     }
     changes_close(c);
@@ -114,8 +114,8 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
-    struct repairs unused = {0}; /* the repairs are noted later, when each member is handled */
-    /* start of the first refused member, if no kept member precedes it */
+    struct repairs unused = {0}; /* each repair is noted later, when its member is handled */
+    /* start of the first refused member, if no member that is kept precedes it */
     const char *refused = NULL;
     const char *before = NULL; /* end of the member before the current one */
     int st = 0;

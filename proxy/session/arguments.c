@@ -57,7 +57,7 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
     return !reject;
 }
 
-/* Notes that the tool's schema or the value exceeds a limit; the message is forwarded. */
+/* Notes that the tool's schema, or the checked value, exceeds a limit. The message is forwarded. */
 static void note_unchecked_message(struct traffic *t, struct slice name,
                                    const struct schema_fault *fault)
 {
@@ -82,10 +82,10 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
     buf_adds(&why, "unknown tool: ");
     describe_argument_fault(&why, json_string_raw(x->m.name), NULL);
     json_unescape(&name, text_head(json_string_raw(x->m.name), 200));
-    struct nearest n = nearest_to(buf_str(&name));
+    struct nearest n = nearest_begin(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
         if (client_sees_tool(t, slice_of(t->tools.tool[i].name.p)))
-            nearest_consider(&n, t->tools.tool[i].name.p);
+            nearest_add_candidate(&n, t->tools.tool[i].name.p);
     if (n.best != NULL) {
         buf_adds(&why, "; did you mean ");
         text_visible(&why, slice_of(n.best));

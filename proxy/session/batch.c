@@ -86,11 +86,11 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;
-    repaired.copy = (struct line){0}; /* `batch` owns its copy */
+    repaired.copy = (struct line){0}; /* `batch` owns the copy of its line */
     size_t kept = 1;
     if (!valid || answer_repair_batch(t, &repaired, &kept)) {
         struct message cut = repaired;
-        cut.copy = (struct line){0}; /* `repaired` owns its copy */
+        cut.copy = (struct line){0}; /* `repaired` owns the copy of its line */
         bool gated = valid && t->gate.rule != NULL;
         bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
         enum row_action action = kept > 0 ? ROW_FORWARDED : ROW_REFUSED;

@@ -90,8 +90,8 @@ static bool handle_request(struct traffic *t, struct message *x)
     p->size = x->size;
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
-        repeat_forwarded(t, x, p);
-        session_info_learn_request(t, &x->m, p->modern);
+        repeat_note_forwarded(t, x, p);
+        session_info_note_request(t, &x->m, p->modern);
         t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
     } else {
         request_pause_deadlines(t, p->t_us);
@@ -146,9 +146,10 @@ static void handle_cancelled_notification(struct traffic *t, const struct messag
 {
     bool type_changed;
     struct pending *p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
-    if (p == NULL || type_changed) /* "7" does not cancel request 7 */
+    if (p == NULL || type_changed) /* the type of the id differs: "7" does not cancel request 7 */
         return;
-    if (json_key_is(p->method, "initialize")) { /* must not be cancelled: its answer is forwarded */
+    /* the client must not cancel this request; its answer is forwarded */
+    if (json_key_is(p->method, "initialize")) {
         row->findings |= FINDING(FIND_CANCELLED_INITIALIZE);
     } else if (!p->cancelled) {
         row->request_seq = p->request_seq;
@@ -198,7 +199,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     arguments_on_notification(t, x);
     if (t->gate.rule != NULL)
         tool_gate_on_notification(t, x);
-    bool in_time = true; /* false: the notification comes too late and must be dropped */
+    bool in_time = true; /* false if the notification comes too late and must be dropped */
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
         in_time = handle_progress_notification(t, x);
     else if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
@@ -251,7 +252,7 @@ static bool late_answer_is_sound(struct traffic *t, struct message *x, const str
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
         return false;
-    bool sound = rules_check_late(t, x, p);
+    bool sound = rules_check_late_answer(t, x, p);
     arguments_check_answer(t, x, p);
     return sound;
 }
@@ -273,7 +274,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
     message_append(t, &row);
     if (p == NULL && x->dir == ROW_S2C)
-        odd_keep_quote(t, x->text);
+        odd_keep_line_start(t, x->text);
     if (p != NULL)
         request_close(t, opposite_direction(x->dir), p);
     return forward;
@@ -298,9 +299,9 @@ static void update_session_from_answer(struct traffic *t, const struct message *
                                        const struct pending *p, bool tool_error)
 {
     if (x->m.kind == RPC_RESULT)
-        session_info_learn_result(t, p, &x->m);
+        session_info_note_result(t, p, &x->m);
     else if (json_key_is(p->method, "shutdown"))
-        t->client_said_shutdown = false; /* the server does not know the method and continues */
+        t->client_said_shutdown = false; /* the server rejected `shutdown`, so it continues */
     struct slice text = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
     if (t->on_auth != NULL && (x->m.kind == RPC_ERROR || tool_error) && text.p != NULL &&
         error_says_credentials_refused(text))
@@ -320,7 +321,8 @@ static bool handle_answer(struct traffic *t, struct message *x)
     if ((x->m.findings & ANSWER_FLAWS) != 0 && !answer_repair(t, x, p))
         return false;
     if (x->dir == ROW_S2C && p != NULL && x->m.id.type != JSON_NULL &&
-        p->request_seq > t->odd.notified_seq) /* the server reads in order */
+        /* the server reads in order, so it has read the notification */
+        p->request_seq > t->odd.notified_seq)
         t->odd.notified_seq = 0;
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);

@@ -5,7 +5,7 @@
 
 #include "proxy/session/message.h"
 
-/* Handles one valid message. Returns false if it must not be forwarded. */
+/* Handles one valid message. Returns false if the message must not be forwarded. */
 bool correlate_message(struct traffic *t, struct message *x);
 
 #endif

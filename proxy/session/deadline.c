@@ -16,7 +16,7 @@ enum specific { FOR_GLOB, FOR_METHOD, FOR_TOOL_GLOB, FOR_TOOL };
 
 struct deadline_rule {
     enum specific kind;
-    size_t plain; /* number of characters of `pattern` that are not wildcards */
+    size_t plain; /* number of characters in `pattern` that are not wildcards */
     int64_t us;
     char *pattern; /* owned */
 };
@@ -84,7 +84,7 @@ static int set_deadline(struct deadlines *d, const char *what, const char *durat
                         struct buf *error)
 {
     int64_t us;
-    if (units_duration(duration, &us) < 0) {
+    if (units_parse_duration(duration, &us) < 0) {
         buf_printf(error,
                    "invalid duration '%s': use a number and a unit, such as 500ms, 30s or 5m, or 0 "
                    "for never",
@@ -175,7 +175,7 @@ int64_t deadline_of_repeated_initialize(const struct deadlines *d)
     return rule != NULL && rule->us > 0 ? rule->us : DEADLINE_DEFAULT_US;
 }
 
-int64_t deadline_longer_minutes(int64_t us)
+int64_t deadline_suggest_minutes(int64_t us)
 {
     int64_t minutes = (2 * us + 59999999) / 60000000;
     return minutes > 5 ? minutes : 5;

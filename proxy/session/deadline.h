@@ -51,6 +51,6 @@ int64_t deadline_of_repeated_initialize(const struct deadlines *d);
 void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target);
 /* Returns the minutes to suggest instead of a deadline that was too short: 5 minutes, or twice the
  * deadline if that is longer. */
-int64_t deadline_longer_minutes(int64_t us);
+int64_t deadline_suggest_minutes(int64_t us);
 
 #endif

@@ -16,7 +16,7 @@ static int64_t earlier_due_us(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-int64_t expire_next_us(struct traffic *t)
+int64_t expire_next_wait_us(struct traffic *t)
 {
     bool none = t->timers.unwritten == NULL && t->timers.n == 0;
     int64_t list_us = tool_ask_due_us(t);
@@ -28,7 +28,7 @@ int64_t expire_next_us(struct traffic *t)
         us = earlier_due_us(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
-    timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
+    timers_note_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
     return earlier_due_us(timers_next(&t->timers, now), us);
 }
 
@@ -115,7 +115,8 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
                name, (double)waited_us / 1e6);
     if (t->url != NULL && json_key_is(p->method, "initialize"))
         buf_adds(why, " (it may wait for a login in the browser)");
-    if (t->protocol.uninitialized) /* then a strict server does not answer (mcp-wire.md 7.4) */
+    /* before notifications/initialized, a strict server does not answer (mcp-wire.md 7.4) */
+    if (t->protocol.uninitialized)
         buf_adds(why, " (the client has not sent notifications/initialized)");
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(why, " (%zu bytes of a line without a newline were received)",
@@ -128,9 +129,9 @@ static void append_advice_on_deadline(const struct traffic *t, const struct pend
                                       struct buf *why)
 {
     struct buf rule = {0};
-    bool by_max = timers_limited_by_max(&t->timers, p);
+    bool by_max = timers_max_sets_deadline(&t->timers, p);
     int64_t us = by_max ? t->timers.max_us : p->timeout_us;
-    int minutes = (int)deadline_longer_minutes(us);
+    int minutes = (int)deadline_suggest_minutes(us);
     deadline_suggest_rule(&rule, p->method, p->target);
     buf_printf(why, "; this deadline of %g s is mcp-interposer's, not the server's: raise it with ",
                (double)us / 1e6);
@@ -168,17 +169,17 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
     buf_close(&name);
 }
 
-void expire_due(struct traffic *t)
+void expire_due_requests(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
     odd_handle_due(t, now);
     tool_ask_fail_if_late(t, now);
-    timers_note_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
+    timers_note_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_next_expired(&t->timers, now)) != NULL;)
         expire_request(t, p, now);
 }
 
-bool expire_not_reading(struct traffic *t, bool not_reading)
+bool expire_pause_if_not_reading(struct traffic *t, bool not_reading)
 {
     if (not_reading == ((t->timers.paused & TIMERS_SERVER_NOT_READ) != 0))
         return false;

@@ -8,21 +8,21 @@
 #include "proxy/session/state.h"
 
 /* Starts the timers of requests that have been written since the last call. Returns the
- * microseconds until expire_due() must be called; -1: no call is needed. */
-int64_t expire_next_us(struct traffic *t);
+ * microseconds until expire_due_requests() must be called; -1: no call is needed. */
+int64_t expire_next_wait_us(struct traffic *t);
 /* Answers each request whose deadline has passed, and cancels it at the server. Before this call,
- * read the server's output and call expire_not_reading(). */
-void expire_due(struct traffic *t);
+ * read the server's output and call expire_pause_if_not_reading(). */
+void expire_due_requests(struct traffic *t);
 
 /* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after this request
  * proves that the server is alive. Returns the seq of the request; 0: out of memory. */
 uint64_t expire_ask_server(struct traffic *t, bool modern);
-/* Call it when the server is being killed because it hung on the request `name`: the other requests
- * get an error, except subscriptions, which are repeated to the next process. */
+/* Call this function when the server is being killed because it hung on the request `name`: the
+ * other requests get an error, except subscriptions, which are repeated to the next process. */
 void expire_server_hung(struct traffic *t, const char *name);
 
-/* Pauses the deadlines while the server's output is not read. Call it whenever that may have
- * changed; returns true if it has. */
-bool expire_not_reading(struct traffic *t, bool not_reading);
+/* Pauses the deadlines while the server's output is not read. Call this function whenever reading
+ * may have stopped or continued. Returns true if it has. */
+bool expire_pause_if_not_reading(struct traffic *t, bool not_reading);
 
 #endif

@@ -5,8 +5,8 @@
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 
-void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
-                        const char *why, uint64_t read)
+void final_answers_send_errors(struct traffic *t, enum call_status status, const char *cause,
+                               const char *why, uint64_t read)
 {
     for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
         (void)request_was_read(p, read);

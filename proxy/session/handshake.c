@@ -66,7 +66,7 @@ static bool string_set_add_or_remove(struct handshake *h, struct buf *set, struc
             buf_slice_add(set, buf_slice(&item));
         else
             h->incomplete = true;
-        set->failed = false; /* the content of the buffer is still complete */
+        set->failed = false; /* the set still has its previous, complete content */
     }
     buf_close(&item);
     return looked;
@@ -75,7 +75,7 @@ static bool string_set_add_or_remove(struct handshake *h, struct buf *set, struc
 /* ---- learning ------------------------------------------------------------------------------- */
 
 /* Copies s to b. Returns false if out of memory; then b is empty. */
-static bool handshake_keep_copy(struct handshake *h, struct buf *b, struct slice s)
+static bool handshake_copy_text(struct handshake *h, struct buf *b, struct slice s)
 {
     buf_clear(b);
     buf_slice_add(b, s);
@@ -86,20 +86,21 @@ static bool handshake_keep_copy(struct handshake *h, struct buf *b, struct slice
     return false;
 }
 
-static void learn_initialize(struct handshake *h, const struct rpc *request, const struct rpc *m)
+static void note_initialize_answer(struct handshake *h, const struct rpc *request,
+                                   const struct rpc *m)
 {
     h->initialized = false;
     buf_clear(&h->level);
     buf_clear(&h->subscribed);
     h->initialize_lost =
-        !handshake_keep_copy(h, &h->initialize, request->params.text) ||
-        !handshake_keep_copy(h, &h->answer,
+        !handshake_copy_text(h, &h->initialize, request->params.text) ||
+        !handshake_copy_text(h, &h->answer,
                              m->result.type == JSON_OBJECT ? m->result.text : (struct slice){0});
     if (h->answer.n == 0)
         buf_clear(&h->initialize);
 }
 
-static void learn_tools(struct handshake *h, struct json_value tools)
+static void note_listed_tools(struct handshake *h, struct json_value tools)
 {
     struct slice key;
     struct json_value tool;
@@ -115,15 +116,16 @@ static void learn_tools(struct handshake *h, struct json_value tools)
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
         if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
             !string_set_add_or_remove(h, &h->repeatable, json_string_raw(name), safe))
-            buf_clear(&h->repeatable); /* the set may still contain this tool, which has effects */
+            /* Forget all tools: the set may still contain this tool, which has effects. */
+            buf_clear(&h->repeatable);
     }
 }
 
-void handshake_learn_answer(struct handshake *h, const struct pending *p, const struct rpc *m)
+void handshake_note_answer(struct handshake *h, const struct pending *p, const struct rpc *m)
 {
     struct rpc request;
     if (json_key_is(p->method, "tools/list")) {
-        learn_tools(h, json_get(m->result, "tools"));
+        note_listed_tools(h, json_get(m->result, "tools"));
         return;
     }
     bool initialize = json_key_is(p->method, "initialize");
@@ -137,9 +139,9 @@ void handshake_learn_answer(struct handshake *h, const struct pending *p, const 
         return;
     }
     if (initialize)
-        learn_initialize(h, &request, m);
+        note_initialize_answer(h, &request, m);
     else if (level)
-        (void)handshake_keep_copy(h, &h->level, request.params.text);
+        (void)handshake_copy_text(h, &h->level, request.params.text);
     else if (request.uri.type == JSON_STRING)
         (void)string_set_add_or_remove(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
@@ -266,7 +268,7 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
     return true;
 }
 
-bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b)
+bool handshake_next_list_changed(const struct handshake *h, size_t *at, struct buf *b)
 {
     static const char *const lists[] = {"tools", "resources", "prompts"};
     struct json_value old = {JSON_OBJECT, buf_slice(&h->answer)};

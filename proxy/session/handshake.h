@@ -38,13 +38,13 @@ struct handshake {
 
 void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
-/* Call it before the interposer's first request. secret: at most HANDSHAKE_SECRET_MAX random
- * characters that need no escape. */
+/* Call this function before the interposer's first request. secret: at most HANDSHAKE_SECRET_MAX
+ * random characters that need no escape. */
 void handshake_set_secret(struct handshake *h, const char *secret);
 
-/* Call it when the server has answered the client's request with a result. */
-void handshake_learn_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
-/* Call it when the client has sent notifications/initialized. */
+/* Call this function when the server has answered the client's request with a result. */
+void handshake_note_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
+/* Call this function when the client has sent notifications/initialized. */
 void handshake_note_initialized(struct handshake *h);
 
 /* Returns true if this request may be sent to a new process even though the old one has read it. */
@@ -69,7 +69,7 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
 bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
 /* Writes list_changed notifications for the client, called like handshake_next(): the new process
  * may have other lists. */
-bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b);
+bool handshake_next_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */
 bool handshake_is_own_id(const struct handshake *h, struct json_value id);

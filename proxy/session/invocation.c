@@ -47,7 +47,8 @@ struct invocation invocation_of_answer(const struct traffic *t, const struct pen
         v.error_code = x->m.error_code.text;
         v.error_message = x->m.error_message.text;
     } else {
-        /* The result is the text of the first content block, else the start of the JSON. */
+        /* The result is the text of the first content block, or the start of the JSON if there is
+         * no such text. */
         struct slice key;
         const char *first;
         struct json_walk w = json_walk_begin(x->m.content);

@@ -52,7 +52,7 @@ struct liveness_asked {
 enum liveness liveness_judge_at_deadline(const struct liveness_facts *f);
 /* Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server wanted to run and got
  * no processor: then it gets the grace time again. */
-enum liveness liveness_judge_after_question(const struct liveness_asked *f);
+enum liveness liveness_judge_asked_server(const struct liveness_asked *f);
 
 const char *liveness_name(enum liveness l); /* the name used in events */
 

@@ -180,9 +180,9 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
 static void append_sanitized_name(struct buf *b, struct slice name)
 {
     struct buf clean = {0};
-    if (redact_append(name, &clean) < 0)
+    if (redact_append_sanitized(name, &clean) < 0)
         b->failed = true;
-    text_visible(b, (struct slice){clean.p, redact_cut_head(buf_slice(&clean), NAME_SHOWN)});
+    text_visible(b, (struct slice){clean.p, redact_head_len(buf_slice(&clean), NAME_SHOWN)});
     buf_close(&clean);
 }
 

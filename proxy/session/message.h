@@ -20,12 +20,13 @@ struct message {
     breaches rules;     /* rules of MCP that the message violates */
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */
     struct rpc m;
-    struct rpc_id id;    /* only for a request: id of m in comparable form, see pending_make_id() */
-    struct repeat again; /* for a tool call: the earlier call that it equals */
-    struct line copy;    /* owned: the line, if a repair has changed its length; otherwise empty */
+    struct rpc_id id; /* set only for a request: its id in comparable form (pending_make_id()) */
+    /* for a tool call: the decision, and the earlier call that this call equals */
+    struct repeat again;
+    struct line copy; /* owned: the line, if a repair has changed its length; otherwise empty */
 };
 
-/* Frees what the message owns; safe to call twice. */
+/* Frees the memory that the message owns; safe to call twice. */
 void message_close(struct message *x);
 
 /* Returns the row of a message, in which secrets in the client's answers to forms are replaced. The
@@ -37,7 +38,8 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
 uint64_t message_append(struct traffic *t, const struct row *row);
-/* Does the work that follows recording, for a message that the caller itself has recorded. */
+/* For a message that the caller has recorded itself: does what message_record() does after
+ * recording. */
 void message_note_recorded(struct traffic *t, uint64_t seq);
 /* Records a message without staging it. Returns the seq of the message. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,

@@ -43,7 +43,7 @@ static void append_excerpt(struct buf *b, struct slice text, size_t at)
     size_t n = 0;
     int st = sanitize_excerpt(text, &clean, &n);
     if (st == 0 && n > 0) {
-        size_t head = 0, tail = 0; /* bytes that the two texts share */
+        size_t head = 0, tail = 0; /* number of bytes that `text` and `clean` have in common */
         size_t shorter = size_min(text.n, clean.n);
         while (head < shorter && text.p[head] == clean.p[head])
             head++;
@@ -79,7 +79,7 @@ static void append_start_of_line(struct buf *b, struct slice text)
     buf_close(&clean);
 }
 
-void odd_keep_quote(struct traffic *t, struct slice text)
+void odd_keep_line_start(struct traffic *t, struct slice text)
 {
     buf_clear(&t->odd.quote);
     append_start_of_line(&t->odd.quote, text);
@@ -163,7 +163,7 @@ static bool is_http_header(struct slice line)
 static void note_http_response(struct traffic *t, const struct server_line *line)
 {
     if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
-        odd_keep_quote(t, line->text);
+        odd_keep_line_start(t, line->text);
         t->odd.http = slice_begins(line->text, "HTTP/");
     } else {
         t->odd.http = t->odd.http && is_http_header(line->text);
@@ -197,7 +197,7 @@ static void refuse_invalid_answer(struct traffic *t, struct message *x,
 {
     static const char several[] = "the server's answer is invalid: several JSON values on one line";
     struct pending *p = find_pending_request(t, line->id);
-    t->timers.server_messages++; /* the server is not silent */
+    t->timers.server_messages++; /* the server has sent something: it is not silent */
     if (p == NULL)
         return;
     if (line->kind == SERVER_LINE_UNREADABLE) {
@@ -281,7 +281,7 @@ static int odd_on_line(void *ctx, const struct server_line *line)
         break;
     case SERVER_LINE_NOISE:
         if (line->meant.n > 0)
-            odd_keep_quote(t, line->meant);
+            odd_keep_line_start(t, line->meant);
         stray_record_noise(t, line->text, line->found);
         note_http_response(t, line);
         break;
@@ -331,7 +331,7 @@ int64_t odd_next_due_us(const struct traffic *t, int64_t now_us)
 void odd_handle_due(struct traffic *t, int64_t now_us)
 {
     bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
-    if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may already have arrived */
+    if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may be in the pipe already */
         if (line)
             t->odd.lines.until_us = now_us + ODD_WAIT_US;
         held_postpone(&t->odd.held, now_us + ODD_WAIT_US);
@@ -388,7 +388,8 @@ void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_re
     } while (object->id.type == JSON_NONE);
     x->m.id = object->id;
     x->m.is_answer = object->is_answer && !object->is_call;
-    x->m.is_call = !x->m.is_answer; /* even without a method, which may follow the syntax error */
+    /* also if the object has no method, which may be after the syntax error */
+    x->m.is_call = !x->m.is_answer;
 }
 
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,

@@ -31,7 +31,7 @@ struct lenient;
  * is one. *object: gets the object with this id, which x->m.id then borrows. *ret_rest: the line
  * after that object. */
 void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_rest);
-/* How such a line was rejected. */
+/* How a client's line that is not JSON was rejected. */
 struct odd_rejection {
     uint64_t seq; /* seq of the line */
     int code;
@@ -42,8 +42,8 @@ struct odd_rejection {
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
                        const struct odd_rejection *r);
 
-/* Call it when the output of the server has ended. A waiting line was then cut off, and its
- * request is answered with the reason of the end. */
+/* Call this function when the output of the server has ended. A waiting line was then cut off, and
+ * its request is answered with the reason of the end. */
 void odd_on_output_ended(struct traffic *t);
 /* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error
  * waits. */
@@ -53,7 +53,7 @@ void odd_handle_due(struct traffic *t, int64_t now_us);
 
 /* Keeps the start of a line of the server that looks like a message but answers no request: such a
  * server is not silent. */
-void odd_keep_quote(struct traffic *t, struct slice text);
+void odd_keep_line_start(struct traffic *t, struct slice text);
 /* Appends the start of such a line, if one came after the request was written. */
 void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);
 

@@ -19,9 +19,12 @@
 #define PENDING_MAX 65536
 #define PENDING_CANCELLED_MAX 1024
 #define PENDING_BYTES_MAX ((size_t)32 << 20)
-#define PENDING_TEXT_MAX 1024                /* bytes of a method or target kept for the log */
-#define PENDING_ARGUMENTS_MAX 4096           /* bytes of arguments kept for the log */
-#define PENDING_WHOLE_MAX ((size_t)64 << 10) /* larger requests are not kept for resending */
+/* maximum bytes of a method or target that are kept for the log */
+#define PENDING_TEXT_MAX 1024
+/* maximum bytes of arguments that are kept for the log */
+#define PENDING_ARGUMENTS_MAX 4096
+/* maximum bytes of a request that is kept to be sent again */
+#define PENDING_WHOLE_MAX ((size_t)64 << 10)
 
 /* written_at of a request that is in no outbox, because it waits to be sent again */
 #define PENDING_NOT_STAGED UINT64_MAX
@@ -69,7 +72,7 @@ struct pending {
     bool process_gone;  /* the process that sent this request has exited: an answer is dropped */
     bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
-    uint64_t call_key;  /* repeats_key() of a tool call; 0: not computed */
+    uint64_t call_key;  /* repeats_key_of_call() of a tool call; 0: not computed */
     /* All slices point into this block. */
     struct rpc_id key;           /* the id in comparable form */
     struct rpc_id token;         /* the progress token; type 0: none */
@@ -113,8 +116,8 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
 struct pending *pending_find_token(struct pending_table *t, struct json_value token);
 /* Returns true if another open request has the same progress token. */
 bool pending_shares_token(const struct pending_table *t, const struct pending *p);
-/* Moves the request to the cancelled ones, and removes the oldest cancelled request if there are
- * too many. */
+/* Moves the request to the list of cancelled requests, and removes the oldest request of that list
+ * if there are too many. */
 void pending_mark_cancelled(struct pending_table *t, struct pending *p);
 void pending_remove(struct pending_table *t, struct pending *p);
 

@@ -109,9 +109,9 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     if (!call_can_become_uncertain(t, x, asked))
         return true;
     int64_t now_us = journal_now_us(t->journal);
-    r->key = repeats_key(&t->repeats, &x->m);
+    r->key = repeats_key_of_call(&t->repeats, &x->m);
     uint64_t client_read = t->client_has_read != NULL ? t->client_has_read(t->owner)
-                                                      : outbox_accepted(&t->out[ROW_S2C]);
+                                                      : outbox_accepted_bytes(&t->out[ROW_S2C]);
     r->decision = repeats_decide(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
                                  x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us,
                                  client_read, &first);
@@ -133,7 +133,7 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
 }
 
-void repeat_forwarded(struct traffic *t, const struct message *x, struct pending *p)
+void repeat_note_forwarded(struct traffic *t, const struct message *x, struct pending *p)
 {
     const struct repeat *r = &x->again;
     struct buf happened = {0};

@@ -11,8 +11,8 @@
 /* Returns false if the request must not be forwarded, because the client has got an answer or an
  * error. */
 bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked);
-/* Call it when the request is recorded and will be forwarded. p: its entry in the table of pending
- * requests. */
-void repeat_forwarded(struct traffic *t, const struct message *x, struct pending *p);
+/* Call this function when the request is recorded and will be forwarded. p: its entry in the table
+ * of pending requests. */
+void repeat_note_forwarded(struct traffic *t, const struct message *x, struct pending *p);
 
 #endif

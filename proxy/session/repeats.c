@@ -100,7 +100,7 @@ static void add_member_to_call_key(struct buf *b, char mark, struct json_value v
         canon_write_value(b, v);
 }
 
-uint64_t repeats_key(const struct repeats *r, const struct rpc *call)
+uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call)
 {
     struct buf text = {0};
     struct json_value responses = json_get(call->params, "inputResponses");
@@ -149,7 +149,7 @@ enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u)
     return added;
 }
 
-static void repeats_keep_text(struct repeats *r, struct uncertain *u, struct slice text)
+static void repeats_copy_text(struct repeats *r, struct uncertain *u, struct slice text)
 {
     if (text.p == NULL || text.n > REPEATS_LATE_MAX)
         return;
@@ -176,7 +176,7 @@ const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq
     u->late = a;
     u->late_us = now_us;
     if (r->mode == ON_REPEAT_ANSWER && a != LATE_CANCELLED && a != LATE_UNFINISHED)
-        repeats_keep_text(r, u, text);
+        repeats_copy_text(r, u, text);
     return u;
 }
 

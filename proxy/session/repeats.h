@@ -10,8 +10,8 @@
  *   - for `window_us`;
  *   - until REPEATS_MAX later calls are uncertain.
  *
- * Equal     two calls with the same canonical text (wire/canon.h), as repeats_key() says. Only a
- *           hash of the text is kept, made with a secret key.
+ * Equal     two calls with the same canonical text (wire/canon.h), as repeats_key_of_call() says.
+ *           Only a hash of the text is kept, made with a secret key.
  * Owns      the calls, and late answers to them: at most REPEATS_LATE_MAX bytes of one answer and
  *           REPEATS_BYTES_MAX of all; the oldest answers are dropped first.
  * Units     microseconds since the session's start.
@@ -34,24 +34,26 @@ enum on_repeat { ON_REPEAT_WARN, ON_REPEAT_ANSWER, ON_REPEAT_REFUSE };
 enum late_answer {
     LATE_NONE,
     LATE_RESULT,
-    LATE_TOOL_ERROR, /* a result with isError */
+    LATE_TOOL_ERROR, /* the late answer is a result with isError */
     LATE_ERROR,
-    LATE_CANCELLED, /* an error that confirms the cancellation: the call may still have run */
-    LATE_UNFINISHED /* a result that does not end the call: it asks for input or names a task */
+    /* the late answer is an error that confirms the cancellation: the call may still have run */
+    LATE_CANCELLED,
+    /* the late answer is a result that does not end the call: it asks for input or names a task */
+    LATE_UNFINISHED
 };
 const char *late_answer_name(enum late_answer a); /* "none", "result", "tool-error", … */
 /* Classifies a late answer. *ret_text: the result or error as JSON. */
 enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
 struct uncertain {
-    uint64_t key;         /* repeats_key() */
+    uint64_t key;         /* repeats_key_of_call() */
     uint64_t seq;         /* seq of the request */
-    int64_t called_us;    /* when the call was received */
-    int64_t called_at_us; /* called_us by the wall clock */
+    int64_t called_us;    /* when the call was received, since the session's start */
+    int64_t called_at_us; /* when the call was received, by the wall clock */
     int64_t at_us;        /* when the call became uncertain */
     /* static: cause of the client's error, "cancelled" or "rejected-answer" */
     const char *cause;
-    uint64_t written_at; /* as in struct pending */
+    uint64_t written_at; /* number of bytes sent to the process up to the call's last byte */
     bool process_gone;   /* the process that had read the call has ended */
     bool task;           /* the call asked for a task, so its answer names one */
     /* Number of bytes sent to the client up to the end of the error that refused an equal call. An
@@ -68,9 +70,9 @@ struct repeats {
     enum on_repeat mode;
     int64_t window_us; /* how long a call stays uncertain; 0: no call becomes uncertain */
     struct hash_key key;
-    struct uncertain *list; /* owned; the oldest first */
+    struct uncertain *list; /* owned; the oldest call first */
     size_t n, cap;
-    size_t bytes;     /* bytes of late answers */
+    size_t bytes;     /* bytes of all late answers */
     uint64_t dropped; /* number of uncertain calls forgotten because the list was full */
 };
 
@@ -82,7 +84,7 @@ void repeats_close(struct repeats *r);
  * .arguments, .inputResponses and .requestState. If these members have more than
  * REPEATS_CANONICAL_MAX bytes, they are compared as written, because sorting megabytes would delay
  * other messages. */
-uint64_t repeats_key(const struct repeats *r, const struct rpc *call);
+uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call);
 
 enum repeats_added {
     REPEATS_ADDED,
@@ -96,12 +98,13 @@ enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u);
 const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,
                                                  enum late_answer a, struct slice text,
                                                  int64_t now_us);
-/* Call it when the client has received an answer to a call with this key. */
+/* Call this function when the client has received an answer to a call with this key. */
 void repeats_forget_key(struct repeats *r, uint64_t key);
-/* Call it when the process has ended after reading `read` bytes: later calls cannot have run, so
- * they are not uncertain. */
+/* Call this function when the process has ended after reading `read` bytes: later calls cannot have
+ * run, so they are not uncertain. */
 void repeats_note_process_ended(struct repeats *r, uint64_t read);
-/* Call it when `by` bytes are inserted before the bytes that the process has not received yet. */
+/* Call this function when `by` bytes are inserted before the bytes that the process has not
+ * received yet. */
 void repeats_shift_positions(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
@@ -114,9 +117,9 @@ enum repeat_decision {
 };
 const char *repeat_decision_name(enum repeat_decision d); /* "forwarded", "insisted", … */
 
-/* The decision about a call that equals an uncertain one. */
+/* The decision about a call that equals an uncertain call. */
 struct repeat {
-    uint64_t key; /* repeats_key(); 0: not computed */
+    uint64_t key; /* repeats_key_of_call(); 0: not computed */
     enum repeat_decision decision;
     uint64_t first_seq;  /* seq of the uncertain call */
     int64_t first_at_us; /* when the uncertain call was received, by the wall clock */

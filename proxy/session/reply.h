@@ -30,7 +30,7 @@ enum reply_ran {
 };
 
 struct reply {
-    struct slice id; /* JSON text; {NULL, 0}: null */
+    struct slice id; /* id of the request as JSON text; {NULL, 0}: null */
     int code;
     const char *message;          /* a sentence that says what happened, why, and what to do */
     const char *cause;            /* a stable word: "not-json", "server-exited", … */
@@ -40,7 +40,7 @@ struct reply {
     enum reply_ran ran;           /* whether the call may have run */
     int64_t timeout_us;           /* the deadline that has passed; 0: none */
     struct slice pointer, reason; /* which argument is invalid, and why; {NULL, 0}: none */
-    /* equal call that may have run, the reason of the error; or NULL */
+    /* the equal call that may have run and is the reason of the error; or NULL */
     const struct repeat *repeats;
 };
 

@@ -7,7 +7,8 @@ int request_open(struct traffic *t, const struct message *x, struct pending **re
     int st = pending_add(&t->open[x->dir], &x->m, &x->id, ret);
     if (st < 0 || x->dir != ROW_C2S)
         return st;
-    if (t->refused_next > 0) { /* the id is used again: it no longer means a refused request */
+    /* This request uses the id again, so the id no longer means a refused request. */
+    if (t->refused_next > 0) {
         uint64_t hash = rpc_id_hash_json(x->m.id);
         for (size_t i = 0; i < REFUSED_MAX; i++)
             if (t->refused[i].id == hash)
@@ -51,7 +52,7 @@ void request_abandon(struct traffic *t, enum row_direction dir, struct pending *
     pending_mark_cancelled(&t->open[dir], p);
 }
 
-void request_refused(struct traffic *t, struct json_value id, uint64_t seq)
+void request_note_refused(struct traffic *t, struct json_value id, uint64_t seq)
 {
     t->refused[t->refused_next++ % REFUSED_MAX] =
         (struct refused_request){rpc_id_hash_json(id), seq};
@@ -63,7 +64,8 @@ uint64_t request_refused_seq(struct traffic *t, struct json_value id)
     uint64_t hash = rpc_id_hash_json(id);
     if (pending_find(&t->open[ROW_C2S], id, &type_changed) != NULL && !type_changed)
         return 0;
-    for (size_t n = 1; n <= REFUSED_MAX && n <= t->refused_next; n++) { /* the newest one first */
+    /* search the newest request first */
+    for (size_t n = 1; n <= REFUSED_MAX && n <= t->refused_next; n++) {
         const struct refused_request *r = &t->refused[(t->refused_next - n) % REFUSED_MAX];
         if (r->seq != 0 && r->id == hash)
             return r->seq;

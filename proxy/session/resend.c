@@ -10,7 +10,8 @@ static bool request_is_staged(const struct pending *p)
 enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat)
 {
-    bool read_now = request_is_staged(p) && p->written_at <= read; /* by the ended process */
+    /* the ended process has read the request */
+    bool read_now = request_is_staged(p) && p->written_at <= read;
     p->was_read |= read_now;
     if (p->lsp_cancelled)
         return RESEND_NOT;
@@ -28,7 +29,7 @@ enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_e
     return RESEND_AGAIN;
 }
 
-bool resend_take_cancelled(const struct pending_list *cancelled, uint64_t read)
+bool resend_reset_cancelled(const struct pending_list *cancelled, uint64_t read)
 {
     bool found = false;
     for (struct pending *p = cancelled->oldest; p != NULL; p = p->next) {

@@ -22,18 +22,20 @@ enum resend_result {
 
 /* Why a process has ended. */
 enum resend_end {
-    RESEND_END_UNKNOWN,   /* perhaps because of a pending request that was sent again */
-    RESEND_END_CANCELLED, /* perhaps because of a cancelled request: resend_take_cancelled() */
-    RESEND_END_HUNG,      /* the process hung and was killed */
+    RESEND_END_UNKNOWN, /* perhaps a pending request that was sent again ended the process */
+    /* perhaps a cancelled request ended the process: resend_reset_cancelled() */
+    RESEND_END_CANCELLED,
+    RESEND_END_HUNG, /* the process hung and was killed */
 };
 
 /* Decides about a request whose process has ended after reading `read` bytes, counted like
  * pending.written_at. */
 enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat);
-/* Returns true if a cancelled request had been sent again and read by the process. Call it once for
- * each ended process: it resets these requests, because the next process does not get them. */
-bool resend_take_cancelled(const struct pending_list *cancelled, uint64_t read);
+/* Returns true if a cancelled request had been sent again and read by the process. Call this
+ * function once for each ended process: the call resets these requests, because the next process
+ * does not get them. */
+bool resend_reset_cancelled(const struct pending_list *cancelled, uint64_t read);
 /* Returns true if the process gets the request now. The request must not be staged. next: the
  * result of resend_next(). */
 bool resend_is_due(const struct pending *p, const struct pending *next);

@@ -39,7 +39,7 @@ static bool must_reject_message(struct traffic *t, const struct message *x, enum
     const char *sentence = rule_meaning(*ret);
     buf_adds(why, rule_name(*ret));
     buf_adds(why, ": ");
-    buf_add(why, sentence, strlen(sentence) - 1); /* without the full stop */
+    buf_add(why, sentence, strlen(sentence) - 1); /* the sentence without its full stop */
     if ((RULES_OF_MEMBERS & RULE(*ret)) != 0)
         buf_printf(why, ": %s", t->protocol.blame);
     log_warn("rejected: from=%s server=%s %s", x->dir == ROW_C2S ? "client" : "server", t->server,
@@ -55,7 +55,7 @@ static enum protocol_party party_of_sender(const struct message *x)
 /* Notes the forms in which a message of the server asks the user for input. */
 static breaches check_form_request(struct traffic *t, const struct message *x)
 {
-    return forms_notice(&t->forms, redact_current(), &x->m, x->dir == ROW_C2S)
+    return forms_note(&t->forms, redact_current(), &x->m, x->dir == ROW_C2S)
                ? RULE(RULE_SECRET_IN_FORM)
                : 0;
 }
@@ -84,7 +84,8 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
         answer_reject(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
     } else {
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
-        if (r != RULE_SERVER_REQUEST) /* a server of 2026-07-28 expects no answers */
+        /* A server of 2026-07-28 expects no answer to a request, so it gets none. */
+        if (r != RULE_SERVER_REQUEST)
             answer_error(t, ROW_C2S, x->m.id.text, seq, error_code_of_rule(r), buf_str(&why),
                          rule_name(r));
     }
@@ -128,7 +129,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
     return false;
 }
 
-bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p)
+bool rules_check_late_answer(struct traffic *t, struct message *x, const struct pending *p)
 {
     x->rules = protocol_check_answer(&t->protocol, party_of_sender(x), &x->m, &p->asked);
     return t->validate != VALIDATE_PROTOCOL || rules_keep_errors(x->rules) == 0;

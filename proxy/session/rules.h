@@ -8,13 +8,13 @@
 
 #include "proxy/session/message.h"
 
-/* Each of these three functions returns false if the message was rejected. *ret: what the answer
- * must look like. p: the request that x answers. */
+/* The following three functions return false if the message was rejected. *ret: what the rules
+ * require of the answer. p: the request that x answers. */
 bool rules_check_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
 bool rules_check_notification(struct traffic *t, struct message *x);
 bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p);
 /* Checks a late answer, which is dropped. Returns false if it would have been rejected. */
-bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p);
+bool rules_check_late_answer(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes violations by a progress notification for p; p is NULL if the request is not pending. */
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
 /* Rejects a notification if the violations noted so far require it; then returns false. */

@@ -76,7 +76,7 @@ static void record_client_event(struct traffic *t, struct json_value info)
     buf_close(&b);
 }
 
-void session_info_learn_request(struct traffic *t, const struct rpc *m, bool modern)
+void session_info_note_request(struct traffic *t, const struct rpc *m, bool modern)
 {
     bool first = rpc_method_is(m, "initialize");
     if (!first && !modern)
@@ -94,9 +94,9 @@ void session_info_learn_request(struct traffic *t, const struct rpc *m, bool mod
     }
 }
 
-void session_info_learn_result(struct traffic *t, const struct pending *p, const struct rpc *m)
+void session_info_note_result(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
-    handshake_learn_answer(&t->handshake, p, m);
+    handshake_note_answer(&t->handshake, p, m);
     if (json_key_is(p->method, "initialize")) {
         record_protocol_version(t, json_get(m->result, "protocolVersion"));
         record_peer_info(t, json_get(m->result, "serverInfo"), false);

@@ -74,11 +74,13 @@ struct odd {
     bool client_http;          /* the client has sent a line of HTTP */
     bool http;                 /* the server's last lines begin an HTTP response */
     struct held held;          /* requests whose answers cannot be parsed */
-    struct buf quote;       /* owned: sanitized start of the last line that answered no request */
-    uint64_t quoted_at;     /* timers.server_messages after that line */
-    size_t own_pending;     /* number of the interposer's requests without an answer */
-    uint64_t notified_seq;  /* seq of the last notification; 0: the server has read them all */
-    struct repairs repairs; /* repairs of the message being handled, until they are recorded */
+    struct buf quote;   /* owned: sanitized start of the last line that answered no request */
+    uint64_t quoted_at; /* timers.server_messages after that line */
+    size_t own_pending; /* number of the interposer's requests without an answer */
+    /* seq of the last notification that the server may not have read; 0: none */
+    uint64_t notified_seq;
+    /* repairs of the message that is being handled, until these repairs are recorded */
+    struct repairs repairs;
 };
 
 /* A message of the client that waits for the list of tools (tool_ask.h). */
@@ -98,18 +100,18 @@ struct tool_gate {
     struct tool_cut cut;     /* tools removed from this list so far */
     bool judged;             /* a complete list was compared with the rule */
 
-    /* The list that the interposer requests itself (tool_ask.h). */
+    /* State of the interposer's own request for the list (tool_ask.h). */
     bool asking;               /* the list is being requested */
-    bool changed;              /* the list has changed while it was read */
+    bool changed;              /* the server's list has changed while the pages were read */
     bool modern;               /* the request has the form that revision 2026-07-28 requires */
     uint64_t id;               /* number of the interposer's pending request; 0: none */
     uint64_t cursor;           /* hash of the requested page's cursor; 0: the first page */
-    unsigned pages, rounds;    /* number of pages read; number of times that the list was begun */
+    unsigned pages, rounds;    /* number of pages read; number of attempts to read the whole list */
     int64_t until_us;          /* when the request times out */
-    struct tool_hints asked;   /* hints in the pages so far */
+    struct tool_hints asked;   /* hints in the pages that were read so far */
     struct tool_cut asked_cut; /* tools that the rule removes from the pages so far */
     struct buf failure;        /* owned; why the last list was not received */
-    int64_t retry_us;          /* the list is not requested again before this time */
+    int64_t retry_us;          /* time before which the list is not requested again */
 
     /* The client's messages that wait for the list. */
     struct tool_ask_line *first, *last; /* owned */
@@ -126,7 +128,7 @@ struct refused_request {
 struct traffic {
     const struct journal *journal; /* borrowed */
     const char *server;            /* borrowed; name of the server in the recording */
-    /* borrowed; URL that the server's command connects to; or NULL */
+    /* borrowed; URL to which the server's command connects; NULL: none */
     const char *url;
     enum validate validate;
     size_t max_message;   /* bytes; for the text of an error */
@@ -134,23 +136,24 @@ struct traffic {
     /* bytes of the interposer's answers staged since out[ROW_S2C] was empty */
     size_t own_bytes;
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
-    struct refused_request refused[REFUSED_MAX]; /* a ring buffer */
+    struct refused_request refused[REFUSED_MAX]; /* a ring buffer of refused requests */
     size_t refused_next;                         /* next slot of the ring buffer */
     uint64_t server_answers;    /* number of the current process's answers to requests with an id */
     struct timers timers;       /* deadlines of the client's requests */
     struct handshake handshake; /* the messages that are repeated to a new server process */
-    struct repeats repeats;     /* calls that may have run */
+    struct repeats repeats;     /* the uncertain calls, which may have run */
     struct protocol protocol;   /* checks the rules of MCP */
-    struct forms forms;         /* forms of the server: rules.c writes them, message.c reads them */
-    struct buf hidden;          /* owned: the client's last message, with form secrets redacted */
+    /* forms of the server; rules.c writes this member, message.c reads it */
+    struct forms forms;
+    struct buf hidden; /* owned: the client's last message, with form secrets redacted */
     struct odd odd;
-    struct tool_gate gate; /* gate.rule == NULL: every tool is kept */
+    struct tool_gate gate; /* if gate.rule is NULL, the client sees every tool */
     enum check_arguments check_arguments;
     struct tools tools; /* tools of the newest tools/list */
     struct previous_tools previous_tools;
     struct buf scratch;  /* owned: answers under construction */
     struct chunk *spare; /* memory set aside for answers when allocation fails; NULL: none */
-    size_t spare_n;      /* number of bytes of `spare` that are used */
+    size_t spare_n;      /* number of bytes of `spare` in use */
     struct redact_lines noise_lines, stderr_lines; /* find the server's secrets that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
     bool knows_client, knows_server;               /* the name is recorded */

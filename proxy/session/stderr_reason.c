@@ -7,14 +7,14 @@
 
 struct text {
     size_t n;
-    bool cut; /* the text was longer */
+    bool cut; /* a longer text was truncated to this text */
     char text[STDERR_REASON_MAX];
 };
 
 enum mode {
     ANY_LINE,
-    IN_FRAMES,    /* lines after STDERR_FRAMES */
-    IN_TRACEBACK, /* lines after STDERR_TRACEBACK */
+    IN_FRAMES,    /* the current line follows a line of class STDERR_FRAMES */
+    IN_TRACEBACK, /* the current line follows a line of class STDERR_TRACEBACK */
     CONTINUED,    /* the next `continues` lines belong to `reason` */
     NEEDS_CAUSE,  /* the last line ended with "Caused by:"; the cause is on the next line */
 };
@@ -22,7 +22,8 @@ enum mode {
 /* State while the lines are read. */
 struct reading {
     enum mode mode;
-    unsigned continues;    /* with CONTINUED: number of lines that still belong to `reason` */
+    /* in mode CONTINUED: number of following lines that belong to `reason` */
+    unsigned continues;
     enum stderr_says says; /* class of the line in `reason`, if there is one */
     const void *rule;      /* rule that matched the line in `reason` */
     unsigned since;        /* number of lines after `reason` that are not its details */
@@ -60,7 +61,7 @@ static struct slice make_plain_line(struct slice line, char buffer[STDERR_LINE_R
             buffer[n++] = line.p[i++];
         i += skip;
     }
-    struct slice s = {buffer, n}; /* the last character may be incomplete */
+    struct slice s = {buffer, n}; /* The last character of `buffer` may be incomplete. */
     while (s.n > 0 && is_blank(s.p[s.n - 1]))
         s.n--;
     size_t frame = 0;
@@ -111,8 +112,8 @@ static bool slice_contains(struct slice all, struct slice part)
     return memmem(all.p, all.n, part.p, part.n) != NULL;
 }
 
-static void keep_as_reason(struct reading *r, struct slice text, enum stderr_says says,
-                           const void *rule)
+static void set_reason_line(struct reading *r, struct slice text, enum stderr_says says,
+                            const void *rule)
 {
     reason_text_set(&r->reason, text);
     r->says = says;
@@ -124,7 +125,7 @@ static void keep_as_reason(struct reading *r, struct slice text, enum stderr_say
     r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
 }
 
-static void keep_error_code(struct reading *r, struct slice code)
+static void set_error_code(struct reading *r, struct slice code)
 {
     if (!line_states_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
         return;
@@ -132,7 +133,7 @@ static void keep_error_code(struct reading *r, struct slice code)
     r->code[code.n] = '\0';
 }
 
-static void keep_cause(struct reading *r, struct slice cause)
+static void set_reason_cause(struct reading *r, struct slice cause)
 {
     while (cause.n > 0 && cause.p[0] == ' ')
         cause = (struct slice){cause.p + 1, cause.n - 1};
@@ -141,7 +142,7 @@ static void keep_cause(struct reading *r, struct slice cause)
         reason_text_set(&r->cause, cause);
 }
 
-/* Returns true if a line of this class is a better reason than the one kept so far. */
+/* Returns true if a line of this class is a better reason than the line in `reason`. */
 static bool is_better_reason(const struct reading *r, enum stderr_says says, const void *rule)
 {
     if (r->reason.n == 0)
@@ -166,7 +167,7 @@ static bool handle_continuation(struct reading *r, struct slice text, enum stder
         return true;
     r->mode = ANY_LINE;
     if (mode == IN_TRACEBACK && says != STDERR_TRACEBACK) {
-        keep_as_reason(r, text, STDERR_REASON, NULL);
+        set_reason_line(r, text, STDERR_REASON, NULL);
         return true;
     }
     if (mode == NEEDS_CAUSE && says != STDERR_CAUSE) {
@@ -200,11 +201,11 @@ static void reading_take_line(struct reading *r, struct slice line)
     else if (says == STDERR_TRACEBACK)
         r->mode = IN_TRACEBACK;
     else if (says == STDERR_CODE)
-        keep_error_code(r, text);
+        set_error_code(r, text);
     else if (says == STDERR_CAUSE && line_states_reason(r->says))
-        keep_cause(r, text);
+        set_reason_cause(r, text);
     else if (is_better_reason(r, says, rule))
-        keep_as_reason(r, text, says, rule);
+        set_reason_line(r, text, says, rule);
     else if (says == STDERR_OTHER || says == STDERR_MAYBE)
         r->since++;
 }
@@ -230,7 +231,7 @@ void stderr_reason_read_line(struct stderr_reason *r, struct slice line)
     if (r->lines.n + line.n + 1 > STDERR_REASON_KEPT)
         forget_old_lines(&r->lines);
     if (!buf_reserve(&r->lines, line.n + 1)) {
-        r->lines.failed = false; /* try again with the next line */
+        r->lines.failed = false; /* this line is lost; later lines are added again */
         return;
     }
     buf_slice_add(&r->lines, line);

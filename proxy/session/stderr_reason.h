@@ -21,9 +21,9 @@
 #include "base/buf.h"
 
 #define STDERR_REASON_KEPT ((size_t)32 << 10)
-#define STDERR_REASON_MAX 300  /* maximum bytes of a reason; the same limit applies to its cause */
+#define STDERR_REASON_MAX 300  /* maximum bytes of a reason, and maximum bytes of its cause */
 #define STDERR_REASON_LINES 20 /* a reason is dropped after this many further lines */
-#define STDERR_LINE_READ 512   /* bytes of a line that are kept */
+#define STDERR_LINE_READ 512   /* maximum bytes of a line that are kept */
 #define STDERR_INDENTED_MAX 100
 
 struct stderr_reason {
@@ -33,7 +33,7 @@ struct stderr_reason {
 
 /* Keeps the next line of stderr. line: sanitized, without its newline. */
 void stderr_reason_read_line(struct stderr_reason *r, struct slice line);
-/* Forgets all lines. Call it before the lines of the next process. */
+/* Forgets all lines. Call this function before the lines of the next process. */
 void stderr_reason_clear(struct stderr_reason *r);
 void stderr_reason_close(struct stderr_reason *r);
 /* Appends the reason on one line, without control characters; appends nothing if stderr had no

@@ -34,7 +34,7 @@ static const struct rule rules[] = {
     RULE(BEGINS, "code: '", STDERR_CODE),
     RULE(BEGINS, "FATAL ERROR: ", STDERR_REASON),
     RULE(BEGINS, "----- Native stack trace", STDERR_FRAMES),
-    /* npm, pnpm and yarn; npm's own lines have a table below */
+    /* npm, pnpm and yarn. The rules for text after `npm error ` are in a table below. */
     RULE(BEGINS, "npm warn", STDERR_DETAIL),
     RULE(BEGINS, "npm WARN", STDERR_DETAIL),
     RULE(BEGINS, "npm notice", STDERR_DETAIL),
@@ -54,12 +54,12 @@ static const struct rule rules[] = {
     RULE(HAS, " panicked at ", STDERR_REASON),
     RULE(BEGINS, "fatal runtime error: ", STDERR_REASON),
     RULE(BEGINS, "stack backtrace:", STDERR_FRAMES),
-    RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* used by Java as well */
+    RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* Java uses this line as well */
     /* Python */
     RULE(ENDS, "Traceback (most recent call last):", STDERR_TRACEBACK),
     RULE(HAS, ": can't open file '", STDERR_REASON),
     RULE(HAS, ": No module named ", STDERR_REASON),
-    RULE(HAS, ": error: ", STDERR_REASON), /* argparse; also compilers */
+    RULE(HAS, ": error: ", STDERR_REASON), /* argparse, and compilers */
     RULE(BEGINS, "Aborted!", STDERR_DETAIL),
     RULE(BEGINS, "WARNING: ", STDERR_DETAIL),
     RULE(BEGINS, "[notice] ", STDERR_DETAIL),
@@ -175,7 +175,7 @@ static const struct {
     const char *text;
     unsigned lines; /* number of lines that belong to the reason */
 } continued[] = {
-    {HAS, " validation error", 2}, /* pydantic: the field, and what is wrong with it */
+    {HAS, " validation error", 2}, /* pydantic: two lines, with the field and the error */
     {BEGINS, "No solution found when ", 3},
     {BEGINS, "Error occurred during initialization of VM", 1},
     {BEGINS, "terminate called after throwing ", 1},

@@ -11,7 +11,7 @@
 #include "proxy/session/message.h"
 #include "wire/glued.h"
 
-/* Returns access to the client's pending requests, for wire/glued.h. */
+/* Returns functions that look up the client's pending requests, for wire/glued.h. */
 struct open_requests stray_open_requests(struct traffic *t);
 /* Records and logs a text of the server that is not a message. The text is not forwarded. */
 void stray_record_noise(struct traffic *t, struct slice text, findings why);

@@ -23,7 +23,7 @@ static int64_t timers_elapsed_us(const struct timers *t, int64_t now_us)
 
 /* ---- the heap ------------------------------------------------------------------------------- */
 
-static void heap_put(struct timers *t, size_t i, struct pending *p)
+static void heap_set_entry(struct timers *t, size_t i, struct pending *p)
 {
     t->heap[i] = p;
     p->heap_at = i + 1;
@@ -32,10 +32,10 @@ static void heap_put(struct timers *t, size_t i, struct pending *p)
 static void heap_sift_up(struct timers *t, size_t i, struct pending *p)
 {
     while (i > 0 && t->heap[(i - 1) / 2]->due_us > p->due_us) {
-        heap_put(t, i, t->heap[(i - 1) / 2]);
+        heap_set_entry(t, i, t->heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
-    heap_put(t, i, p);
+    heap_set_entry(t, i, p);
 }
 
 static void heap_sift_down(struct timers *t, size_t i, struct pending *p)
@@ -45,9 +45,9 @@ static void heap_sift_down(struct timers *t, size_t i, struct pending *p)
             child++;
         if (t->heap[child]->due_us >= p->due_us)
             break;
-        heap_put(t, i, t->heap[child]);
+        heap_set_entry(t, i, t->heap[child]);
     }
-    heap_put(t, i, p);
+    heap_set_entry(t, i, p);
 }
 
 static void heap_remove(struct timers *t, struct pending *p)
@@ -86,7 +86,7 @@ static int64_t earlier_of_two(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-bool timers_limited_by_max(const struct timers *t, const struct pending *p)
+bool timers_max_sets_deadline(const struct timers *t, const struct pending *p)
 {
     return t->max_us > 0 && (p->timeout_us >= t->max_us ||
                              (p->written_us != 0 &&
@@ -119,7 +119,7 @@ int timers_add(struct timers *t, struct pending *p, int64_t now_us)
     p->server_messages = t->server_messages;
     if (t->unwritten == NULL)
         t->unwritten = p;
-    if (p->timeout_us > 0) { /* otherwise the request has no deadline */
+    if (p->timeout_us > 0) { /* A request without a timeout has no deadline. */
         p->due_us = deadline_with_fair_time(t, p);
         heap_sift_up(t, t->n++, p);
     }
@@ -138,7 +138,7 @@ void timers_note_written(struct timers *t, uint64_t written, int64_t now_us)
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            continue; /* the request is handled again after timers_note_staged_again() */
+            continue; /* timers_note_staged_again() leads to this request again */
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;
@@ -157,7 +157,8 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
     t->unwritten = oldest;
     t->written = 0;
     for (struct pending *p = oldest; p != NULL; p = p->next) {
-        if (p->written_us != 0) /* a request that was not written keeps its deadline */
+        /* restart only timers of written requests; other requests keep their deadline */
+        if (p->written_us != 0)
             p->started_us = timers_elapsed_us(t, now_us);
         p->written_us = 0;
     }
@@ -225,7 +226,7 @@ struct pending *timers_next_expired(struct timers *t, int64_t now_us)
 int64_t timers_next(const struct timers *t, int64_t now_us)
 {
     if (t->n == 0 || t->paused != 0)
-        return -1; /* this function is called again after the pause */
+        return -1; /* no time limit: this function is called again after the pause */
     int64_t now = timers_elapsed_us(t, now_us);
     return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
 }

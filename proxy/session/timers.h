@@ -54,25 +54,26 @@ void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us
 void timers_close(struct timers *t);
 /* Adds a request that is being staged. The request must be the newest in its table. */
 MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
-/* Removes a request that was answered or cancelled. Call it before pending_remove() and
+/* Removes a request that was answered or cancelled. Call this function before pending_remove() and
  * pending_mark_cancelled(). */
 void timers_remove(struct timers *t, struct pending *p);
-/* Call it before a new server process gets all requests, the oldest first: each timer starts again
- * when its request is written. Requests that the old process had not read keep their deadline. */
+/* Call this function before a new server process gets all requests, the oldest first: each timer
+ * starts again when its request is written. Requests that the old process had not read keep their
+ * deadline. */
 void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
-/* Call it when the server has read `written` bytes in total: starts the timers of the requests in
- * them. */
+/* Call this function when the server has read `written` bytes in total: starts the timers of the
+ * requests in them. */
 void timers_note_written(struct timers *t, uint64_t written, int64_t now_us);
-/* Call it when a request was staged again, after newer requests. oldest: the oldest of all
- * requests. */
+/* Call this function when a request was staged again, after newer requests. oldest: the oldest of
+ * all requests. */
 void timers_note_staged_again(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
 void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no
  * reason is left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);
-/* Call it after this process did not run for `us` microseconds. Returns true if TIMERS_FAIR_US was
- * granted. */
+/* Call this function after this process did not run for `us` microseconds. Returns true if
+ * TIMERS_FAIR_US was granted. */
 bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
 /* away: no server reads, because one process is being stopped and the next is not ready. The
  * timeout of requests that wait for the next process is counted from the moment when that process
@@ -81,7 +82,7 @@ void timers_set_server_away(struct timers *t, bool away, int64_t now_us);
 /* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
 struct pending *timers_next_expired(struct timers *t, int64_t now_us);
 /* Returns true if --max-timeout determines the deadline of a request. */
-bool timers_limited_by_max(const struct timers *t, const struct pending *p);
+bool timers_max_sets_deadline(const struct timers *t, const struct pending *p);
 /* Returns the microseconds until timers_next_expired() must be called; -1: no deadline can pass.
  * The result is not later than the next deadline, and not 0 after timers_next_expired() has
  * returned NULL. */

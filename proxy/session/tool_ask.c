@@ -178,7 +178,7 @@ bool tool_ask_has_held_lines(const struct traffic *t)
     return t->gate.first != NULL;
 }
 
-bool tool_ask_waits(const struct traffic *t, struct json_value id)
+bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id)
 {
     uint64_t hash = rpc_id_hash_json(id);
     for (const struct tool_ask_line *l = t->gate.first; l != NULL; l = l->next)
@@ -187,8 +187,8 @@ bool tool_ask_waits(const struct traffic *t, struct json_value id)
     return false;
 }
 
-static bool tool_ask_keep_line(struct tool_gate *g, const struct line *line, findings found,
-                               uint64_t id, int64_t now_us)
+static bool tool_ask_add_waiting_line(struct tool_gate *g, const struct line *line, findings found,
+                                      uint64_t id, int64_t now_us)
 {
     struct tool_ask_line *l = calloc(1, sizeof *l);
     struct chunk *c = chunk_new(line->n + 1);
@@ -214,8 +214,8 @@ static bool tool_ask_keep_line(struct tool_gate *g, const struct line *line, fin
 bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found)
 {
     bool named = x->m.id.type == JSON_STRING || x->m.id.type == JSON_NUMBER;
-    if (tool_ask_keep_line(&t->gate, x->line, found, named ? rpc_id_hash_json(x->m.id) : 0,
-                           journal_now_us(t->journal)))
+    if (tool_ask_add_waiting_line(&t->gate, x->line, found, named ? rpc_id_hash_json(x->m.id) : 0,
+                                  journal_now_us(t->journal)))
         return true;
     tool_ask_fail(t, "too many messages of the client wait for the list of tools");
     return false;

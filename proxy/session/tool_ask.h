@@ -20,7 +20,7 @@
 #define TOOL_ASK_US INT64_C(10000000)
 #define TOOL_ASK_RETRY_US INT64_C(5000000)
 #define TOOL_ASK_PAGES_MAX 1000
-#define TOOL_ASK_ROUNDS_MAX 3 /* number of attempts, if the list changes while it is read */
+#define TOOL_ASK_ROUNDS_MAX 3 /* maximum number of attempts to read a list that changes meanwhile */
 #define TOOL_ASK_LINES_MAX 1024
 #define TOOL_ASK_BYTES_MAX ((size_t)8 << 20)
 
@@ -33,10 +33,10 @@ bool tool_ask_answer(struct traffic *t, const struct rpc *m);
  * INT64_MAX: no list is awaited, or the server is not read now. */
 int64_t tool_ask_due_us(const struct traffic *t);
 void tool_ask_fail_if_late(struct traffic *t, int64_t now_us);
-/* Call it if the list cannot be obtained. why: a clause. */
+/* Call this function if the list cannot be obtained. why: a clause. */
 void tool_ask_fail(struct traffic *t, const char *why);
-/* Call it when another process is started: requests the list again if a request for it was
- * pending. */
+/* Call this function when another process is started: requests the list again if a request for it
+ * was pending. */
 void tool_ask_restart(struct traffic *t);
 
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory runs out:
@@ -44,7 +44,7 @@ void tool_ask_restart(struct traffic *t);
  * first. */
 MI_MUST bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found);
 /* Returns true if a message waits that may contain a call with this id. */
-bool tool_ask_waits(const struct traffic *t, struct json_value id);
+bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id);
 /* Returns true if messages of the client wait. */
 bool tool_ask_has_held_lines(const struct traffic *t);
 /* Returns the next message whose wait is over, or NULL. The caller frees it with

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define CHANGES_LOGGED 8 /* tools named on stderr; the event has all of them */
+#define CHANGES_LOGGED 8 /* maximum number of tools named on stderr; the event names all tools */
 
 void tool_changes_request(struct traffic *t)
 {

@@ -57,7 +57,8 @@ static enum tool_verdict verdict_on_call(const struct tool_gate *g, const struct
 
 /* Returns true if m is or contains a call of a tool whose hint is not known. *ret_modern: the call
  * is of revision 2026-07-28. */
-static bool has_unknown_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
+static bool has_call_with_unknown_hint(const struct tool_gate *g, const struct rpc *m,
+                                       bool *ret_modern)
 {
     struct slice key;
     struct json_value v;
@@ -80,13 +81,13 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
     if (g->arrived_us != 0 || !g->rule->read_only || t->out[ROW_C2S].broken)
         return false;
     if (!g->asking && journal_now_us(t->journal) >= g->retry_us &&
-        has_unknown_call(g, &x->m, &modern))
+        has_call_with_unknown_hint(g, &x->m, &modern))
         tool_ask_begin(t, modern);
     if (!g->asking)
         return false;
     struct json_value cancelled = request_cancelled_id(&x->m);
     if (cancelled.type != JSON_NONE)
-        return tool_ask_waits(t, cancelled);
+        return tool_ask_has_waiting_call(t, cancelled);
     return x->m.kind == RPC_BATCH || rpc_method_is(&x->m, "tools/call");
 }
 
@@ -96,7 +97,7 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
 struct listing {
     struct tool_gate *g;
     struct json_out j; /* receives the names of hidden tools */
-    size_t bytes;      /* bytes of these names */
+    size_t bytes;      /* total bytes of these names */
     bool belongs;      /* the page belongs to the list of g->hints */
 };
 
@@ -167,11 +168,11 @@ static bool close_connection(struct traffic *t, enum row_direction dir)
 /* Replaces the text of x by a copy without the removed parts. */
 static int copy_text_without_cuts(struct message *x, const struct changes *c)
 {
-    size_t n = changes_size(c, x->text);
+    size_t n = changes_text_size(c, x->text);
     struct chunk *copy = chunk_new(n + 1);
     if (copy == NULL)
         return MI_ENOMEM;
-    changes_write(c, x->text, copy->data);
+    changes_write_text(c, x->text, copy->data);
     return message_replace_text(x, copy, n);
 }
 
@@ -231,7 +232,7 @@ bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_k
     struct slice key, nothing = {"", 0};
     struct json_value v;
     struct changes c = {0};
-    /* start of the first refused member, if no kept member precedes it */
+    /* start of the first refused member, if no member that is kept precedes it */
     const char *refused = NULL;
     const char *before = NULL; /* end of the member before the current one */
     struct rpc m;

@@ -12,8 +12,8 @@
 
 #include <stdio.h>
 
-#define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
-/* unread bytes of the interposer's answers at which the client is not read */
+#define LARGE_MESSAGE ((size_t)10 << 20) /* size of the TypeScript SDK's buffer (mcp-wire.md 7.2) */
+/* if the client has this many unread bytes of the interposer's answers, it is not read */
 #define OWN_BYTES_MAX ((size_t)1 << 20)
 #define HEAD_RECORDED 4096 /* bytes of a line over --max-message that are recorded */
 
@@ -34,7 +34,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     protocol_open(&t->protocol);
     repeats_open(&t->repeats, ON_REPEAT_WARN, 0, &(struct hash_key){0});
     odd_open(t);
-    answer_set_aside(t);
+    answer_reserve_memory(t);
     t->tools.limits.cpu_us = ARGUMENTS_CPU_US;
 }
 
@@ -171,8 +171,8 @@ static void handle_blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* Call it when a line is complete. Returns a finding if traffic_note_unfinished() has reported the
- * line. */
+/* Call this function when a line is complete. Returns a finding if traffic_note_unfinished() has
+ * reported the line. */
 static findings finish_unfinished_line(struct traffic *t, enum row_direction dir)
 {
     bool late = t->unfinished[dir] > 0;
@@ -263,7 +263,8 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not valid JSON */
     struct buf why = {0};
-    bool no_memory = line->n <= t->max_message; /* the line was ended by line_give_up() */
+    /* memory ran out, and line_give_up() ended the line */
+    bool no_memory = line->n <= t->max_message;
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);
     if (no_memory)
@@ -277,10 +278,10 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
     else if (dir == ROW_C2S)
         answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
     else if (answer_malformed(t, &x)) {
-        t->timers.server_messages++; /* the server is not silent */
+        t->timers.server_messages++; /* the server has sent something: it is not silent */
     } else {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
-        odd_keep_quote(t, x.text);
+        odd_keep_line_start(t, x.text);
     }
     buf_close(&why);
 }

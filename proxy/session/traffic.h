@@ -34,14 +34,14 @@ void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct 
 /* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
  * is complete, it gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
-/* Call it when the client has closed its output. It can no longer answer requests of the server, so
- * deadlines are not paused for them. */
+/* Call this function when the client has closed its output. Such a client cannot answer requests of
+ * the server, so deadlines are not paused for them. */
 void traffic_note_client_closed(struct traffic *t);
 /* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call
- * it after expire_due(). */
+ * this function after expire_due_requests(). */
 void traffic_release_waiting_lines(struct traffic *t);
-/* Call it if the list of tools cannot be read: handles the messages that waited for the list. why:
- * a clause. */
+/* Call this function if the list of tools cannot be read: handles the messages that waited for the
+ * list. why: a clause. */
 void traffic_list_failed(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
  * must not be read: its messages do not fill the server's outbox, which would otherwise stop the

@@ -6,12 +6,12 @@
 
 /* Returns the key of a request. The text of a request over PENDING_WHOLE_MAX is not kept, so
  * repeat.c computes its key when it arrives. */
-static uint64_t uncertain_key(const struct traffic *t, const struct pending *p)
+static uint64_t uncertain_call_key(const struct traffic *t, const struct pending *p)
 {
     struct rpc request;
     if (p->call_key != 0 || p->text.p == NULL || rpc_read(p->text, &request) < 0)
         return p->call_key;
-    return repeats_key(&t->repeats, &request);
+    return repeats_key_of_call(&t->repeats, &request);
 }
 
 void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause)
@@ -21,7 +21,7 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
         return;
     int64_t now_us = journal_now_us(t->journal);
     struct uncertain u = {
-        .key = uncertain_key(t, p),
+        .key = uncertain_call_key(t, p),
         .seq = p->request_seq,
         .called_us = p->t_us,
         .called_at_us = clock_wall_us() - (now_us - p->t_us),

@@ -16,7 +16,8 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
 /* Returns true if a late answer passes the checks for an answer in time. */
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes a late answer of the server to p; the answer is not recorded yet and will be dropped. If an
- * equal call may get this answer, `sound` checks it and notes the rules that it violates. */
+ * equal call may get this answer, `sound` checks the answer and notes the rules that the answer
+ * violates. */
 void uncertain_note_late_answer(struct traffic *t, const struct pending *p, const struct rpc *m,
                                 late_sound_fn sound, struct message *x);
 /* Notes an answer of the server to p. If p equals uncertain calls and the answer is a result, these

@@ -37,7 +37,7 @@ int entries_add_gap(struct store *s, int64_t t_us, const char *reason)
     return add_text_event(s, t_us, "gap");
 }
 
-static int add_lost(struct store *s, const struct lost_messages *lost)
+static int add_lost_event(struct store *s, const struct lost_messages *lost)
 {
     static const char *const reasons[] = {
         [RING_FINE] = "full", [RING_BUSY] = "locked", [RING_FAILING] = "error"};
@@ -55,7 +55,7 @@ static int add_lost(struct store *s, const struct lost_messages *lost)
 
 /* ---- an entry that kills its process -------------------------------------------------------- */
 
-static unsigned kills_by_entry(const struct ring_shared *k, uint64_t at)
+static unsigned count_kills_by_entry(const struct ring_shared *k, uint64_t at)
 {
     return atomic_load(&k->killed_by) == at ? atomic_load(&k->kills) : 0;
 }
@@ -116,7 +116,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
 {
     struct entry e;
     struct buf path = {0};
-    if (s->escalated_at == at || kills_by_entry(k, at) >= STORE_KILLS_MAX)
+    if (s->escalated_at == at || count_kills_by_entry(k, at) >= STORE_KILLS_MAX)
         return;
     atomic_store(&k->trying, at);
     store_report_step("escalation");
@@ -151,7 +151,8 @@ void store_escalate_early(struct store *s, struct ring *r)
             continue;
         s->early_to = at + 1;
         if (s->early_n >= MI_COUNT(s->early.slot) ||
-            kills_by_entry(r->shared, at) >= STORE_KILLS_MAX || form_read(kind, bytes, &e) < 0)
+            count_kills_by_entry(r->shared, at) >= STORE_KILLS_MAX ||
+            form_read(kind, bytes, &e) < 0)
             continue;
         write_escalation_file(s, &s->early, NULL, &e, at, &path);
         s->early_n += path.n > 0;
@@ -166,7 +167,7 @@ static void escalate_no_progress(struct store *s, struct no_progress_found f)
     bool is_new = false;
     buf_adds(&happened, "The same call of a tool, with equal arguments, ");
     buf_adds(&happened, f.failed ? "" : "got ");
-    no_progress_describe(&happened, f.times, f.failed);
+    no_progress_append_text(&happened, f.times, f.failed);
     buf_addc(&happened, '.');
     writer_read_target(s->w, s->session_id, (uint64_t)f.request, &tool);
     struct escalation e = {
@@ -294,12 +295,12 @@ static int add_message(struct store *s, struct entry *e)
         struct slice body = writer_last_body(s->w);
         findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
         if (body.p != NULL && !e->row.not_json && (e->row.findings & twice) == 0)
-            log_directory_request(&s->log, e->row.seq, body, writer_left_body(s->w));
+            log_directory_request(&s->log, e->row.seq, body, writer_left_body_unchanged(s->w));
     }
     if (st < 0 || !e->row.ends_invocation)
         return st;
     char commitment[WRITER_COMMITMENT];
-    e->invocation.result_clean = writer_left_body(s->w);
+    e->invocation.result_clean = writer_left_body_unchanged(s->w);
     if (entries_is_answer(&e->row) && writer_last_commitment(s->w, commitment))
         e->invocation.commitment = slice_of(commitment);
     log_directory_add(&s->log, &e->invocation);
@@ -330,7 +331,7 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
             s->calls.tools_wanted(s->ctx);
         return 0;
     case ENTRY_LOST:
-        return add_lost(s, &e->lost);
+        return add_lost_event(s, &e->lost);
     case ENTRY_RULES:
         return writer_add_rules(s->w, s->session_id, e->added.seq, e->added.rules);
     }
@@ -341,7 +342,7 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
                 uint64_t at)
 {
     struct entry e;
-    unsigned kills = kills_by_entry(k, at);
+    unsigned kills = count_kills_by_entry(k, at);
     int st;
     atomic_store(&k->trying, at);
     store_report_step("entry");

@@ -11,7 +11,7 @@
 /* Adds the waiting occurrences to the row, and writes the total to the file. Without the database,
  * the total covers this session only. The directory is locked. MI_ENOENT: the row or the file does
  * not exist any more. */
-static int count_occurrences(struct escalation_memory *s, int dir, struct writer *w)
+static int store_waiting_occurrences(struct escalation_memory *s, int dir, struct writer *w)
 {
     char file[ESCALATION_FILE_MAX];
     struct escalation_row row = {.count = (int64_t)(s->counted + s->waiting),
@@ -27,7 +27,7 @@ static int count_occurrences(struct escalation_memory *s, int dir, struct writer
 }
 
 /* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as
- * count_occurrences(), or the directory cannot be opened. */
+ * store_waiting_occurrences(), or the directory cannot be opened. */
 static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);
@@ -37,7 +37,7 @@ static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct
         writer_set_wait(w, ESCALATION_WAIT_US);
     /* Without the lock, the count is written with the next occurrence or at the end of the
      * session. */
-    int st = escalation_lock(dir) ? count_occurrences(s, dir, w) : 0;
+    int st = escalation_lock(dir) ? store_waiting_occurrences(s, dir, w) : 0;
     close(dir);
     return st;
 }
@@ -96,7 +96,8 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        (void)write_waiting_count(old, vault_fd, w); /* on failure they remain uncounted */
+        /* if this fails, these occurrences remain uncounted */
+        (void)write_waiting_count(old, vault_fd, w);
     return old;
 }
 

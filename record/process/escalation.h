@@ -33,13 +33,13 @@
 /* The latest problems of this session. Initialize with zeros. */
 struct escalations {
     struct escalation_memory {
-        uint64_t key; /* hash of cause, server and tool; 0: free slot */
-        int64_t id;   /* id of the row in the database; 0: it could not be written */
+        uint64_t key; /* hash of cause, server and tool; 0: the slot is free */
+        int64_t id;   /* id of the row in the database; 0: the row could not be written */
         char file[ESCALATION_FILE_MAX];
         int64_t first_us;   /* when the file was made, by the wall clock */
         int64_t written_us; /* when the count was last written */
         int64_t last_us;    /* when the problem last occurred */
-        uint64_t counted;   /* the count in the row when it was last read */
+        uint64_t counted;   /* the count in the row when the row was last read */
         uint64_t waiting;   /* occurrences not added to the row yet */
     } slot[16];
 };

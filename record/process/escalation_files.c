@@ -124,8 +124,8 @@ int escalation_update_file(int dir, const char *name, const struct escalation_ro
     clock_utc_text(row->last_at_us, utc);
     struct escalation_head h = {.count = row->count, .last_at = slice_of(utc)};
     bool known = read_escalation_file(dir, name, &file) == 0 &&
-                 escalation_head_set(&file, ESCALATION_HEAD_AT_count, &h) &&
-                 escalation_head_set(&file, ESCALATION_HEAD_AT_last_at, &h);
+                 escalation_head_set_field(&file, ESCALATION_HEAD_AT_count, &h) &&
+                 escalation_head_set_field(&file, ESCALATION_HEAD_AT_last_at, &h);
     int st = known ? 0 : MI_ENOENT;
     if (file.failed)
         st = MI_ENOMEM;

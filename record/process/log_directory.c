@@ -22,7 +22,7 @@ void log_directory_open(struct log_directory *a, const char *session, const char
     struct json_out j = json_out_to(&a->who);
     json_out_str(&j, "session", session);
     struct buf name = {0};
-    if (redact_append(slice_of(server), &name) < 0)
+    if (redact_append_sanitized(slice_of(server), &name) < 0)
         a->who.failed = true;
     json_out_text(&j, "server", buf_slice(&name));
     buf_close(&name);
@@ -60,9 +60,9 @@ static struct slice clean_log_name(struct log_directory *a, struct clean_name *l
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
-        return raw; /* also for {NULL, 0} */
+        return raw; /* empty, or {NULL, 0} */
     if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL && sanitize_name_is_clean(last, r, raw))
-        return raw; /* the common case */
+        return raw; /* most names need no replacement */
     buf_addc(&quoted, '"');
     buf_slice_add(&quoted, raw);
     buf_addc(&quoted, '"');
@@ -104,7 +104,8 @@ static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_u
     buf_adds(j->b, "Z\"");
 }
 
-static void log_keep_arguments(struct log_directory *a, struct kept_arguments *k, struct slice text)
+static void log_store_arguments(struct log_directory *a, struct kept_arguments *k,
+                                struct slice text)
 {
     if (a->kept == NULL)
         a->kept = malloc(LOG_DIRECTORY_KEPT);
@@ -150,7 +151,7 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
     if (!as_received) {
         struct slice arguments = find_call_arguments(body);
         if (arguments.p != NULL)
-            log_keep_arguments(a, k, arguments);
+            log_store_arguments(a, k, arguments);
     }
     if (as_received || k->n > 0)
         k->seq = seq;
@@ -186,7 +187,7 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
     struct buf *b = j->b;
     bool whole;
     struct slice text = clean_arguments(a, x, &whole);
-    size_t at = redact_cut_head(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t at = redact_head_len(text, LOG_DIRECTORY_TEXT_MAX);
     struct buf head = {0};
     json_out_name(j, "arguments");
     if (x->arguments.n == x->arguments_n || (whole && at == text.n)) {
@@ -212,11 +213,11 @@ static void add_result(struct log_directory *a, struct json_out *j, const struct
     }
     if (!x->result_clean)
         text = clean_log_text(a, text);
-    size_t n = redact_cut_head(text, LOG_DIRECTORY_TEXT_MAX);
+    size_t n = redact_head_len(text, LOG_DIRECTORY_TEXT_MAX);
     json_out_name(j, "result");
     text_json(b, (struct slice){text.p, n});
     if (n < text.n && !b->failed) {
-        b->n--; /* the closing quote */
+        b->n--; /* remove the closing quote */
         buf_adds(b, "…\"");
     }
     b->failed |= plain.failed;

@@ -19,16 +19,18 @@
 #include "journal/entry.h"
 #include "vault/store/sanitize.h"
 
-#define LOG_DIRECTORY_TEXT_MAX 50                /* characters of a result, or of long arguments */
-#define LOG_DIRECTORY_REQUESTS 1024              /* requests whose sanitized arguments are kept */
-#define LOG_DIRECTORY_KEPT ((size_t)256 << 10)   /* bytes of all kept arguments */
-#define LOG_DIRECTORY_KEPT_MAX ((size_t)4 << 10) /* bytes of the longest arguments that are kept */
+#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a result, or of long arguments */
+/* maximum number of requests whose sanitized arguments are kept */
+#define LOG_DIRECTORY_REQUESTS 1024
+#define LOG_DIRECTORY_KEPT ((size_t)256 << 10) /* maximum bytes of all arguments that are kept */
+/* maximum bytes of the arguments of one request; longer arguments are not kept */
+#define LOG_DIRECTORY_KEPT_MAX ((size_t)4 << 10)
 
 /* The sanitized arguments of a request. */
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
-    /* offset in the sequence of all bytes ever kept; LOG_DIRECTORY_KEPT bytes later they are
-     * overwritten */
+    /* offset of the arguments, counted over all bytes ever kept; after LOG_DIRECTORY_KEPT more
+     * bytes they are overwritten */
     uint64_t at;
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */
@@ -42,9 +44,9 @@ struct log_directory {
     /* Index: seq of the request, modulo the size of the array. */
     struct kept_arguments request[LOG_DIRECTORY_REQUESTS];
     char *kept;        /* owned: a ring of LOG_DIRECTORY_KEPT bytes; NULL: none yet */
-    uint64_t kept_n;   /* bytes that were kept so far */
+    uint64_t kept_n;   /* number of bytes that were ever written to `kept` */
     struct buf lines;  /* owned: whole lines, not yet written */
-    int fd;            /* -1: not open */
+    int fd;            /* the day's file; -1: not open */
     char day[32];      /* the UTC day of fd's file */
     int64_t looked_us; /* when the file was last checked for removal */
     int64_t second;    /* the time in second_text, since the Unix epoch */
@@ -53,12 +55,12 @@ struct log_directory {
     bool torn;    /* the file ends in the middle of a line */
 };
 
-/* session: its uid. Both are copied. */
+/* session: uid of the session. Both texts are copied. */
 void log_directory_open(struct log_directory *a, const char *session, const char *server);
 void log_directory_close(struct log_directory *a);
 /* Keeps the arguments of a request for its log line. body: as it was stored, sanitized.
- * as_received: the sanitizer did not change the body. Do not call it for a body that is not JSON,
- * or in which an object has a key twice. */
+ * as_received: the sanitizer did not change the body. Do not call this function for a body that is
+ * not JSON, or in which an object has a key twice. */
 void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
                            bool as_received);
 /* Adds a line to the buffer. */

@@ -12,7 +12,7 @@
 
 #define PART ((size_t)64 << 10)
 #define DAY_US INT64_C(86400000000)
-#define DAYS_MAX 31 /* files that are read */
+#define DAYS_MAX 31 /* maximum number of files that are searched */
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 
 /* Lines are in the files in the order of the buffer, so each line of a file is compared with the

@@ -17,7 +17,7 @@ struct search {
     void *ctx;
     int64_t busy_since_us; /* time since which the database has been locked; 0: it is not locked */
     bool said;             /* the message that this process waits was logged */
-    bool unusable; /* the database is still locked, or cannot be opened: nothing more is stored */
+    bool unusable; /* the database is still locked or cannot be opened, so nothing more is stored */
     size_t left;   /* number of journals that are not stored because of `unusable` */
 };
 
@@ -121,7 +121,7 @@ static void store_orphan(struct search *s, const struct journal_file *f)
         is_same_vault(s->vault, o.start.vault) && open_orphan_rules(&o) == 0 &&
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
-            store_take_over(o.store, &o.ring);
+            store_take_over_journal(o.store, &o.ring);
             done = store_whole_orphan(&o);
         }
         s->left += !done && s->unusable;

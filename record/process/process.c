@@ -28,25 +28,26 @@ struct recording {
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
-    int lock;          /* owned; VAULT/running.lock; -1: there is no lock */
+    int lock;          /* owned; descriptor of VAULT/running.lock; -1: there is no lock */
     bool is_open;      /* the proxy was informed that the vault is open */
     bool gone;         /* the proxy has exited */
     bool damaged;      /* nothing more can be read from the journal */
     int64_t ended_us;  /* time when the session ended; 0: it has not ended */
-    int64_t stored_us; /* when something was last stored */
+    int64_t stored_us; /* time when an entry was last stored */
     bool shut;         /* the vault could not be opened at the last try */
 };
 
 /* ---- the proxy ------------------------------------------------------------------------------ */
 
-static void tell_proxy(const struct recording *p, char what)
+static void send_byte_to_proxy(const struct recording *p, char what)
 {
-    (void)channel_send(p->cfg->control, &what, 1); /* an error means that the proxy has exited */
+    /* ignore an error: it means that the proxy has exited */
+    (void)channel_send(p->cfg->control, &what, 1);
 }
 
 static void recording_on_changed(void *ctx)
 {
-    tell_proxy(ctx, 'c');
+    send_byte_to_proxy(ctx, 'c');
 }
 
 /* Writes the form of record/previous_tools.h. */
@@ -183,7 +184,8 @@ _Noreturn static void exit_recorder(struct recording *p, int status)
     _exit(status);
 }
 
-/* Call it when everything is open: the process then needs only the vault and the journals. */
+/* Call this function when everything is open: the process then needs only the vault and the
+ * journals. */
 static void confine_when_open(struct recording *p)
 {
     if (p->is_open)
@@ -196,7 +198,7 @@ static void confine_when_open(struct recording *p)
     if (n > 1)
         close(dir[1]);
     p->is_open = true;
-    tell_proxy(p, 'o');
+    send_byte_to_proxy(p, 'o');
 }
 
 /* Handles the result of a call of the store. Returns the pause before the next try, in
@@ -221,7 +223,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
                   store_uid(p->store));
         p->damaged = true;
         if (ring_set_trouble(&p->ring, RING_FAILING))
-            tell_proxy(p, 'c');
+            send_byte_to_proxy(p, 'c');
         return 0;
     }
     return 0;
@@ -237,7 +239,7 @@ static int64_t store_published(struct recording *p)
         int64_t pause_us = pause_after_result(p, result);
         if (result == STORE_DONE && n > 0) {
             p->stored_us = clock_mono_us();
-            upkeep_after_store(&p->upkeep);
+            upkeep_checkpoint_if_needed(&p->upkeep);
         } else if (result != STORE_DAMAGED) {
             return result == STORE_DONE ? -1 : pause_us;
         }
@@ -250,14 +252,14 @@ static void recording_on_pause(void *ctx)
 {
     struct recording *p = ctx;
     listen_to_proxy(p);
-    (void)store_published(p); /* the loop tries again */
+    (void)store_published(p); /* if this fails, the loop tries again */
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
 /* Ends the session after everything was stored. Returns the pause before the next try, in
  * microseconds. */
-static int64_t end_recording(struct recording *p)
+static int64_t end_stored_session(struct recording *p)
 {
     upkeep_close(&p->upkeep);
     enum store_result result = store_end_session(p->store, &p->ring);
@@ -270,7 +272,7 @@ static int64_t end_recording(struct recording *p)
 }
 
 /* Exits if the session has ended and nothing could be stored for too long. */
-static void give_up_if_late(struct recording *p)
+static void exit_if_store_is_late(struct recording *p)
 {
     int64_t most_us = p->shut ? PROCESS_SHUT_US : PROCESS_GIVE_UP_US;
     int64_t since_us = p->stored_us > p->ended_us ? p->stored_us : p->ended_us;
@@ -290,9 +292,9 @@ static void run_recording(struct recording *p)
         bool ended = recording_has_ended(p);
         int64_t pause_us = store_published(p);
         if (pause_us < 0 && ended)
-            pause_us = end_recording(p);
+            pause_us = end_stored_session(p);
         if (pause_us >= 0) {
-            give_up_if_late(p);
+            exit_if_store_is_late(p);
             wait_for_proxy(p, pause_us);
             continue;
         }
@@ -319,13 +321,14 @@ void process_run(const struct process_config *cfg)
               cfg->start.name.p);
     if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)
         exit_after_error("open the journal");
-    close(cfg->file->fd); /* if it were inherited, the writer's lock would outlive the writer */
+    /* if this process kept the descriptor, the writer's lock would outlive the writer */
+    close(cfg->file->fd);
     if (nice(NICE) < 0)
         log_debug("the recorder runs with normal priority");
     if (store_open(&p.store, &cfg->start, &calls, &p) < 0)
         exit_after_error("open its store");
     atomic_store(&p.ring.shared->reader_pid, getpid());
-    store_take_over(p.store, &p.ring);
+    store_take_over_journal(p.store, &p.ring);
     upkeep_open(&p.upkeep, p.store, cfg->retention, recording_on_pause, &p);
     run_recording(&p);
     exit_recorder(&p, EX_SOFTWARE);

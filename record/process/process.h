@@ -41,7 +41,7 @@ struct process_config {
     int lock;
 };
 
-/* Runs the recorder process. Call it in the child, after detach_process(). */
+/* Runs the recorder process. Call this function in the child, after detach_process(). */
 _Noreturn void process_run(const struct process_config *cfg);
 
 #endif

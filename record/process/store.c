@@ -62,7 +62,7 @@ void store_close(struct store *s)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-void store_take_over(struct store *s, struct ring *r)
+void store_take_over_journal(struct store *s, struct ring *r)
 {
     struct ring_shared *k = r->shared;
     uint64_t trying = atomic_load(&k->trying);
@@ -88,7 +88,7 @@ static int begin_batch(struct store *s, struct ring *r)
         return st;
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
-    r->at = at;      /* the same entry is read again next */
+    r->at = at;      /* ring_next() returns the same entry again */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
     writer_begin_later(s->w, STORE_WAIT_US);
@@ -122,7 +122,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
 }
 
 /* Notes which large bodies the transaction has written, for store_write_out(). */
-static void note_new_bodies(struct store *s)
+static void note_written_bodies(struct store *s)
 {
     int64_t from, to;
     if (!writer_new_bodies(s->w, &from, &to))
@@ -146,7 +146,8 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
-    struct no_progress before = s->progress; /* restored if the same entries must be read again */
+    /* this copy is restored if the same entries must be read again */
+    struct no_progress before = s->progress;
     s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);
@@ -165,7 +166,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     if (ring_release(r))
         store_report_change(s);
     store_report_step("released");
-    note_new_bodies(s);
+    note_written_bodies(s);
     *ret_n = n;
     return store_note_success(s, r);
 }
@@ -209,7 +210,8 @@ bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
         return false;
     int st = call_fill_step(f, s->w, STORE_WAIT_US, ret_more);
     if (st < 0 && (st == MI_ENOMEM || !writer_is_busy(s->w)))
-        *ret_more = false; /* the next recorder tries again */
+        /* no more steps in this process; the next recorder process tries again */
+        *ret_more = false;
     return st == 0;
 }
 

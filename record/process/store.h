@@ -30,9 +30,10 @@
 
 /* entries of a transaction: one batch of rows has all of its messages */
 #define STORE_ROWS ROW_BATCH_ROWS
-/* bytes of a transaction; it ends after the entry that exceeds it */
+/* bytes of a transaction, which ends after the entry that exceeds this limit */
 #define STORE_BYTES ((size_t)1 << 20)
-#define STORE_PORTION_MAX 20  /* after a full disk: smallest transaction is 1/2^20, one entry */
+/* after a full disk: greatest `portion` of struct store, for transactions of one entry */
+#define STORE_PORTION_MAX 20
 #define STORE_WAL_PAGES 128   /* after a full disk: pages of the write-ahead log, 1 MiB */
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
@@ -43,7 +44,7 @@ enum store_result {
     STORE_BUSY,    /* another process holds the lock: try again at once */
     STORE_FAILING, /* try again after STORE_RETRY_US; the reason was logged */
     STORE_GONE,    /* the vault was removed */
-    STORE_DAMAGED, /* the journal is damaged from here on: store_end_session() */
+    STORE_DAMAGED, /* the journal is damaged from here on: call store_end_session() */
 };
 
 /* Callbacks to the owner of a store. Each may be NULL. */
@@ -68,7 +69,7 @@ void store_close(struct store *s); /* accepts NULL */
 
 /* Call once for each journal that was opened: completes the work of a killed reader, and determines
  * which entry killed it. */
-void store_take_over(struct store *s, struct ring *r);
+void store_take_over_journal(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
 MI_MUST enum store_result store_prepare(struct store *s, struct ring *r);
 /* Stores published entries in one transaction and releases them. *ret_n: their number; 0 with
@@ -88,8 +89,8 @@ const char *store_name(const struct store *s); /* the server's name */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
 bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: done */
-/* Calls call_fill_step(), within STORE_WAIT_US. Call it only if nothing waits to be stored. Returns
- * false if it is not possible now, or not for this process. */
+/* Calls call_fill_step(), within STORE_WAIT_US. Call this function only if nothing waits to be
+ * stored. Returns false if this step is not possible now, or not for this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
  * if there are none. */

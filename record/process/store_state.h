@@ -8,14 +8,15 @@
 #include "record/process/store.h"
 #include "vault/store/writer.h"
 
-#define STORE_STUCK_MAX 16 /* calls without progress that a transaction escalates */
+/* maximum number of calls without progress that a transaction escalates */
+#define STORE_STUCK_MAX 16
 
-/* A damaged database is put aside at most once by a process. */
+/* A process puts a damaged database aside at most once. */
 enum store_aside {
     ASIDE_NOT_TRIED,
     ASIDE_TRIED, /* the database is not damaged, or could not be renamed */
-    ASIDE_DONE,  /* the database was renamed; nothing is stored in the new one yet */
-    ASIDE_NOTED, /* the session has been added to the new one */
+    ASIDE_DONE,  /* the database was renamed; nothing is stored in the new database yet */
+    ASIDE_NOTED, /* the session has been added to the new database */
 };
 
 struct store {
@@ -24,18 +25,19 @@ struct store {
     void *ctx;
     char *uid, *vault, *name, *command, *host; /* owned: texts of `start` */
     struct vault_dir dir;
-    struct writer *w;   /* NULL: not open */
-    int64_t session_id; /* 0: not in the database, as far as known */
-    bool resumed;       /* the session is in the database, and entries stored before are released */
-    int64_t looked_us;  /* when the vault was last checked for removal */
+    struct writer *w; /* NULL: the database is not open */
+    /* id of the session in the database; 0: the session is not known to be there */
+    int64_t session_id;
+    bool resumed;      /* the session is in the database, and entries stored before are released */
+    int64_t looked_us; /* when the vault was last checked for removal */
     struct log_directory log;
     struct no_progress progress; /* state of the detection over the session's tool calls */
-    /* calls of the open transaction that are escalated after it */
+    /* calls in the open transaction that are escalated when the transaction is over */
     struct no_progress_found stuck[STORE_STUCK_MAX];
     size_t stuck_n;
     struct escalations escalations;
     struct escalations early; /* escalations that are written before their entries can be stored */
-    size_t early_n;           /* number of escalation files written in this way */
+    size_t early_n;           /* number of escalation files written early */
     uint64_t early_to;        /* position up to which escalations were written early, or tried */
     uint64_t reported_to;     /* position up to which escalations were reported */
     struct buf
@@ -64,16 +66,18 @@ static inline void store_report_step(const char *name)
 MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
 /* Whether the vault was removed; this is logged. Checks at most once in after_us. */
-bool store_is_gone(struct store *s, int64_t after_us);
+bool store_vault_was_removed(struct store *s, int64_t after_us);
 void store_report_change(struct store *s);
-/* These set shared->trouble, log its begin and its end, and return what the caller returns. */
+/* The next two functions set shared->trouble, log when the trouble begins and ends, and return what
+ * the caller must return. */
 enum store_result store_note_success(struct store *s, struct ring *r);
-enum store_result store_report_failing(struct store *s, struct ring *r); /* because of s->reason */
-/* Call it if the vault cannot be opened because its database is locked, for example by processes
- * that open it. Waits STORE_WAIT_US. */
+/* the reason is in s->reason */
+enum store_result store_report_failing(struct store *s, struct ring *r);
+/* Call this function if the vault cannot be opened because its database is locked, for example by
+ * processes that open it. Waits STORE_WAIT_US. */
 enum store_result store_wait_while_busy(struct store *s, struct ring *r);
-/* Call it when a transaction has failed with this status, or could not begin: rolls it back. After
- * a full disk, the next transactions are smaller until everything is stored. */
+/* Call this function when a transaction has failed with this status, or could not begin: rolls it
+ * back. After a full disk, the next transactions are smaller until everything is stored. */
 enum store_result store_handle_failure(struct store *s, struct ring *r, int st);
 
 /* Adds the entry at this position to the open transaction. Returns 0, MI_ESTORE (see the writer) or
@@ -84,8 +88,8 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 MI_MUST int entries_add_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
-/* Writes escalation files about the calls in s->stuck, and adds their events. Call it after the
- * transaction. */
+/* Writes escalation files about the calls in s->stuck, and adds their events. Call this function
+ * after the transaction. */
 void entries_escalate_no_progress(struct store *s);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then
  * adds its event. */

@@ -87,7 +87,7 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
     size_t n = 0;
     while (ring_next(r, &kind, &bytes, &at) == 0) {
         if (at >= position) {
-            r->at = at; /* the same entry is read again next */
+            r->at = at; /* ring_next() returns the same entry again */
             break;
         }
         n++;
@@ -104,7 +104,7 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
 enum store_result store_prepare(struct store *s, struct ring *r)
 {
     uint64_t position;
-    if (store_is_gone(s, LOOK_US))
+    if (store_vault_was_removed(s, LOOK_US))
         return STORE_GONE;
     if (s->resumed)
         return STORE_DONE;

@@ -101,20 +101,20 @@ int store_open_vault(struct store *s)
 /* ---- a removed vault ------------------------------------------------------------------------ */
 
 /* Whether the vault's path leads to another directory than before, or to none. */
-static bool dir_is_gone(const struct vault_dir *d)
+static bool vault_dir_was_replaced(const struct vault_dir *d)
 {
     struct stat open, now;
     return d->fd >= 0 && (fstat(d->fd, &open) != 0 || stat(d->path, &now) != 0 ||
                           open.st_ino != now.st_ino || open.st_dev != now.st_dev);
 }
 
-bool store_is_gone(struct store *s, int64_t after_us)
+bool store_vault_was_removed(struct store *s, int64_t after_us)
 {
     int64_t now = clock_mono_us();
     if (s->w != NULL && now - s->looked_us < after_us)
         return false;
     s->looked_us = now;
-    if (s->w != NULL ? !writer_database_vanished(s->w, s->vault) : !dir_is_gone(&s->dir))
+    if (s->w != NULL ? !writer_database_vanished(s->w, s->vault) : !vault_dir_was_replaced(&s->dir))
         return false;
     log_warn("the vault was removed; creating it again: vault=%s", s->vault);
     return true;
@@ -202,7 +202,7 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
         set_trouble(s, r, RING_BUSY);
         return STORE_BUSY;
     }
-    if (store_is_gone(s, 0))
+    if (store_vault_was_removed(s, 0))
         return STORE_GONE;
     if (damaged) {
         store_close_writer(s);

@@ -40,10 +40,11 @@ static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
-        log_debug("checkpoint postponed"); /* until more entries were stored */
+        /* another checkpoint is tried after more entries were stored */
+        log_debug("checkpoint postponed");
 }
 
-void upkeep_after_store(struct upkeep *u)
+void upkeep_checkpoint_if_needed(struct upkeep *u)
 {
     int64_t pages = store_wal_pages(u->store), now = clock_mono_us();
     if (pages >= UPKEEP_PAGES_MAX && now - u->forced_us >= FORCED_PAUSE_US) {
@@ -64,12 +65,12 @@ static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
     int st = 0;
     if (u->prune == NULL) {
         st = prune_open(&u->prune, vault, &u->rule, clock_wall_us(), &error);
-    } else if (!prune_is_quiet(u->prune)) {
+    } else if (!prune_database_is_unchanged(u->prune)) {
         return UPKEEP_QUIET_US;
     } else {
         st = prune_step(u->prune, &done, &error);
     }
-    buf_close(&error); /* not logged: `doctor` reports the cause */
+    buf_close(&error); /* the error is not logged: `doctor` reports the cause */
     if (st == MI_EFULL || (st == 0 && !done))
         return st == 0 ? STEP_PAUSE_US : UPKEEP_QUIET_US;
     prune_close(u->prune);
@@ -85,7 +86,7 @@ static int64_t upkeep_fill_step(struct upkeep *u)
 {
     bool more;
     bool done = store_fill_calls(u->store, &u->fill, &more);
-    upkeep_after_store(u); /* the write-ahead log has grown */
+    upkeep_checkpoint_if_needed(u); /* this step has made the write-ahead log longer */
     return more ? clock_mono_us() + (done ? STEP_PAUSE_US : UPKEEP_QUIET_US) : INT64_MAX;
 }
 
@@ -98,7 +99,8 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
     if (now >= u->look_us) {
         if (vault != NULL) {
             orphans_store(vault, u->between, u->ctx);
-            (void)running_close_dead_sessions(vault); /* the next check tries again */
+            /* if this fails, the next check tries again */
+            (void)running_close_dead_sessions(vault);
         }
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
         u->fill_us = vault != NULL ? upkeep_fill_step(u) : INT64_MAX;

@@ -25,9 +25,11 @@
 
 #define UPKEEP_DEAD_US 2000000
 #define UPKEEP_LOOK_US INT64_C(600000000)
-#define UPKEEP_QUIET_US 500000 /* prunes only after no process has written for this time */
+/* removes old sessions only if no process has written for this time */
+#define UPKEEP_QUIET_US 500000
 #define UPKEEP_IDLE_US 500000
-#define UPKEEP_IDLE_PAGES 512 /* pages of 8 KiB in the write-ahead log (4 MiB): checkpoint */
+/* pages (of 8 KiB) in the write-ahead log at which a checkpoint is made: 4 MiB */
+#define UPKEEP_IDLE_PAGES 512
 #define UPKEEP_PAGES_MAX 4096 /* 32 MiB */
 
 struct upkeep {
@@ -40,7 +42,8 @@ struct upkeep {
     struct prune *prune; /* owned; NULL: none in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
     int64_t forced_us; /* when a checkpoint was last forced */
-    void (*between)(void *ctx); /* called repeatedly while journals of other sessions are stored */
+    /* callback, called repeatedly while journals of other sessions are stored */
+    void (*between)(void *ctx);
     void *ctx;
 };
 
@@ -48,13 +51,14 @@ struct upkeep {
 void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
                  void (*between)(void *ctx), void *ctx);
 void upkeep_close(struct upkeep *u); /* safe to call twice */
-/* Call it after entries were stored. Makes a checkpoint if the write-ahead log is very long. */
-void upkeep_after_store(struct upkeep *u);
-/* Call it while there is nothing to store: does the work that is due. Returns the microseconds
- * until the next call. */
+/* Call this function after entries were stored. Makes a checkpoint if the write-ahead log is very
+ * long. */
+void upkeep_checkpoint_if_needed(struct upkeep *u);
+/* Call this function while there is nothing to store: does the work that is due. Returns the
+ * microseconds until the next call. */
 int64_t upkeep_run_when_idle(struct upkeep *u);
-/* Call it before the store closes its connection: closes the other connections to the same
- * database, whose locks would be lost (POSIX). */
+/* Call this function before the store closes its connection: closes the other connections to the
+ * same database, whose locks would be lost (POSIX). */
 void upkeep_pause(struct upkeep *u);
 
 #endif

@@ -20,7 +20,7 @@
  * bench-parts`). */
 #define SETS 3
 #define GROUPS (SETS * 8)
-#define HALF 16 /* values of a nibble */
+#define HALF 16 /* number of values of a nibble */
 
 /* The nibbles of the letters of an anchor, at each of three positions, as bits. */
 struct halves {
@@ -78,7 +78,7 @@ static unsigned estimate_passes(const struct halves *h)
     return ret;
 }
 
-static struct halves union_of_halves(const struct halves *a, const struct halves *b)
+static struct halves merge_halves(const struct halves *a, const struct halves *b)
 {
     struct halves ret;
     for (unsigned i = 0; i < 3; i++) {
@@ -93,14 +93,14 @@ static void scan_add_to_group(const struct halves *halves)
 {
     unsigned best = 0, least = UINT_MAX;
     for (unsigned g = 0; g < GROUPS; g++) {
-        struct halves now = union_of_halves(&scan.group[g], halves);
+        struct halves now = merge_halves(&scan.group[g], halves);
         unsigned more = estimate_passes(&now) - scan.passes[g];
         if (more < least) {
             least = more;
             best = g;
         }
     }
-    scan.group[best] = union_of_halves(&scan.group[best], halves);
+    scan.group[best] = merge_halves(&scan.group[best], halves);
     scan.passes[best] = estimate_passes(&scan.group[best]);
     for (unsigned i = 0; i < 3; i++)
         for (unsigned h = 0; h < HALF; h++) {

@@ -22,7 +22,7 @@
 struct entry {
     uint16_t pair; /* the last two bytes of a window */
     uint8_t rule;
-    uint8_t letters; /* length of the window, 3 or 4 */
+    uint8_t letters; /* length of the window in bytes, 3 or 4 */
     uint16_t next;   /* next entry in the bucket; 0: end */
 };
 
@@ -41,7 +41,7 @@ struct pending {
 /* The progress of a search, kept between calls so that one text is searched only once. */
 struct search {
     struct slice text;
-    size_t from;            /* offset from which the next call continues */
+    size_t from;            /* offset at which the next call of the search continues */
     size_t end;             /* offset of the last byte of the next window */
     struct shape_scan scan; /* finds windows */
     size_t masked; /* end of the last redaction mark; anchors before this offset are ignored */
@@ -51,12 +51,13 @@ struct search {
 
 struct pattern {
     struct shape_pattern *p; /* owned */
-    struct shape_hit next;   /* n is 0 if there is none in the rest of the text */
-    bool stale;              /* next belongs to another text */
+    /* the next hit of this pattern; n is 0 if the rest of the text has no hit */
+    struct shape_hit next;
+    bool stale; /* `next` is a hit in another text */
 };
 
 struct shapes {
-    struct search *search; /* owned; mutable although the rules are const */
+    struct search *search; /* owned; functions change it although the rules are const */
     struct pattern *patterns;
     size_t patterns_n;
 };
@@ -189,7 +190,7 @@ static void search_add_hit(struct search *s, struct pending p)
 
 /* Removes the part of the hit before `from`, which was already returned. Returns false if nothing
  * is left. */
-static bool clip_hit(struct shape_hit *h, size_t from)
+static bool cut_hit_before(struct shape_hit *h, size_t from)
 {
     if (end_of_hit(h) <= from || h->n == 0)
         return false;
@@ -227,12 +228,12 @@ static void search_try_window(struct search *s)
             s->masked = mark;
         if (at >= s->masked && !offset_is_in_hit_of_rule(s, at, p.rule) &&
             shape_match_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
-            clip_hit(&p.hit, s->from))
+            cut_hit_before(&p.hit, s->from))
             search_add_hit(s, p);
     }
 }
 
-/* Searches until the first hit is final. */
+/* Searches until no later hit can change the first hit. */
 static void search_until_hit_is_final(struct search *s)
 {
     while (s->pending_n < MAX_PENDING) {
@@ -279,8 +280,8 @@ static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, si
     return found;
 }
 
-/* Extends the hit to the end of an overlapping hit. Returns whether it grew. */
-static bool hit_grow_over(struct shape_hit *hit, const struct shape_hit *other)
+/* Extends the hit to the end of an overlapping hit. Returns whether the hit grew. */
+static bool hit_extend_over(struct shape_hit *hit, const struct shape_hit *other)
 {
     if (other->n == 0 || other->from >= end_of_hit(hit) || end_of_hit(other) <= end_of_hit(hit))
         return false;
@@ -296,9 +297,9 @@ static void merge_overlapping_hits(const struct shapes *sh, struct shape_hit *hi
     while (grew) {
         grew = false;
         for (size_t i = 0; i < s->pending_n; i++)
-            grew = hit_grow_over(hit, &s->pending[i].hit) || grew;
+            grew = hit_extend_over(hit, &s->pending[i].hit) || grew;
         for (size_t i = 0; i < sh->patterns_n; i++)
-            grew = hit_grow_over(hit, &sh->patterns[i].next) || grew;
+            grew = hit_extend_over(hit, &sh->patterns[i].next) || grew;
     }
     size_t overlapping = 0;
     while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of_hit(hit))

@@ -52,7 +52,7 @@ static size_t end_of_header_value(struct slice text, size_t i, char quote)
     return i;
 }
 
-static bool set_hit(struct shape_hit *ret, size_t from, size_t end)
+static bool set_shape_hit(struct shape_hit *ret, size_t from, size_t end)
 {
     ret->from = from;
     ret->n = end - from;
@@ -81,7 +81,7 @@ bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret)
         return false;
     size_t end = end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
-    return v.n >= 16 && shape_is_varied(v) && !shape_is_example(v) && set_hit(ret, from, end);
+    return v.n >= 16 && shape_is_varied(v) && !shape_is_example(v) && set_shape_hit(ret, from, end);
 }
 
 static bool base64_has_user_and_password(struct slice s)
@@ -119,7 +119,7 @@ bool shape_match_basic(struct slice text, size_t at, struct shape_hit *ret)
     size_t end = end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
     return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && base64_has_user_and_password(v) &&
-           set_hit(ret, from, end);
+           set_shape_hit(ret, from, end);
 }
 
 bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
@@ -128,7 +128,7 @@ bool shape_match_digest(struct slice text, size_t at, struct shape_hit *ret)
     if (from == at + 6 || !slice_begins(slice_of_range(text, from, text.n), "username="))
         return false;
     struct slice v = slice_of_range(text, from, end_of_header_value(text, from, 0));
-    return memmem(v.p, v.n, "%s", 2) == NULL && set_hit(ret, from, from + v.n);
+    return memmem(v.p, v.n, "%s", 2) == NULL && set_shape_hit(ret, from, from + v.n);
 }
 
 /* ---- headers ---- */
@@ -180,7 +180,7 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
     if (scheme_known && shape_is_listed(scheme, of_pairs)) {
         struct slice v =
             slice_of_range(text, next, end_of_header_value(text, next, quote == '"' ? 0 : quote));
-        return memchr(v.p, '=', v.n) != NULL && set_hit(ret, next, next + v.n);
+        return memchr(v.p, '=', v.n) != NULL && set_shape_hit(ret, next, next + v.n);
     }
     if (scheme_known)
         from = next;
@@ -197,7 +197,7 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
         return false;
     if (!scheme_known && !(shape_is_varied(v) && slice_has_digit(v)))
         return false;
-    return set_hit(ret, from, end_of_token(text, end, SIZE_MAX));
+    return set_shape_hit(ret, from, end_of_token(text, end, SIZE_MAX));
 }
 
 bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
@@ -213,7 +213,7 @@ bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
     if (name == from || name == text.n || text.p[name] != '=')
         return false;
     size_t end = end_of_header_value(text, from, quote);
-    return end > name + 4 && set_hit(ret, from, end);
+    return end > name + 4 && set_shape_hit(ret, from, end);
 }
 
 /* Matches signatures in URLs: sig=…, X-Amz-Signature=… */
@@ -232,7 +232,7 @@ bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
         i++;
     shape_work += i - from;
     struct slice v = slice_of_range(text, from, i);
-    return v.n >= 20 && shape_is_varied(v) && !shape_is_example(v) && set_hit(ret, from, i);
+    return v.n >= 20 && shape_is_varied(v) && !shape_is_example(v) && set_shape_hit(ret, from, i);
 }
 
 /* ---- curl -u user:pass ---- */
@@ -265,7 +265,7 @@ bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret)
             end++;
         struct slice v = slice_of_range(text, colon + 1, end);
         return v.n >= 3 && !shape_is_template(v) && !shape_is_listed(v, "password pass") &&
-               set_hit(ret, colon + 1, end);
+               set_shape_hit(ret, colon + 1, end);
     }
     return false;
 }

@@ -40,8 +40,8 @@ enum shape_flag {
 
 struct shape_rule {
     const char *name;
-    const char *form; /* if fn is set, only the anchor */
-    shape_fn fn;      /* NULL: only the form decides */
+    const char *form; /* pattern of a hit; if fn is set, it has only the anchor */
+    shape_fn fn;      /* finds the hit; NULL: `form` alone decides */
     unsigned flags;   /* enum shape_flag */
 };
 
@@ -86,7 +86,7 @@ size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256]);
 /* Whether there is a hit for the rule whose anchor is at text[at]. */
 bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
                       struct shape_hit *ret);
-/* Call it for each new text: drops cached results, which are identified by address. */
+/* Call this function for each new text: drops cached results, which are identified by address. */
 void shape_form_begin(void);
 
 /* ---- judging text ---- */
@@ -114,8 +114,9 @@ size_t shape_mark_end(struct slice text, size_t at);
 
 /* ---- functions of rules for which a form is not enough ---- */
 
-bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret); /* always a hit */
-bool shape_mark(struct slice text, size_t at, struct shape_hit *ret);   /* never a hit */
+/* reports a hit at every anchor */
+bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_mark(struct slice text, size_t at, struct shape_hit *ret); /* never reports a hit */
 bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret);

@@ -45,7 +45,7 @@ static const char *find_text(const char *p, const char *end, const char *what)
 
 /* ---- private keys ---- */
 
-#define PEM_MAX (128u << 10) /* bytes from the first line of a key to its last */
+#define PEM_MAX (128u << 10) /* maximum bytes from the first line of a key to its last line */
 #define PEM_BODY_MIN 24      /* least number of base64 characters in a key */
 #define PEM_GAP_MAX 1024     /* most bytes of headers before the base64 of a key */
 
@@ -239,7 +239,8 @@ bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- AWS ---- */
 
-/* An AWS secret key has no prefix: it is recognized by its 40 characters near a key id. */
+/* An AWS secret key has no prefix. It is recognized by its length of 40 characters and by a key id
+ * near it. */
 bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 20, stop = size_min(text.n, i + 256);
@@ -326,7 +327,7 @@ bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
     }
     if (host == 0)
         return false;
-    if (colon == 0 || colon > host) { /* a token in place of the user name */
+    if (colon == 0 || colon > host) { /* the URL has a token in place of the user name */
         struct slice user = {text.p + from, host - from};
         ret->from = from;
         ret->n = user.n;

@@ -7,11 +7,11 @@
 
 /* ---- the name before a value ---- */
 
-#define NAME_MAX_LEN 64 /* bytes of a name on either side of its anchor */
+#define NAME_MAX_LEN 64 /* maximum bytes of a name on either side of its anchor */
 
 struct name {
-    struct slice text;                /* the name as written */
-    char plain[2 * NAME_MAX_LEN + 1]; /* lower case, without separators */
+    struct slice text;                /* the name as it is in the text */
+    char plain[2 * NAME_MAX_LEN + 1]; /* the name in lower case, without separators */
     size_t plain_n;
     bool flag; /* the name is an option: -x or --x */
 };
@@ -63,7 +63,7 @@ static const struct word strong[] = {
     W("dbpwd"),       W("userpwd"),       W("secret"),     W("secretkey"), W("secretaccesskey"),
     W("secrettoken"), W("secretkeybase"),
 };
-/* Names whose value is a secret if it looks like one. */
+/* Names whose value is a secret only if the value looks like a secret. */
 static const struct word weak[] = {
     W("token"),         W("apikey"),     W("accesskey"),  W("privatekey"),  W("signingkey"),
     W("encryptionkey"), W("masterkey"),  W("accountkey"), W("sharedkey"),   W("authkey"),
@@ -127,7 +127,7 @@ enum sep {
     SEP_EQUALS, /* name=value, name := value, name => value, <name>value< */
     SEP_COLON,  /* name: value */
     SEP_FLAG,   /* --name value */
-    SEP_IS,     /* the name is value */
+    SEP_IS,     /* NAME is VALUE, as in prose */
 };
 
 struct place {
@@ -276,7 +276,7 @@ static struct slice read_value_at(struct slice text, struct place *p, size_t mos
                 i--;
             return (struct slice){v, i - p->at};
         }
-        p->quote = 0; /* the closing quote is missing */
+        p->quote = 0; /* the value has no closing quote */
     }
     i = end_of_bare_value(text, p, stop);
     size_t n = i - p->at;
@@ -404,7 +404,7 @@ static bool strong_value_is_secret(struct slice text, const struct name *n, cons
         return false;
     if (strcmp(n->plain, "pwd") == 0 && value_is_path(v))
         return false;
-    if (spaces) /* a passphrase, or prose */
+    if (spaces) /* a value with blanks: a passphrase, or prose */
         return p->sep != SEP_IS && v.n <= 200 &&
                !shape_contains(v, "password enter please must should your invalid incorrect "
                                   "required cannot failed secret passphrase");

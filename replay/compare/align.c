@@ -8,14 +8,15 @@
 struct aligning {
     const struct align_call *a, *b;
     uint32_t n, m, topics, classes;
-    uint32_t *class_a, *class_b; /* owned; equal calls have equal numbers, from 0 */
-    uint32_t *to_b, *to_a;       /* owned; the partner of each call, or ALIGN_NONE */
-    bool *equal, *moved;         /* owned; for each call of `a` that has a partner in `b` */
-    uint32_t *first, *next;      /* owned; lists of unpaired calls of b, by class or topic */
-    uint32_t *list_of;           /* owned; the last round that used each class or topic */
+    /* owned; the class of each call; equal calls have the same class, from 0 */
+    uint32_t *class_a, *class_b;
+    uint32_t *to_b, *to_a;  /* owned; the partner of each call, or ALIGN_NONE */
+    bool *equal, *moved;    /* owned; for each call of `a` that has a partner in `b` */
+    uint32_t *first, *next; /* owned; lists of unpaired calls of b, by class or topic */
+    uint32_t *list_of;      /* owned; number of the last round that used each class or topic */
     align_fn distance;
     void *ctx;
-    uint32_t distances; /* how often `distance` may still be called */
+    uint32_t distances; /* number of calls of `distance` that are still allowed */
 };
 
 /* ---- memory ---- */
@@ -72,7 +73,7 @@ static int classify_calls(struct map *map, const struct align_call *call, uint32
     return 0;
 }
 
-static void set_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
+static void set_call_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
 {
     x->to_b[i] = j;
     x->to_a[j] = i;
@@ -92,7 +93,7 @@ static int pair_equal_in_order(struct aligning *x)
         x->to_a[j] = ALIGN_NONE;
     for (uint32_t i = 0; st == 0 && i < x->n; i++)
         if (x->to_b[i] != LCS_NONE)
-            set_pair(x, i, x->to_b[i], true);
+            set_call_pair(x, i, x->to_b[i], true);
     return st;
 }
 
@@ -115,11 +116,11 @@ static void pair_remaining_calls(struct aligning *x, uint32_t i0, uint32_t i1, u
             continue;
         uint32_t j = x->first[list];
         x->first[list] = x->next[j];
-        set_pair(x, i, j, equal);
+        set_call_pair(x, i, j, equal);
     }
 }
 
-/* The unpaired calls of one topic between two pairs of equal calls. */
+/* A group: the unpaired calls of one topic between two pairs of equal calls. */
 struct group {
     struct aligning *x;
     uint32_t a[NEAR_LIST], b[NEAR_LIST];
@@ -142,9 +143,10 @@ static int pair_group(struct group *g)
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
         return 0; /* the caller will pair these calls in order of appearance */
     g->x->distances -= n * m;
-    int st = near_pair_lists(n, m, distance_in_group, g, partner);
+    int st = near_pair_members(n, m, distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
-        set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i], false);
+        set_call_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
+                      false);
     return st;
 }
 
@@ -223,7 +225,7 @@ static void mark_later_pairs_moved(struct aligning *x, const uint32_t *before)
             x->moved[i] = true;
 }
 
-static int pair_all(struct aligning *x)
+static int pair_all_calls(struct aligning *x)
 {
     uint32_t round = 0;
     int st = pair_equal_in_order(x);
@@ -257,7 +259,7 @@ static void add_missing(const struct aligning *x, uint32_t i, struct align_row *
             rows[(*n)++] = (struct align_row){i, ALIGN_NONE, ALIGN_MISSING, false};
 }
 
-/* Returns the number of rows. */
+/* Writes the rows of the result. Returns their number. */
 static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
 {
     uint32_t n = 0;
@@ -291,7 +293,7 @@ int align_calls(const struct align_sides *sides, struct align_row **ret, uint32_
     struct align_row *rows = calloc((size_t)x.n + x.m + 1, sizeof *rows);
     int st = rows != NULL ? aligning_open(&x) : MI_ENOMEM;
     if (st == 0)
-        st = pair_all(&x);
+        st = pair_all_calls(&x);
     if (st == 0) {
         *ret_n = write_rows(&x, rows);
         *ret = rows;

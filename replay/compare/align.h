@@ -1,4 +1,4 @@
-/* align.h - which calls of two sessions belong together.
+/* align.h - pairs the calls of two sessions that belong together.
  *
  * Order     1. equal calls in the longest common order (lcs.h);
  *           2. remaining equal calls anywhere, in order of appearance: these were moved;
@@ -28,9 +28,9 @@ struct align_call {
 
 enum align_kind {
     ALIGN_EQUAL,   /* equal calls */
-    ALIGN_CHANGED, /* different calls of one topic */
-    ALIGN_MISSING, /* only in a */
-    ALIGN_ADDED,   /* only in b */
+    ALIGN_CHANGED, /* the calls are different, but have the same topic */
+    ALIGN_MISSING, /* the call is only in a */
+    ALIGN_ADDED,   /* the call is only in b */
 };
 
 struct align_row {
@@ -48,11 +48,11 @@ struct align_sides {
     const struct align_call *a, *b;
     uint32_t n, m;     /* numbers of calls of a and b; below ALIGN_NONE */
     uint32_t topics;   /* greater than every topic */
-    align_fn distance; /* NULL: pair in order of appearance */
+    align_fn distance; /* compares two calls; NULL: pair calls in order of appearance */
     void *ctx;
 };
 
-/* 0, MI_ENOMEM, or the status of the distance function. */
+/* Returns 0, MI_ENOMEM, or the status of the distance function. */
 MI_MUST int align_calls(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n);
 
 #endif

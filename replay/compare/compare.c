@@ -23,8 +23,8 @@ struct comparison {
 /* The position of an object in the answer; special rules apply to the members of some objects. */
 enum place { ROOT, TASK, SERVER_INFO, ELSEWHERE };
 
-static void compare_at(struct comparison *c, struct json_value a, struct json_value b,
-                       pointer_set set, size_t depth, enum place place);
+static void compare_values_in_place(struct comparison *c, struct json_value a, struct json_value b,
+                                    pointer_set set, size_t depth, enum place place);
 
 /* ---- sanitized text ---- */
 
@@ -71,7 +71,7 @@ static bool text_fits_sanitized(struct slice recorded, struct slice live)
 static bool matches_left_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
-    if (a.type != JSON_STRING || b.type == JSON_NONE || marks_in_text(raw) == MARKS_NONE)
+    if (a.type != JSON_STRING || b.type == JSON_NONE || marks_find_in_text(raw) == MARKS_NONE)
         return false;
     if (slice_begins(raw, MARKS_REDACTED) && memchr(raw.p, ']', raw.n) == raw.p + raw.n - 1)
         return true; /* a mark for the whole value matches any type */
@@ -96,8 +96,9 @@ static bool texts_match_sanitized(const struct comparison *c, struct slice a, st
 {
     if (a.p == NULL || b.p == NULL)
         return false;
-    return (marks_in_text(a) != MARKS_NONE && text_fits_sanitized(a, b)) ||
-           (c->rules->both_recorded && marks_in_text(b) != MARKS_NONE && text_fits_sanitized(b, a));
+    return (marks_find_in_text(a) != MARKS_NONE && text_fits_sanitized(a, b)) ||
+           (c->rules->both_recorded && marks_find_in_text(b) != MARKS_NONE &&
+            text_fits_sanitized(b, a));
 }
 
 /* ---- reporting ---- */
@@ -201,11 +202,11 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
     if (by != NULL && a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_lists(c, a, b, there, depth + 1, by);
     else
-        compare_at(c, a, b, there, depth + 1,
-                   place != ROOT                    ? ELSEWHERE
-                   : json_key_is(key, "task")       ? TASK
-                   : json_key_is(key, "serverInfo") ? SERVER_INFO
-                                                    : ELSEWHERE);
+        compare_values_in_place(c, a, b, there, depth + 1,
+                                place != ROOT                    ? ELSEWHERE
+                                : json_key_is(key, "task")       ? TASK
+                                : json_key_is(key, "serverInfo") ? SERVER_INFO
+                                                                 : ELSEWHERE);
     c->pointer.n = n;
 }
 
@@ -254,7 +255,7 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
     if (name.type != JSON_NONE && (a.type == JSON_NONE || b.type == JSON_NONE))
         compare_report(c, a, b, true);
     else
-        compare_at(c, a, b, there, depth + 1, ELSEWHERE);
+        compare_values_in_place(c, a, b, there, depth + 1, ELSEWHERE);
     if (name.type != JSON_NONE)
         c->entry = (struct slice){0};
     c->pointer.n = n;
@@ -275,10 +276,10 @@ static void compare_arrays(struct comparison *c, struct json_value a, struct jso
     }
 }
 
-/* An entry of the second list. */
+/* An entry of the second of two lists. */
 struct entry {
     uint64_t hash;
-    size_t at; /* index in the list */
+    size_t at; /* index of the entry in the list */
     struct json_value value, name;
     bool paired;
 };
@@ -335,8 +336,8 @@ static bool read_entries_by_name(struct comparison *c, struct entries *e, struct
     return true;
 }
 
-/* Takes the first entry of this name that has no partner yet: the second of two tools with one name
- * must get its own partner. */
+/* Takes the first entry of this name that has no partner yet. If two tools have one name, the
+ * second tool must get its own partner. */
 static struct json_value claim_unpaired_entry(struct comparison *c, struct entries *e,
                                               struct json_value name)
 {
@@ -381,8 +382,8 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
 
 /* ---- values ---- */
 
-static void compare_at(struct comparison *c, struct json_value a, struct json_value b,
-                       pointer_set set, size_t depth, enum place place)
+static void compare_values_in_place(struct comparison *c, struct json_value a, struct json_value b,
+                                    pointer_set set, size_t depth, enum place place)
 {
     if (values_are_equal(c, a, b) || matches_sanitized(c, a, b))
         return;
@@ -405,7 +406,7 @@ int compare_values(struct json_value recorded, struct json_value live,
     struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
     pointer_set all = pointers_at_root(rules->ignore);
     if (!pointers_end_at(rules->ignore, all, 0))
-        compare_at(&c, recorded, live, all, 0, ROOT);
+        compare_values_in_place(&c, recorded, live, all, 0, ROOT);
     bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);
     buf_close(&c.a);

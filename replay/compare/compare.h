@@ -21,16 +21,17 @@ struct compare_rules {
 };
 
 struct compare_difference {
-    struct slice pointer;        /* "" for the whole value */
-    struct slice recorded, live; /* JSON as written; {NULL, 0}: missing */
-    bool in_schema;              /* the difference is inside the schema of a tool */
-    bool is_entry;               /* a whole entry of a list differs: a tool, a prompt, a resource */
+    struct slice pointer; /* JSON pointer to the values; "" for the whole value */
+    /* the values as JSON, as written; {NULL, 0}: the value is missing */
+    struct slice recorded, live;
+    bool in_schema;     /* the difference is inside the schema of a tool */
+    bool is_entry;      /* a whole entry of a list differs: a tool, a prompt, a resource */
     struct slice entry; /* name or URI of the list entry, as JSON; {NULL, 0}: not in a list */
-    struct slice below; /* the pointer below that entry */
+    struct slice below; /* JSON pointer below that entry */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 
-/* Calls fn for each difference until it returns false. 0, or MI_ENOMEM. */
+/* Calls fn for each difference, until fn returns false. Returns 0, or MI_ENOMEM. */
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
                            const struct compare_rules *rules, compare_fn fn, void *ctx);
 /* Whether two recorded values are equal, or one equals the sanitized form of the other. */

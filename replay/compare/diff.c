@@ -9,13 +9,13 @@
 
 struct diff {
     const struct diff_rules *rules; /* borrowed */
-    struct side side[DIFF_SIDES];   /* owned, like all members below */
+    struct side side[DIFF_SIDES];   /* owned; all members below are owned, too */
     struct intern topics;           /* used until the calls are aligned */
     int loaded;                     /* number of sides that were read */
     struct align_row *rows;
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];
-    struct buf value[DIFF_SIDES]; /* sanitized; for the difference being reported */
+    struct buf value[DIFF_SIDES]; /* sanitized values of the difference that is being reported */
     struct buf list[DIFF_SIDES];  /* complete lists that are being compared */
     char exit_status[DIFF_SIDES][24];
     struct buf error;
@@ -241,7 +241,8 @@ static bool diff_on_answer_difference(void *ctx, const struct compare_difference
     return !l->failed;
 }
 
-/* Reads the requests or the answers of both calls of a row. *ret_both: both were recorded. */
+/* Reads the requests or the answers of both calls of a row. Sets *ret_both if both were
+ * recorded. */
 typedef int (*read_fn)(struct side *s, uint32_t call, struct rpc *ret);
 static int read_both_bodies(struct diff *d, struct align_row row, read_fn read,
                             struct rpc ret[DIFF_SIDES], bool *ret_both)

@@ -31,7 +31,8 @@
 enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_rules {
-    struct canon_rules canon; /* `ignore` applies to params, results and errors; set `across` */
+    /* `ignore` applies to params, results and errors; the caller must set `across` */
+    struct canon_rules canon;
     /* A row is slower if the call of b took more than `slower` times as long, and slower_min_us
      * longer. 0: never. */
     double slower;
@@ -42,10 +43,11 @@ struct diff_rules {
 };
 
 struct diff_call {
-    struct slice method, target; /* escapes resolved; target.n 0: no target */
+    struct slice method, target; /* without JSON escapes; target.n 0: no target */
     uint64_t seq;                /* seq of the request */
-    uint64_t place, answer; /* places of the request and its answer in the source; answer 0: none */
-    int64_t t_us, took_us;  /* took_us -1: no outcome */
+    /* positions of the request and the answer in the source; answer 0: no answer */
+    uint64_t place, answer;
+    int64_t t_us, took_us; /* duration of the call; -1: the call has no outcome */
     enum call_status status;
 };
 
@@ -77,7 +79,8 @@ enum diff_part {
     DIFF_PARAMS,
     DIFF_RESULT,
     DIFF_ERROR,
-    /* one side has a result, the other one an error; the values are the result and the error */
+    /* one call has a result and the other call an error; the values are this result and this
+     * error */
     DIFF_ANSWER,
 };
 
@@ -91,7 +94,7 @@ struct diff_difference {
     struct slice entry, below;
     bool is_entry; /* the difference is a whole list entry, which is missing on one side */
 };
-/* Returns false to stop. */
+/* A callback returns false to stop the comparison. */
 typedef bool (*diff_fn)(void *ctx, const struct diff_difference *one);
 
 enum diff_entry { DIFF_NEW, DIFF_CHANGED, DIFF_GONE, DIFF_ENTRIES };
@@ -100,7 +103,7 @@ struct diff_look {
     uint64_t differences;
     uint64_t tools[DIFF_ENTRIES]; /* number of new, changed and missing tools in a list */
     bool status;                  /* the calls have different statuses */
-    bool slower;                  /* as diff_rules.slower defines it */
+    bool slower;                  /* the call of b is slower, as diff_rules.slower defines */
     bool moved;                   /* as align_row.moved */
     bool unread;                  /* an answer was not recorded, so answers were not compared */
 };
@@ -110,19 +113,21 @@ MI_MUST int diff_compare_row(struct diff *d, uint32_t row, diff_fn fn, void *ctx
                              struct diff_look *ret);
 /* Whether the calls of the row differ. Calls that were only moved do not differ. */
 bool diff_row_has_changed(const struct diff_look *l);
-/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next
+/* Returns the params of a call as JSON; {NULL, 0}: the call has none. Valid until the next
  * diff_read_params(). */
 MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
 
 /* ---- the sessions ---- */
 
-/* A fact in which the sessions differ. */
+/* A fact about the sessions, such as the server's version, with its value in each session. */
 struct diff_fact {
     const char *name;               /* "server_version", … */
-    struct slice value[DIFF_SIDES]; /* {NULL, 0}: not known */
-    bool counts; /* the fact counts as a difference; false: information, as the server's version */
+    struct slice value[DIFF_SIDES]; /* the value of the fact in each session; {NULL, 0}: unknown */
+    /* true: the fact counts as a difference; false: it is only information, as the server's
+     * version */
+    bool counts;
 };
-/* The facts with different values, for i = 0, 1, …; false after the last one. */
+/* Returns the facts with different values, for i = 0, 1, …; returns false after the last fact. */
 bool diff_get_fact(const struct diff *d, size_t i, struct diff_fact *ret);
 
 #endif

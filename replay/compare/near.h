@@ -10,15 +10,17 @@
 
 #include "base/base.h"
 
-#define NEAR_LIST 64   /* longest list */
-#define NEAR_PAIRS 256 /* largest product of both lengths, and so the most calls of a near_fn */
+#define NEAR_LIST 64 /* longest list */
+/* greatest product of the lengths of both lists, and so the greatest number of calls of a
+ * near_fn */
+#define NEAR_PAIRS 256
 
 /* Returns how much two members differ: 0 to NEAR_DISTANCE, or a negative status. */
 #define NEAR_DISTANCE 100
 typedef int (*near_fn)(void *ctx, uint32_t of_short, uint32_t of_long);
 
 /* Sets partner[i] to the index in the long list (length m) of the partner of member i of the short
- * list (length n <= m). 0, or the status of fn. */
-MI_MUST int near_pair_lists(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner);
+ * list (length n <= m). Returns 0, or the status of fn. */
+MI_MUST int near_pair_members(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#define LOAD_MESSAGES 128 /* messages added to the plan in one step */
-#define LIST_CALLS 4096   /* calls listed in one step */
+#define LOAD_MESSAGES 128 /* maximum number of messages added to the plan in one step */
+#define LIST_CALLS 4096   /* maximum number of calls listed in one step */
 
 void side_close(struct side *s)
 {

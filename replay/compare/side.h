@@ -20,14 +20,14 @@ struct side {
 };
 
 MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);
-/* Reads a part of the recording. `topics` numbers the topics of both sides. *ret_done: that was the
- * last part. */
+/* Reads a part of the recording. `topics` numbers the topics of both sides. Sets *ret_done after
+ * the last part. */
 MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
                       bool *ret_done);
 void side_close(struct side *s);
 struct diff_call side_get_call(const struct side *s, uint32_t call);
-/* Reads the request or the answer of a call; valid until the next call of the same function. 0;
- * MI_ENOENT: it was not recorded; or an error. */
+/* Reads the request or the answer of a call; valid until the next call of the same function.
+ * Returns 0; MI_ENOENT: the message was not recorded; or an error. */
 MI_MUST int side_read_request(struct side *s, uint32_t call, struct rpc *ret);
 MI_MUST int side_read_answer(struct side *s, uint32_t call, struct rpc *ret);
 

@@ -55,7 +55,7 @@ static int find_recorded_answer(struct talk *t, const struct rpc *live, struct b
     if (st < 0 || rpc_read(buf_slice(&t->other), &m) < 0)
         return st;
     *ret_refused = "The recorded answer to this request is redacted or truncated";
-    if (marks_in_text(m.text) != MARKS_NONE)
+    if (marks_find_in_text(m.text) != MARKS_NONE)
         return 0;
     *ret_refused = NULL;
     return talk_rewrite(t, &m, live->id.text, true, out);
@@ -91,7 +91,8 @@ static int64_t ask_deadline(const struct talk *t)
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
 
-/* Changes the answer *m as the proxy would for its client: repaired, or replaced by an error. */
+/* Changes the answer *m as the proxy would for its client: repairs the answer, or replaces it by an
+ * error. */
 static int ask_read_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
 {
     char digits[24];
@@ -153,7 +154,7 @@ static int ask_await_answer(struct talk *t, int64_t id, struct slice method, str
             return ask_read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
-                until = ask_deadline(t); /* the server is working */
+                until = ask_deadline(t); /* progress shows that the server is working */
             if (t->heard != NULL)
                 t->heard(t->ctx, ret, NULL);
         }
@@ -168,7 +169,7 @@ int talk_send_notification(struct talk *t, struct slice line)
 
 static int send_line(struct talk *t, struct slice method)
 {
-    live_set_asked(t->server, (uint64_t)t->next_id, method);
+    live_set_awaited_request(t->server, (uint64_t)t->next_id, method);
     int st = live_send_line(t->server, buf_slice(&t->line));
     t->sent = live_sent_bytes(t->server);
     return st;
@@ -180,8 +181,8 @@ static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor
     buf_clear(&t->line);
     char id[24];
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
-    own_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
-                   cursor.n > 0 ? cursor : (struct slice){0});
+    own_write_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
+                         cursor.n > 0 ? cursor : (struct slice){0});
     int st = t->line.failed ? talk_no_memory(t) : send_line(t, slice_of("tools/list"));
     return st < 0 ? st : ask_await_answer(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
@@ -197,7 +198,7 @@ int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct 
         st = ask_tools_page(t, meta, buf_slice(&cursor), ret_last, ret_answered);
         if (st < 0 || !*ret_answered || ret_last->kind != RPC_RESULT)
             break;
-        st = talk_learn_tools(t, ret_last->result, true);
+        st = talk_add_tools(t, ret_last->result, true);
         if (ret != NULL)
             tools_add_page(ret, ret_last, hash);
         hash = rpc_id_hash_json(ret_last->next_cursor);

@@ -20,7 +20,7 @@
  * and valid until the next call. */
 MI_MUST int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
                                 bool *ret_answered);
-/* Sends a notification. 0 or MI_ENOMEM. */
+/* Sends a notification. Returns 0 or MI_ENOMEM. */
 MI_MUST int talk_send_notification(struct talk *t, struct slice line);
 /* Learns the live server's tools. meta: the `_meta` of the requests, as JSON; {NULL, 0}: none. *ret
  * receives the definitions; ret may be NULL. *ret_last is the last answer, which is an error if the

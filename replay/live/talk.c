@@ -62,7 +62,7 @@ int talk_read_body(struct talk *t, uint32_t item, struct buf *b)
 }
 
 /* Learns the tools of the recorded server. */
-static int learn_recorded_tools(struct talk *t)
+static int add_recorded_tools(struct talk *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         const struct talk_item *it = &t->items[i];
@@ -77,7 +77,7 @@ static int learn_recorded_tools(struct talk *t)
             continue;
         st = talk_read_body(t, it->answer, &t->recorded);
         if (st == 0 && rpc_read(buf_slice(&t->recorded), &m) == 0)
-            st = talk_learn_tools(t, m.result, false);
+            st = talk_add_tools(t, m.result, false);
         if (st < 0)
             return st;
     }
@@ -93,7 +93,7 @@ int talk_load(struct talk *t)
         if (st < 0)
             return st;
     }
-    return st == MI_ENOENT ? learn_recorded_tools(t) : fail_source(t, st);
+    return st == MI_ENOENT ? add_recorded_tools(t) : fail_source(t, st);
 }
 
 /* ---- handles ---- */
@@ -107,7 +107,7 @@ static struct slice talk_text_at(const struct talk *t, size_t at, size_t n)
  * not a handle is returned unchanged. */
 static struct slice find_other_handle(const struct talk *t, struct slice raw, bool to_live)
 {
-    for (size_t i = t->handles_n; i > 0; i--) { /* the newest first */
+    for (size_t i = t->handles_n; i > 0; i--) { /* search from the newest handle to the oldest */
         const struct talk_handle *h = &t->handles[i - 1];
         struct slice recorded = talk_text_at(t, h->recorded_at, h->recorded_n);
         struct slice live = talk_text_at(t, h->live_at, h->live_n);
@@ -117,7 +117,7 @@ static struct slice find_other_handle(const struct talk *t, struct slice raw, bo
     return raw;
 }
 
-static int learn_handle(struct talk *t, struct json_value recorded, struct json_value live)
+static int add_handle(struct talk *t, struct json_value recorded, struct json_value live)
 {
     struct slice a = json_string_raw(recorded), b = json_string_raw(live);
     if (a.p == NULL || b.p == NULL || slice_eq(find_other_handle(t, a, true), b))
@@ -137,21 +137,21 @@ static int learn_handle(struct talk *t, struct json_value recorded, struct json_
     return 0;
 }
 
-int talk_learn_handles(struct talk *t, struct json_value recorded, struct json_value live)
+int talk_add_handles(struct talk *t, struct json_value recorded, struct json_value live)
 {
     static const char *const names[] = {"nextCursor", "requestState", "taskId"};
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(names); i++)
-        st = learn_handle(t, json_get(recorded, names[i]), json_get(live, names[i]));
+        st = add_handle(t, json_get(recorded, names[i]), json_get(live, names[i]));
     if (st == 0)
-        st = learn_handle(t, json_get(json_get(recorded, "task"), "taskId"),
-                          json_get(json_get(live, "task"), "taskId"));
+        st = add_handle(t, json_get(json_get(recorded, "task"), "taskId"),
+                        json_get(json_get(live, "task"), "taskId"));
     return st;
 }
 
 /* ---- tools ---- */
 
-bool talk_reads_only(const struct rpc *m)
+bool talk_request_reads_only(const struct rpc *m)
 {
     static const char *const harmless[] = {"initialize",          "ping",
                                            "server/discover",     "logging/setLevel",
@@ -186,7 +186,7 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
     return tool;
 }
 
-static int learn_tool(struct talk *t, struct json_value tool, bool live)
+static int add_listed_tool(struct talk *t, struct json_value tool, bool live)
 {
     struct json_value notes = json_get(tool, "annotations");
     struct slice raw = json_string_raw(json_get(tool, "name"));
@@ -208,7 +208,7 @@ static int learn_tool(struct talk *t, struct json_value tool, bool live)
     return t->text.failed || t->other.failed ? talk_no_memory(t) : 0;
 }
 
-int talk_learn_tools(struct talk *t, struct json_value result, bool live)
+int talk_add_tools(struct talk *t, struct json_value result, bool live)
 {
     struct json_value list = json_get(result, "tools");
     struct json_walk w = json_walk_begin(list);
@@ -218,7 +218,7 @@ int talk_learn_tools(struct talk *t, struct json_value result, bool live)
     if (list.type != JSON_ARRAY)
         return 0;
     while (st == 0 && json_walk_next(&w, &key, &tool))
-        st = learn_tool(t, tool, live);
+        st = add_listed_tool(t, tool, live);
     if (live && json_get(result, "nextCursor").type != JSON_STRING)
         t->knows_live_tools = true;
     return st;

@@ -23,8 +23,8 @@ struct talk_item {
     bool used; /* a request of the server that the live server has also sent */
 };
 
-/* A text that servers generate, such as a cursor: the recorded one, and the live server's. Both
- * texts are without quotes. */
+/* A handle, which is a text that servers generate, such as a cursor: the recorded text and the live
+ * server's text, both without quotes. */
 struct talk_handle {
     size_t recorded_at, recorded_n, live_at, live_n; /* ranges of talk.text */
 };
@@ -32,7 +32,7 @@ struct talk_handle {
 struct talk_tool {
     size_t name_at, name_n; /* range of talk.text; escapes resolved */
     bool reads_only;        /* marked read-only */
-    bool safe;              /* marked read-only or idempotent */
+    bool safe;              /* the tool is marked read-only or idempotent */
     bool live;              /* the live server listed this tool */
 };
 
@@ -45,7 +45,7 @@ struct talk {
     struct live *server;   /* borrowed */
     struct buf *error;     /* borrowed */
     int64_t timeout_us;    /* deadline for each answer; progress restarts it; 0: no limit */
-    talk_heard_fn heard;   /* NULL: not called */
+    talk_heard_fn heard;   /* called for messages of the live server; NULL: not called */
     void *ctx;             /* for heard() */
 
     struct talk_item *items; /* owned */
@@ -74,20 +74,20 @@ struct talk {
 /* Reads the recording. The borrowed members must be set. */
 MI_MUST int talk_load(struct talk *t);
 void talk_close(struct talk *t);
-int talk_no_memory(struct talk *t); /* sets the sentence; returns MI_ENOMEM */
+int talk_no_memory(struct talk *t); /* writes the sentence to t->error, and returns MI_ENOMEM */
 /* Reads the body of an item into b. */
 MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
-/* Learns the handles from a recorded answer and the live one. */
-MI_MUST int talk_learn_handles(struct talk *t, struct json_value recorded, struct json_value live);
-MI_MUST int talk_learn_tools(struct talk *t, struct json_value result, bool live);
-/* NULL if the tool is unknown. */
+/* Learns the handles from a recorded answer and the answer of the live server. */
+MI_MUST int talk_add_handles(struct talk *t, struct json_value recorded, struct json_value live);
+MI_MUST int talk_add_tools(struct talk *t, struct json_value result, bool live);
+/* Returns the tool with this name; NULL: unknown. */
 const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_name);
 /* Whether a request with this method changes nothing; false for tools/call. */
-bool talk_reads_only(const struct rpc *m);
+bool talk_request_reads_only(const struct rpc *m);
 
-/* Copies a message with another id (JSON text) and with the handles of the other server. to_live:
- * the message is for the live server. */
+/* Copies a message. Replaces its id (by a JSON text) and its handles (by those of the other
+ * server). to_live: the message is for the live server. */
 MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                          struct buf *out);
 

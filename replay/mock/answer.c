@@ -31,7 +31,7 @@ int mock_send_answer(struct conversation *s, struct mock_batch *batch, struct sl
     return batch->text.failed ? MI_ENOMEM : 0;
 }
 
-int mock_batch_done(struct conversation *s, struct mock_batch *batch)
+int mock_batch_count_answer(struct conversation *s, struct mock_batch *batch)
 {
     if (--batch->waiting > 0)
         return 0;
@@ -139,7 +139,7 @@ static int answer_discover(struct conversation *s, struct mock_batch *batch, con
     return send_answer(s, batch, &j);
 }
 
-/* Answers initialize, for a recording without it. */
+/* Answers initialize if the recording has no initialize. */
 static int answer_initialize(struct conversation *s, struct mock_batch *batch,
                              const struct rpc *live)
 {
@@ -195,7 +195,7 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
 
 /* ---- misses ---- */
 
-/* Sets method and target of the finding; the text of both is in s->key. */
+/* Sets method and target of the finding. The texts of method and target are in s->key. */
 static void set_miss_name(struct conversation *s, const struct rpc *m, struct miss *f)
 {
     struct rpc_name name = rpc_name(m, &s->key);
@@ -212,8 +212,8 @@ static bool client_uses_other_version(const struct conversation *s, const struct
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
-/* Whether a live server may answer. It may not if the same request was recorded, but out of order
- * or for another revision. */
+/* Whether a live server may answer. It may not answer if the same request was recorded, but out of
+ * order or for another revision. */
 static bool live_server_may_answer(const struct conversation *s, enum miss_kind kind)
 {
     return s->forward != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||

@@ -88,8 +88,8 @@ void conversation_close(struct conversation *s)
 
 int conversation_load(struct conversation *s, bool *ret_done)
 {
-    int st = match_load(&s->match, ret_done);
-    return st < 0 ? st : playback_wake_grown(s);
+    int st = match_load_messages(&s->match, ret_done);
+    return st < 0 ? st : playback_wake_if_plan_grew(s);
 }
 
 void conversation_forward_to(struct conversation *s, struct forward *forward)
@@ -139,8 +139,8 @@ static const struct fault *find_request_fault(struct conversation *s, const stru
     return faults_find(s->faults, name.method, name.target);
 }
 
-/* Reads the recording up to the outcome of the exchange, unless the request may stay pending for
- * ever. */
+/* Reads the recording up to the outcome of the exchange. Does nothing if the request may stay
+ * pending forever. */
 static int load_until_outcome(struct conversation *s, uint32_t x)
 {
     bool patient = (plan_get_topic(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
@@ -163,17 +163,18 @@ static bool may_answer_discover_now(const struct conversation *s, const struct r
            plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
 }
 
-static int ask_live(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
+static int ask_live_server(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
 {
     s->misses->counts.live++;
     return forward_request(s, live, batch);
 }
 
-static int answer_miss(struct conversation *s, const struct rpc *live, const struct rpc *sanitized,
-                       enum miss_kind why, struct mock_batch *batch)
+static int answer_unrecorded_request(struct conversation *s, const struct rpc *live,
+                                     const struct rpc *sanitized, enum miss_kind why,
+                                     struct mock_batch *batch)
 {
     int st = mock_answer_unrecorded(s, batch, live, sanitized, why);
-    return st == MOCK_FOR_LIVE ? ask_live(s, live, batch) : st;
+    return st == MOCK_FOR_LIVE ? ask_live_server(s, live, batch) : st;
 }
 
 static int conversation_on_request(struct conversation *s, const struct rpc *live,
@@ -188,9 +189,9 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
     if (forward_forwards_all(s->forward))
-        return ask_live(s, live, batch);
+        return ask_live_server(s, live, batch);
     if (may_answer_discover_now(s, live))
-        return answer_miss(s, live, live, why, batch);
+        return answer_unrecorded_request(s, live, live, why, batch);
     int st = 0;
     if (s->forward != NULL && rpc_method_is(live, "initialize"))
         st = forward_copy_greeting(s, live);
@@ -198,13 +199,13 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         st = sanitize_as_recorded(s, live, &sanitized);
     if (st == 0)
         st = match_find(&s->match, &sanitized, &x, &why);
-    int woken = playback_wake_grown(s); /* match_find() may have read more messages */
+    int woken = playback_wake_if_plan_grew(s); /* match_find() may have read more messages */
     if (st < 0 || woken < 0)
         return st < 0 ? st : woken;
     if (st == MATCH_MISS) {
         bool done;
         st = mock_tools_refuse(s, live, batch, &done);
-        return done ? st : answer_miss(s, live, &sanitized, why, batch);
+        return done ? st : answer_unrecorded_request(s, live, &sanitized, why, batch);
     }
     bool again = st == MATCH_AGAIN;
     if (again)
@@ -229,7 +230,8 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
         return 0;
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     int st = 0;
-    if (x->outcome == PLAN_CANCELLED && !p->again) /* the list recorded after the cancellation */
+    /* the list of steps that were recorded after the cancellation */
+    if (x->outcome == PLAN_CANCELLED && !p->again)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
     int ended = playback_end(s, p);
@@ -246,8 +248,8 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
         notification = plan_take_notification(s->plan, buf_slice(&s->key));
         if (notification != PLAN_NONE) {
             struct pace_mark mark = {s->now_us, plan_get_notification(s->plan, notification)->t_us};
-            st = playback_catch_up(s, plan_get_notification(s->plan, notification)->place,
-                                   mark.t_us);
+            st = playback_send_earlier_messages(
+                s, plan_get_notification(s->plan, notification)->place, mark.t_us);
             return st < 0 ? st
                           : playback_start_list(
                                 s, (struct plan_anchor){ANCHOR_NOTIFICATION, notification}, mark,
@@ -273,7 +275,8 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
 
 /* Notes the id of a task that the client has created (revision 2025-11-25); later requests of the
  * server must use this id. */
-static int learn_task(struct conversation *s, const struct plan_question *q, const struct rpc *live)
+static int note_client_task(struct conversation *s, const struct plan_question *q,
+                            const struct rpc *live)
 {
     struct rpc recorded;
     struct json_value live_task = json_get(json_get(live->result, "task"), "taskId");
@@ -305,21 +308,21 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 {
     struct rpc sanitized;
     struct question *question = playback_take_question(s, live->id);
-    /* If NULL, the live server asked the question, or it is unknown or already answered. */
+    /* NULL: the live server asked the question, or the question is unknown or already answered. */
     if (question == NULL)
         return s->forward != NULL ? forward_answer(s, live) : 0;
     uint32_t i = plan_get_step(s->plan, question->step)->link;
     struct playback *p = question->playback;
     free(question);
     struct plan_question q = *plan_get_question(s->plan, i);
-    int st = learn_task(s, &q, live);
+    int st = note_client_task(s, &q, live);
     if (st == 0)
         st = sanitize_as_recorded(s, live, &sanitized);
     if (st == 0)
         st = mock_compare_answer(s, &q, &sanitized);
     struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};
     if (st == 0 && q.answer != 0)
-        st = playback_catch_up(s, q.answer, q.answered_us);
+        st = playback_send_earlier_messages(s, q.answer, q.answered_us);
     if (st == 0)
         st = playback_wake_held(s);
     if (st == 0 && p != NULL) {
@@ -388,7 +391,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
             m.kind = RPC_INVALID;
         st = conversation_handle(s, &m, b);
     } while (st == 0 && json_walk_next(&w, &key, &v));
-    int done = mock_batch_done(s, b);
+    int done = mock_batch_count_answer(s, b);
     return st < 0 ? st : done;
 }
 
@@ -418,7 +421,7 @@ int conversation_handle_too_long(struct conversation *s, struct slice head, int6
 int conversation_handle_live_line(struct conversation *s, struct slice line, int64_t now_us)
 {
     s->now_us = now_us;
-    return line.p != NULL ? forward_handle_line(s, line) : forward_ended(s);
+    return line.p != NULL ? forward_handle_line(s, line) : forward_on_server_ended(s);
 }
 
 /* ---- time ---- */
@@ -467,7 +470,7 @@ int64_t conversation_exit_status(const struct conversation *s)
     return s->exit_status;
 }
 
-struct plan *conversation_plan(struct conversation *s)
+struct plan *conversation_get_plan(struct conversation *s)
 {
     return s->plan;
 }

@@ -33,10 +33,11 @@ struct conversation_rules {
 
 enum conversation_end {
     CONVERSATION_RUNNING,
-    CONVERSATION_SERVER_ENDED, /* as recorded: exit with conversation_exit_status() */
-    CONVERSATION_CLOSE,        /* a fault: close stdout, run until stdin ends */
-    CONVERSATION_CRASH,        /* a fault: exit by SIGKILL */
-    CONVERSATION_CLIENT_EXIT,  /* the client sent `exit` */
+    /* the server exits as in the recording, with conversation_exit_status() */
+    CONVERSATION_SERVER_ENDED,
+    CONVERSATION_CLOSE,       /* a fault: the server closes stdout, but runs until stdin ends */
+    CONVERSATION_CRASH,       /* a fault: the server is killed by SIGKILL */
+    CONVERSATION_CLIENT_EXIT, /* the client sent `exit` */
 };
 
 struct conversation;
@@ -64,23 +65,24 @@ MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
 MI_MUST int conversation_handle_line(struct conversation *s, struct slice line, int64_t now_us);
 /* Handles a line that was too long to store. head: the beginning of the line. */
 MI_MUST int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us);
-/* The client has closed its side: sends delayed messages at once, and drops messages that wait for
- * the client. */
+/* Call this function when the client has closed its side: sends delayed messages at once, and drops
+ * messages that wait for the client. */
 MI_MUST int conversation_client_hung_up(struct conversation *s, int64_t now_us);
 /* Handles a line of the live server, without its newline; {NULL, 0}: the server has ended. */
 MI_MUST int conversation_handle_live_line(struct conversation *s, struct slice line,
                                           int64_t now_us);
 /* Sends the messages that are due. */
 MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
-/* The time of the next conversation_advance(), or CONVERSATION_NEVER. */
+/* Returns the time at which conversation_advance() must be called; CONVERSATION_NEVER: no call is
+ * needed. */
 int64_t conversation_next_due_us(const struct conversation *s);
 enum conversation_end conversation_get_end(const struct conversation *s);
 int64_t conversation_exit_status(const struct conversation *s);
-/* Reads some more messages of the recording. *ret_done: all were read. */
+/* Reads some more messages of the recording. Sets *ret_done if all messages were read. */
 MI_MUST int conversation_load(struct conversation *s, bool *ret_done);
-struct plan *conversation_plan(struct conversation *s);
-/* The number of pending requests, including those at the live server, and of unfinished lists of
- * unsolicited messages. */
+struct plan *conversation_get_plan(struct conversation *s);
+/* Returns the number of pending requests, including those at the live server, and of unfinished
+ * lists of unsolicited messages. */
 size_t conversation_count_playbacks(const struct conversation *s);
 
 #endif

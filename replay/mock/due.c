@@ -44,7 +44,7 @@ static void due_move_down(struct due_heap *h, size_t i, struct due *d)
     due_set(h, i, d);
 }
 
-int due_put(struct due_heap *h, struct due *d, int64_t at_us)
+int due_set_time(struct due_heap *h, struct due *d, int64_t at_us)
 {
     if (d->place == 0 && !GROW(h->list, h->n, h->cap))
         return MI_ENOMEM;

@@ -1,7 +1,7 @@
 /* due.h - the playback that is due next: a heap ordered by time.
  *
  * Owns      the array; due_close() frees it. Entries are embedded in their owners.
- * Order     by time, then by the order of due_put().
+ * Order     by time, then by the order of due_set_time().
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_MOCK_DUE_H
 #define MI_REPLAY_MOCK_DUE_H
@@ -11,18 +11,18 @@
 struct due {
     int64_t at_us;
     uint64_t order;
-    size_t place; /* index in the heap, plus 1; 0: not in the heap */
+    size_t place; /* index of the entry in the heap, plus 1; 0: not in the heap */
 };
 
 struct due_heap {
     struct due **list; /* owned */
     size_t n, cap;
-    uint64_t orders; /* number of calls of due_put() so far */
+    uint64_t orders; /* number of calls of due_set_time() so far */
 };
 
 void due_close(struct due_heap *h);
-/* Adds an entry, or changes its time. 0 or MI_ENOMEM. */
-MI_MUST int due_put(struct due_heap *h, struct due *d, int64_t at_us);
+/* Adds an entry, or changes its time. Returns 0 or MI_ENOMEM. */
+MI_MUST int due_set_time(struct due_heap *h, struct due *d, int64_t at_us);
 /* Removes an entry; does nothing if the entry is not in the heap. */
 void due_remove(struct due_heap *h, struct due *d);
 

@@ -53,7 +53,7 @@ static int read_fault_kind(struct fault *f, const char *kind, struct buf *error)
     const char *wanted = kinds[f->kind].value;
     int st = (wanted != NULL) == (value != NULL) ? 0 : MI_EINVAL;
     if (value != NULL && f->kind == FAULT_DELAY)
-        st = units_duration(value, &f->delay_us);
+        st = units_parse_duration(value, &f->delay_us);
     else if (value != NULL && f->kind == FAULT_ERROR)
         st = read_error_code(value, &f->code);
     if (st < 0 && wanted != NULL)

@@ -37,10 +37,12 @@ enum fault_kind {
 struct fault {
     enum fault_kind kind;
     char *text;            /* owned; KIND; method and target point into the same allocation */
-    char *method, *target; /* target NULL: any */
+    char *method, *target; /* a tool, prompt, URI or task; target NULL: each target matches */
     int64_t delay_us;
     int code;
-    uint64_t nth;  /* the fault occurs at the matching request with this number; 0: at each */
+    /* number of the matching request at which the fault occurs, from 1; 0: at each matching
+     * request */
+    uint64_t nth;
     uint64_t seen; /* number of matching requests so far */
     bool applied;  /* the fault was injected at least once */
 };
@@ -50,13 +52,13 @@ struct faults {
     size_t n;
 };
 
-/* Adds a fault. 0; MI_EINVAL with the reason in `error`; MI_ENOMEM. */
+/* Adds a fault. Returns 0; MI_EINVAL with the reason in `error`; MI_ENOMEM. */
 MI_MUST int faults_add(struct faults *f, const char *text, struct buf *error);
 void faults_close(struct faults *f);
 /* Counts the request, and returns its fault, or NULL. */
 const struct fault *faults_find(struct faults *f, struct slice method, struct slice target);
 /* Iterates over the faults that were never injected: appends the text of one. *at starts at 0.
- * false: there are no more. */
+ * Returns false if there are no more such faults. */
 bool faults_next_unused(const struct faults *f, size_t *at, struct buf *b);
 const char *fault_name(enum fault_kind kind);
 

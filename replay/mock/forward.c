@@ -68,11 +68,12 @@ static int forward_give_up_because(struct conversation *s, const char *why)
 
 static bool request_may_be_repeated(const struct forward *f, const struct rpc *m)
 {
-    if (marks_in_text(m->params.text) != MARKS_NONE)
+    if (marks_find_in_text(m->params.text) != MARKS_NONE)
         return false; /* the sanitizer changed the request */
     if (!rpc_method_is(m, "tools/call"))
-        return talk_reads_only(m) && !rpc_method_is(m, "initialize") && !rpc_method_is(m, "ping") &&
-               !rpc_method_is(m, "server/discover") && !rpc_method_is(m, "subscriptions/listen");
+        return talk_request_reads_only(m) && !rpc_method_is(m, "initialize") &&
+               !rpc_method_is(m, "ping") && !rpc_method_is(m, "server/discover") &&
+               !rpc_method_is(m, "subscriptions/listen");
     const struct talk_tool *tool = talk_find_tool(&f->talk, json_string_raw(m->name));
     return tool != NULL && tool->live && tool->reads_only;
 }
@@ -100,7 +101,7 @@ static int forward_catch_up(struct conversation *s)
 static int forward_ask_tools(struct forward *f, struct slice meta, struct slice cursor)
 {
     struct buf b = {0};
-    own_tools_list(&b, slice_of("0"), meta, cursor);
+    own_write_tools_list(&b, slice_of("0"), meta, cursor);
     f->phase = FORWARD_LEARNING;
     f->pages++;
     int st = b.failed ? MI_ENOMEM : forward_send_own(f, buf_slice(&b));
@@ -130,7 +131,7 @@ static int forward_on_tools(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct json_value cursor = json_get(answer->result, "nextCursor");
-    int st = answer->kind == RPC_RESULT ? talk_learn_tools(&f->talk, answer->result, true) : 0;
+    int st = answer->kind == RPC_RESULT ? talk_add_tools(&f->talk, answer->result, true) : 0;
     if (st < 0)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
@@ -171,7 +172,7 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
         struct buf *why = &s->forward->over;
-        if (!rpc_is_ours(answer))
+        if (!rpc_is_interposer_error(answer))
             return forward_give_up_because(s, "the live server rejected initialize");
         /* The proxy in front of the server made this error, because the server has ended. */
         buf_adds(why, "the live server did not answer initialize: ");
@@ -188,7 +189,7 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     return st < 0 ? st : forward_after_greeting(s, (struct slice){0});
 }
 
-/* Starts the server; the first request waits in the list. */
+/* Starts the server. The client's first request waits in the list until the server is ready. */
 static int forward_start(struct conversation *s, bool modern)
 {
     struct forward *f = s->forward;
@@ -210,7 +211,7 @@ static int forward_step(struct conversation *s, const struct rpc *answer)
         return forward_on_greeted(s, answer);
     case FORWARD_LEARNING:
         return forward_on_tools(s, answer);
-    default: /* FORWARD_CATCHING_UP: the answer is not needed */
+    default: /* In FORWARD_CATCHING_UP nobody needs the answer. */
         return forward_catch_up(s);
     }
 }
@@ -269,9 +270,9 @@ static int forward_cancel(struct conversation *s, const struct rpc *live)
     if (p != NULL)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
-        return 0; /* the server does not have the request: it was answered or not yet sent */
+        return 0; /* nothing to cancel at the server: the request was answered, or not sent yet */
     with[REWRITE_REQUEST_ID] = forward_number_text(p->number, text);
-    int st = forward_keep_message(s, true, live->text);
+    int st = forward_record_message(s, true, live->text);
     return st < 0 ? st : forward_send(f, live->text, with);
 }
 
@@ -283,8 +284,8 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     if (rpc_method_is(live, "notifications/cancelled"))
         return forward_cancel(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
-        return 0; /* the server got an initialized notification of ours */
-    int st = forward_keep_message(s, true, live->text);
+        return 0; /* we have already sent an initialized notification to the server */
+    int st = forward_record_message(s, true, live->text);
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }
 
@@ -301,7 +302,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
     *at = q->next;
     f->questions_n--;
     with[REWRITE_ID] = (struct slice){q->id, q->id_n};
-    int st = f->phase == FORWARD_READY ? forward_keep_message(s, true, live->text) : 0;
+    int st = f->phase == FORWARD_READY ? forward_record_message(s, true, live->text) : 0;
     if (st == 0 && f->phase != FORWARD_OVER)
         st = forward_send(f, live->text, with);
     free(q);
@@ -318,7 +319,8 @@ static int forward_on_question(struct conversation *s, const struct rpc *m)
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     if (f->questions_n == CONVERSATION_OPEN_MAX)
-        return 0; /* dropped: the client does not answer requests of the server */
+        /* the request is dropped, because the client does not answer requests of the server */
+        return 0;
     struct forward_question *q = malloc(sizeof *q + m->id.text.n);
     if (q == NULL)
         return MI_ENOMEM;
@@ -332,7 +334,7 @@ static int forward_on_question(struct conversation *s, const struct rpc *m)
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0 && f->phase == FORWARD_READY)
-        st = forward_keep_message(s, false, buf_slice(&s->out));
+        st = forward_record_message(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
@@ -354,23 +356,23 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     }
     const struct forward_pending *found = find_pending(f, m->id);
     if (found == NULL)
-        return 0; /* the request was already answered */
+        return 0; /* the client's request was already answered */
     struct forward_pending *p = forward_remove_pending(f, found->number);
-    if (rpc_is_ours(m)) /* the proxy in front of the server made this answer */
+    if (rpc_is_interposer_error(m)) /* the proxy in front of the server made this answer */
         forward_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
-        st = forward_keep_message(s, false, buf_slice(&s->out));
+        st = forward_record_message(s, false, buf_slice(&s->out));
     if (st == 0)
         st = mock_send_answer(s, p->batch, buf_slice(&s->out));
-    int ended = forward_end(s, p);
+    int ended = forward_free_request(s, p);
     return st < 0 ? st : ended;
 }
 
-/* Sends a notification of the server to the client. Replaces the id in it, which is of a
- * subscription, of another request of the client, or of a request of the server. */
+/* Sends a notification of the server to the client. Replaces the id in the notification, which is
+ * that of a subscription, of another request of the client, or of a request of the server. */
 static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
@@ -394,7 +396,7 @@ static int forward_on_notification(struct conversation *s, const struct rpc *m)
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0)
-        st = forward_keep_message(s, false, buf_slice(&s->out));
+        st = forward_record_message(s, false, buf_slice(&s->out));
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
@@ -416,7 +418,7 @@ int forward_handle_line(struct conversation *s, struct slice line)
     }
 }
 
-int forward_ended(struct conversation *s)
+int forward_on_server_ended(struct conversation *s)
 {
     struct forward *f = s->forward;
     if (f->phase == FORWARD_OVER)

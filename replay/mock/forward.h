@@ -28,14 +28,14 @@
 struct forward;
 
 struct forward_calls {
-    /* Starts the server. 0, or MI_EIO, with the reason logged. */
+    /* Starts the server. Returns 0, or MI_EIO after logging the reason. */
     int (*start)(void *ctx);
-    /* Queues a line for the server, given without its newline. 0 or MI_ENOMEM. */
+    /* Queues a line for the server, given without its newline. Returns 0 or MI_ENOMEM. */
     int (*send)(void *ctx, struct slice line);
-    /* Gets a message between the client and the live server, sanitized with the rules of the
-     * recording. May be NULL. 0 or MI_ENOMEM. */
+    /* Called for a message between the client and the live server, which is sanitized with the
+     * rules of the recording. May be NULL. 0 or MI_ENOMEM. */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
-    /* Appends how the server ended, as live_end_text() does. */
+    /* Appends how the server ended, as live_append_end_text() does. */
     void (*end_text)(void *ctx, struct buf *b);
 };
 
@@ -46,9 +46,10 @@ struct forward_rules {
 
 MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
                          const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f);              /* NULL is allowed */
-bool forward_forwards_all(const struct forward *f); /* f may be NULL: false */
-size_t forward_pending(const struct forward *f);    /* number of unanswered requests; NULL: 0 */
+void forward_close(struct forward *f);              /* f may be NULL */
+bool forward_forwards_all(const struct forward *f); /* f may be NULL: returns false */
+/* returns the number of unanswered requests; f NULL: 0 */
+size_t forward_pending(const struct forward *f);
 
 /* ---- lines of the client ---- */
 
@@ -67,7 +68,7 @@ MI_MUST int forward_answer(struct conversation *s, const struct rpc *live);
 
 /* Handles a line of the server, without its newline. */
 MI_MUST int forward_handle_line(struct conversation *s, struct slice line);
-/* Call it when the server has ended: its pending requests get errors. */
-MI_MUST int forward_ended(struct conversation *s);
+/* Call this function when the server has ended: its pending requests get errors. */
+MI_MUST int forward_on_server_ended(struct conversation *s);
 
 #endif

@@ -19,7 +19,7 @@ int forward_send(struct forward *f, struct slice message, const struct slice wit
     buf_clear(&f->out);
     int st = rewrite_message(&f->out, message, with);
     if (st == MI_EPROTO || st == MI_ENOENT)
-        return 0; /* cannot happen, because the message was read with this member */
+        return 0; /* This cannot happen: the message was read before, and has this member. */
     return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
 }
 
@@ -37,7 +37,7 @@ int forward_send_own(struct forward *f, struct slice message)
     return forward_send_numbered(f, message, f->own);
 }
 
-int forward_keep_message(struct conversation *s, bool from_client, struct slice message)
+int forward_record_message(struct conversation *s, bool from_client, struct slice message)
 {
     struct forward *f = s->forward;
     struct slice form;
@@ -64,7 +64,7 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
     struct forward *f = s->forward;
     struct slice id = live->id.text;
     struct slice form;
-    struct rpc stored; /* the sanitized request: reports must not contain secrets */
+    struct rpc stored; /* use the sanitized request, because reports must not contain secrets */
     if (source_sanitize_again(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
         return NULL;
     struct rpc_name name = rpc_name(&stored, &f->out);
@@ -131,18 +131,18 @@ struct forward_pending *forward_remove_pending(struct forward *f, uint64_t numbe
     return p;
 }
 
-int forward_end(struct conversation *s, struct forward_pending *p)
+int forward_free_request(struct conversation *s, struct forward_pending *p)
 {
     struct mock_batch *batch = p->batch;
     free_pending(p);
-    return batch != NULL ? mock_batch_done(s, batch) : 0;
+    return batch != NULL ? mock_batch_count_answer(s, batch) : 0;
 }
 
 int forward_send_pending(struct conversation *s, struct forward_pending *p, struct slice text)
 {
     struct forward *f = s->forward;
     p->number = ++f->number;
-    int st = forward_keep_message(s, true, text);
+    int st = forward_record_message(s, true, text);
     return st < 0 ? st : forward_send_numbered(f, text, p->number);
 }
 
@@ -174,7 +174,7 @@ static int refuse_pending(struct conversation *s, struct forward_pending *p)
                         : mock_send_error(s, p->batch, p->id, RPC_SERVER_GONE, buf_str(&why),
                                           "live-server", NULL);
     buf_close(&why);
-    int ended = forward_end(s, p);
+    int ended = forward_free_request(s, p);
     return st < 0 ? st : ended;
 }
 

@@ -10,9 +10,9 @@
 
 enum forward_phase {
     FORWARD_NOT_STARTED,
-    FORWARD_GREETING,    /* initialize is sent */
-    FORWARD_LEARNING,    /* tools/list is sent */
-    FORWARD_CATCHING_UP, /* a recorded request is sent */
+    FORWARD_GREETING,    /* initialize was sent to the server */
+    FORWARD_LEARNING,    /* tools/list was sent to the server */
+    FORWARD_CATCHING_UP, /* a recorded request was sent to the server */
     FORWARD_READY,
     FORWARD_OVER, /* the server has ended, or could not be used */
 };
@@ -22,7 +22,8 @@ struct forward_pending {
     struct forward_pending *next;
     uint64_t number; /* the request's id at the server; 0: not sent yet */
     struct mock_batch *batch;
-    bool cancelled;       /* cancelled by the client, which does not wait for an answer */
+    /* the client has cancelled the request and does not wait for its answer */
+    bool cancelled;
     struct buf text;      /* owned; the request, until it is sent */
     struct slice id, key; /* the client's id: JSON text, and its key (wire/rpc_id.h); in `data` */
     struct slice method, target; /* sanitized, escapes resolved; in `data` */
@@ -39,12 +40,12 @@ struct forward_question {
 
 struct forward {
     struct forward_rules rules;
-    const struct forward_calls *calls; /* borrowed, like ctx */
+    const struct forward_calls *calls; /* borrowed; ctx is borrowed, too */
     void *ctx;
     enum forward_phase phase;
     uint64_t number;                          /* number of the request that was sent last */
     uint64_t own;                             /* number of our own unanswered request; 0: none */
-    struct forward_pending *pending, *newest; /* oldest first; newest: the last entry */
+    struct forward_pending *pending, *newest; /* owned; the oldest and the newest request */
     size_t pending_n;
     struct forward_question *questions;
     size_t questions_n;
@@ -53,36 +54,38 @@ struct forward {
     size_t noted_n, noted_cap, noted_at;
     size_t pages;     /* pages of tools/list that were requested */
     struct talk talk; /* owned; the tools of the live server */
-    struct buf error; /* owned; error of `talk` */
+    struct buf error; /* owned; text of an error in `talk` */
     struct buf out;   /* owned; scratch */
     struct buf over;  /* owned; why the server cannot be used */
 };
 
 /* Writes a number as text; returns the slice of `text`. */
 struct slice forward_number_text(uint64_t number, char text[32]);
-/* Sends a message to the server, with the values of `with` in place of those in the message. */
+/* Sends a message to the server. The values in `with` replace those in the message. */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
 /* Sends a request of our own, with a new id in place of the one in `message`. */
 MI_MUST int forward_send_own(struct forward *f, struct slice message);
-MI_MUST int forward_keep_message(struct conversation *s, bool from_client, struct slice message);
+MI_MUST int forward_record_message(struct conversation *s, bool from_client, struct slice message);
 
-/* Adds a request at the end of the list, without copying its text. NULL: out of memory. */
+/* Adds a request at the end of the list, without copying its text. Returns NULL if out of
+ * memory. */
 struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
                                     struct mock_batch *batch);
 MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
                                  struct slice text);
-/* Call it when the server is ready: sends the waiting requests. */
+/* Call this function when the server is ready: sends the waiting requests. */
 MI_MUST int forward_enter_ready(struct conversation *s);
 /* Answers all requests with an error, because the server cannot be used any more. forward.over must
  * have the reason. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_unanswered(struct conversation *s, const struct forward_pending *p);
-/* Removes the oldest request with this number from the list, and returns it; or NULL. */
+/* Removes the oldest request with this number from the list, and returns this request; NULL: there
+ * is none. */
 struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number);
 /* Frees a request that is no longer in the list. */
-MI_MUST int forward_end(struct conversation *s, struct forward_pending *p);
+MI_MUST int forward_free_request(struct conversation *s, struct forward_pending *p);
 /* Frees all requests, and their batches, without answers. */
 void forward_drop_pending(struct forward *f);
 

@@ -36,9 +36,9 @@ int mock_tools_cut(struct conversation *s, const struct playback *p)
     int st = tool_rule_cut(&s->tools, m.result, &c, &cut, NULL, NULL);
     if (st == 0 && c.n > 0) {
         struct buf seen = {0};
-        size_t n = changes_size(&c, all);
+        size_t n = changes_text_size(&c, all);
         if (buf_reserve(&seen, n)) {
-            changes_write(&c, all, seen.p);
+            changes_write_text(&c, all, seen.p);
             seen.n = n;
             buf_close(&s->body);
             s->body = seen;

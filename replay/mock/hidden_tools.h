@@ -8,9 +8,10 @@
 
 #include "replay/mock/state.h"
 
-/* Reads the rule. An unreadable rule hides nothing, and is logged. 0 or MI_ENOMEM. */
+/* Reads the rule. An unreadable rule hides nothing, and is logged. Returns 0 or MI_ENOMEM. */
 MI_MUST int mock_tools_open(struct conversation *s);
-/* If s->body is a recorded list of tools, removes the hidden tools from it. 0 or MI_ENOMEM. */
+/* If s->body is a recorded list of tools, removes the hidden tools from it. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int mock_tools_cut(struct conversation *s, const struct playback *p);
 /* Refuses an unrecorded call of a tool whose name the rule hides, as the interposer does. Rules
  * about read-only tools are not applied here, so calls that only they would refuse are misses.

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 
-/* limit of unsent bytes for the server; above it, the client is not read */
+/* unsent bytes for the server at which reading from the client stops */
 #define UNSENT_MAX ((size_t)1 << 20)
 
 /* ---- lines of the server ---- */
@@ -52,7 +52,7 @@ static void live_side_on_ready(struct ev_loop *loop, ev_io *w, int revents)
 static void live_side_on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
-    ev_timer_stop(loop, w); /* the next wait may be longer */
+    ev_timer_stop(loop, w); /* the timer is started again, perhaps with a longer wait */
     live_side_read_turn(w->data);
 }
 
@@ -106,7 +106,7 @@ static int live_side_start(void *ctx)
     if (st == MI_EIO)
         log_error("%s", buf_str(&error));
     if (st == 0)
-        live_is_proxy(l->live);
+        live_expect_proxy(l->live);
     buf_close(&error);
     return st;
 }
@@ -118,7 +118,7 @@ static int live_side_send(void *ctx, struct slice line)
 
 static void live_side_append_end(void *ctx, struct buf *b)
 {
-    live_end_text(((struct live_side *)ctx)->live, b);
+    live_append_end_text(((struct live_side *)ctx)->live, b);
 }
 
 static int live_side_record_message(void *ctx, bool from_client, struct slice message,

@@ -34,23 +34,23 @@ typedef void (*live_side_turn_fn)(void *ctx, int st);
 struct live_side {
     const struct live_side_config *cfg;
     struct ev_loop *loop;
-    struct forward *forward; /* owned; NULL: no live server */
-    struct live *live;       /* owned; NULL: not started */
+    struct forward *forward; /* owned; the queue for the live server; NULL: no live server */
+    struct live *live;       /* owned; the process; NULL: not started */
     ev_io read_watch, write_watch;
     ev_timer wait_timer; /* active while a line waits, or a stream is closed but the server runs */
     bool ended;
-    bool waits; /* lines that were read wait until the client reads */
+    bool waits; /* some lines were read, but wait until the client reads */
     live_side_line_fn on_line;
     live_side_turn_fn on_turn;
     void *ctx;
 };
 
-/* Prepares the live server without starting it. 0 or MI_ENOMEM. */
+/* Prepares the live server without starting it. Returns 0 or MI_ENOMEM. */
 MI_MUST int live_side_open(struct live_side *l, const struct live_side_config *cfg,
                            struct ev_loop *loop, live_side_line_fn on_line,
                            live_side_turn_fn on_turn, void *ctx);
 void live_side_close(struct live_side *l);
-/* Call it at the end of each event. full: the client does not read. */
+/* Call this function at the end of each event. full: the client does not read. */
 void live_side_settle(struct live_side *l, bool full);
 bool live_side_is_full(const struct live_side *l);
 

@@ -3,7 +3,7 @@
 #include "replay/plan/load.h"
 #include "replay/source/sanitize.h"
 
-#define LOAD_MESSAGES 256 /* messages added to the plan in one step */
+#define LOAD_MESSAGES 256 /* maximum number of messages added to the plan in one step */
 #define NEAR_MAX 64       /* a miss is compared with at most this many recorded requests */
 
 void match_close(struct match *m)
@@ -16,28 +16,28 @@ void match_close(struct match *m)
 
 /* ---- reading the recording ---- */
 
-int match_load(struct match *m, bool *ret_done)
+int match_load_messages(struct match *m, bool *ret_done)
 {
     int st = plan_load(m->plan, m->source, LOAD_MESSAGES, &m->text);
     *ret_done = plan_is_finished(m->plan);
     return st;
 }
 
-static int load_more(struct match *m)
+static int load_more_messages(struct match *m)
 {
     bool done;
-    return match_load(m, &done);
+    return match_load_messages(m, &done);
 }
 
 /* ---- comparing ---- */
 
-/* Reads a recorded request again. 0; MI_ENOENT: the request was deleted; or an error. */
+/* Reads a recorded request again. Returns 0; MI_ENOENT: the request was deleted; or an error. */
 static int read_recorded_request(struct match *m, uint32_t exchange, struct rpc *ret)
 {
     return plan_read_request(m->plan, m->source, exchange, &m->text, ret);
 }
 
-/* Whether the recorded request equals the one in m->key. Returns 1, 0 or an error. */
+/* Whether the recorded request equals the request in m->key. Returns 1, 0 or an error. */
 static int recorded_request_equals(struct match *m, uint32_t exchange)
 {
     struct rpc recorded;
@@ -81,7 +81,7 @@ static int find_request_group(struct match *m, bool all, struct plan_group **ret
         *ret = g;
         if ((g != NULL && g->next != PLAN_NONE) || plan_is_finished(m->plan) || !all)
             return 0;
-        int st = load_more(m);
+        int st = load_more_messages(m);
         if (st < 0)
             return st;
     }
@@ -129,7 +129,8 @@ static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret
     if (st < 0)
         return st;
     if (st == 0) {
-        *ret_why = MISS_DIFFERENT; /* a hash collision, or the recorded request was deleted */
+        /* The hashes are equal by chance, or the recorded request was deleted. */
+        *ret_why = MISS_DIFFERENT;
         return MATCH_MISS;
     }
     if (g->next == PLAN_NONE && !repeats) {
@@ -147,7 +148,7 @@ static int find_expected(struct match *m, uint32_t *ret)
             *ret = PLAN_NONE;
             if (plan_is_finished(m->plan))
                 return 0;
-            int st = load_more(m);
+            int st = load_more_messages(m);
             if (st < 0)
                 return st;
         }
@@ -178,7 +179,8 @@ static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t
     *ret_why = g != NULL ? MISS_OUT_OF_ORDER : explain_no_match(m, r);
     if (g != NULL || expected == PLAN_NONE)
         return MATCH_MISS;
-    /* If the request is the expected one with other parameters, expect the next one from now on. */
+    /* If the request is the expected request with other parameters, expect the next recorded
+     * request from now on. */
     const struct plan_topic *t =
         plan_get_topic(m->plan, plan_get_exchange(m->plan, expected)->topic);
     struct rpc_name name = rpc_name(r, &m->other);
@@ -203,7 +205,7 @@ int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum m
 struct nearest {
     struct match *m;
     const struct rpc *request;
-    uint32_t exchange; /* PLAN_NONE: none so far */
+    uint32_t exchange; /* the nearest exchange so far; PLAN_NONE: none */
     size_t differences;
     bool unasked; /* the exchange was not requested yet */
 };
@@ -261,8 +263,8 @@ static int find_nearest_request(struct match *m, const struct rpc *request, stru
     return 0;
 }
 
-/* A text in m->near, stored as offsets because the buffer moves when it grows. The offsets become
- * slices after the last text was added. */
+/* A text in m->near. It is stored as offsets, because the buffer moves when it grows. The offsets
+ * become slices after the last text was added. */
 struct place {
     size_t at, n;
     bool there;
@@ -271,7 +273,8 @@ struct place {
 struct listing {
     struct match *m;
     struct miss *f;
-    struct place texts[MISS_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
+    /* for each difference: pointer, recorded value, requested value */
+    struct place texts[MISS_DIFFERENCES_MAX][3];
 };
 
 static struct place match_add_value(struct match *m, struct slice pointer, struct slice value)

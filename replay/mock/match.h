@@ -26,19 +26,20 @@ struct match {
 enum match_result {
     MATCH_MISS,
     MATCH_FIRST, /* the exchange was not requested before */
-    MATCH_AGAIN, /* a repetition of the last equal exchange */
+    MATCH_AGAIN, /* all equal exchanges were requested: the last one is repeated */
 };
 
 void match_close(struct match *m);
-/* Adds the next few hundred messages to the plan. *ret_done: all were read. 0 or an error. */
-MI_MUST int match_load(struct match *m, bool *ret_done);
+/* Adds the next few hundred messages to the plan. Sets *ret_done if all messages were read. Returns
+ * 0 or an error. */
+MI_MUST int match_load_messages(struct match *m, bool *ret_done);
 /* Finds the exchange for a sanitized request. Returns enum match_result, with the exchange in *ret,
  * or the reason of a miss in *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */
 MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret,
                        enum miss_kind *ret_why);
 /* Completes a finding whose kind, method and target are set: adds the nearest recorded request, the
  * differences from it, and the options that would accept the request. The texts are valid until the
- * next call. 0 or an error. */
+ * next call. Returns 0 or an error. */
 MI_MUST int match_explain(struct match *m, const struct rpc *request, struct miss *f);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-#define LOGGED_MAX 100       /* findings that are logged */
+#define LOGGED_MAX 100       /* maximum number of findings that are logged */
 #define NEVER_ASKED_MAX 1000 /* most requests in `never_asked` of the JSON report */
 
 static const struct {
@@ -164,7 +164,7 @@ static void misses_add_json(struct misses *r, const struct miss *f, struct slice
 static struct report_case *begin_miss_case(struct misses *r, struct slice method,
                                            struct slice target, uint64_t seq)
 {
-    struct report_case *c = report_new(&r->report);
+    struct report_case *c = report_begin_case(&r->report);
     c->group = method.n > 0 ? method : slice_of("line");
     c->place = r->place;
     c->place.seq = (int64_t)seq;
@@ -194,7 +194,7 @@ static void add_request_case(struct misses *r, const struct misses_request *q, b
                                        never_asked_help, REPORT_ERROR};
         buf_adds(&c->message, strict ? c->rule.meaning : "");
     }
-    report_add(&r->report);
+    report_add_case(&r->report);
 }
 
 /* ---- findings ---- */
@@ -224,7 +224,7 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
             c->rule = (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, help,
                                            REPORT_ERROR};
             buf_slice_add(&c->message, sentence);
-            report_add(&r->report);
+            report_add_case(&r->report);
         }
     }
     r->kept++;

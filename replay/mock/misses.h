@@ -35,18 +35,18 @@ enum miss_kind {
 };
 
 struct miss_difference {
-    struct slice pointer, recorded, asked; /* JSON; {NULL, 0}: missing */
+    struct slice pointer, recorded, asked; /* values as JSON; {NULL, 0}: missing */
 };
 
-/* A finding; its slices are borrowed for the call. */
+/* A finding. Its slices are valid only during the call. */
 struct miss {
     enum miss_kind kind;
     bool is_note;                /* the finding is reported, but is not a failure */
     bool answered_live;          /* a live server is asked, so the finding is not a failure */
     struct slice method, target; /* escapes resolved */
-    uint64_t nearest_seq;        /* the nearest recorded request; 0: none */
+    uint64_t nearest_seq;        /* seq of the nearest recorded request; 0: none */
     struct miss_difference difference[MISS_DIFFERENCES_MAX];
-    size_t differences;  /* may exceed the number listed */
+    size_t differences;  /* number of differences; may be greater than MISS_DIFFERENCES_MAX */
     struct slice accept; /* options that would accept the request; "" if there are none */
 };
 
@@ -60,7 +60,7 @@ struct misses {
     struct misses_counts counts;
     struct buf json;           /* owned; finished findings, as members of an array */
     uint64_t kept;             /* number of findings; `json` has the first MISS_FINDINGS_MAX */
-    struct report report;      /* owned; the caller chooses its formats and its suite */
+    struct report report;      /* owned; the caller sets its formats and suite */
     struct report_place place; /* the recording; borrowed */
 };
 
@@ -79,7 +79,8 @@ struct misses_request {
     bool asked;
     bool needed; /* false: a client may omit this request, even with --strict (ping, a probe) */
 };
-/* Returns false after the last one; the next call starts again with the first. */
+/* Returns the next recorded request; false after the last request. The call after that starts again
+ * with the first request. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
 /* Logs the number of needed requests that the client did not send, and names the first
@@ -87,9 +88,9 @@ typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {
-    struct slice recording; /* uid, or the path as given */
+    struct slice recording; /* uid of the recorded session, or the path as given */
     bool strict;
-    int64_t began_us, lasted_us; /* wall clock, duration */
+    int64_t began_us, lasted_us; /* start of the replay by the wall clock, and its duration */
     int exit_status;
     uint64_t unplaced; /* recorded messages that are not part of the replay */
     misses_next_fn next;

@@ -11,9 +11,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define OUT_HIGH ((size_t)1 << 20)    /* at this many unsent bytes, reading and replaying stop */
-#define OUT_LOW ((size_t)256 << 10)   /* below this many, reading and replaying continue */
-#define READ_TURN ((size_t)256 << 10) /* at most about this many bytes are read in one event */
+#define OUT_HIGH ((size_t)1 << 20) /* at this many unsent bytes, reading and replaying stop */
+/* reading and replaying continue when fewer bytes are unsent */
+#define OUT_LOW ((size_t)256 << 10)
+#define READ_TURN ((size_t)256 << 10) /* approximate maximum of bytes that are read in one event */
 /* seconds from the end of stdin to the exit of this process; clients kill it after 2 s */
 #define LEAVE_S 1.0
 
@@ -102,7 +103,7 @@ static void mock_server_settle(struct mock *m)
         if (m->in_ended && sent && conversation_count_playbacks(m->conversation) == 0)
             ev_break(m->loop, EVBREAK_ALL);
         break;
-    case CONVERSATION_CLOSE: /* the fault `close` */
+    case CONVERSATION_CLOSE: /* the fault `close` has occurred */
         if (sent) {
             mock_server_watch(m, &m->write_watch, false);
             stream_close(&m->out);
@@ -303,14 +304,14 @@ static bool mock_next_request(void *ctx, struct misses_request *ret)
 static void write_reports(struct mock *m, int status)
 {
     struct mock_config *cfg = m->cfg;
-    struct listing l = {conversation_plan(m->conversation), 0};
+    struct listing l = {conversation_get_plan(m->conversation), 0};
     struct misses_end end = {
         .recording = cfg->recording,
         .strict = cfg->strict,
         .began_us = m->began_wall_us,
         .lasted_us = clock_mono_us() - m->began_us,
         .exit_status = status,
-        .unplaced = plan_count_unplaced(conversation_plan(m->conversation)),
+        .unplaced = plan_count_unplaced(conversation_get_plan(m->conversation)),
         .next = mock_next_request,
         .ctx = &l,
     };
@@ -338,7 +339,7 @@ static int mock_conclude(struct mock *m)
     if (c->unanswered > 0)
         log_error("the live server did not answer: requests=%llu",
                   (unsigned long long)c->unanswered);
-    struct listing l = {conversation_plan(m->conversation), 0};
+    struct listing l = {conversation_get_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? misses_log_never_asked(mock_next_request, &l) : 0;
     /* With a misspelt tool name, for example, a test would otherwise pass without any fault. */
     struct buf text = {0};
@@ -450,7 +451,7 @@ int mock_run(struct mock_config *cfg)
         ev_run(m.loop, 0);
         status = mock_conclude(&m);
         if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
-            kill(getpid(), SIGKILL); /* the fault `crash`, after the reports were written */
+            kill(getpid(), SIGKILL); /* the fault `crash`: the reports have been written before */
     }
     mock_server_end(&m);
     return status;

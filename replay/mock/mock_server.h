@@ -17,7 +17,7 @@ struct mock_config {
     const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
     bool strict;                    /* recorded requests that were not sent are a failure */
     size_t max_message;             /* longest line of the client */
-    struct live_side_config live;   /* for requests that were not recorded */
+    struct live_side_config live;   /* live server for requests that were not recorded */
     /* Called when the client has left, before the live server is ended. May be NULL. If it returns
      * false, mock_run() returns MOCK_FAILED. */
     bool (*done)(void *ctx);
@@ -28,8 +28,8 @@ struct mock_config {
 #define MOCK_MISMATCH 1 /* a request was not recorded or, with `strict`, not sent */
 #define MOCK_FAILED 3   /* the mock server itself failed */
 
-/* Returns the exit status: one of these, or the recorded server's if the server exited on its
- * own. */
+/* Returns the exit status: one of MOCK_FINE, MOCK_MISMATCH and MOCK_FAILED, or that of the recorded
+ * server if it exited on its own. */
 int mock_run(struct mock_config *cfg);
 
 #endif

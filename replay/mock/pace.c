@@ -32,7 +32,7 @@ int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, in
     return (until > due_us ? until : due_us) + PACE_LATE_US;
 }
 
-int pace_read(const char *text, struct pace *ret)
+int pace_parse(const char *text, struct pace *ret)
 {
     size_t digits = 0, points = 0;
     for (const char *c = text; *c != '\0'; c++) {

@@ -11,13 +11,13 @@
 #include "base/base.h"
 
 #define PACE_GAP_US 3000
-#define PACE_SLACK_US 2000000     /* added to the time that the recorded client waited */
+#define PACE_SLACK_US 2000000     /* added to the recorded waiting time of a client */
 #define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
 #define PACE_LATE_US 50000        /* how much later than recorded a client may poll */
 #define PACE_LATE_MAX_US 2000000  /* longest wait for a client that perhaps does not poll at all */
 
 struct pace {
-    double speed; /* 0: at once; 1: as recorded; 2: twice as fast */
+    double speed; /* speed 0: at once; 1: as recorded; 2: twice as fast */
 };
 
 /* The same moment on both clocks: the time of the request, or of the client's answer for which a
@@ -37,7 +37,7 @@ int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
 /* Returns until when a message that was recorded at t_us, and is due at due_us, waits for a client
  * that last reached this mark. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
-/* Parses "0", "1", "2.5", up to 1e6. 0 or MI_EINVAL. */
-MI_MUST int pace_read(const char *text, struct pace *ret);
+/* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */
+MI_MUST int pace_parse(const char *text, struct pace *ret);
 
 #endif

@@ -67,7 +67,7 @@ int playback_end(struct conversation *s, struct playback *p)
             q->playback = NULL;
     unlink_playback(s, p);
     free(p);
-    return batch != NULL ? mock_batch_done(s, batch) : 0;
+    return batch != NULL ? mock_batch_count_answer(s, batch) : 0;
 }
 
 struct playback *playback_find(struct conversation *s, struct json_value id)
@@ -82,8 +82,8 @@ struct playback *playback_find(struct conversation *s, struct json_value id)
     return NULL;
 }
 
-/* Whether the client must first reach the place that the recorded client had reached before this
- * step. */
+/* Whether the client has not yet reached the position in the recording at which the recorded client
+ * was before this step. */
 static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -96,15 +96,15 @@ int playback_wake_held(struct conversation *s)
             continue;
         p->held = false;
         s->held_n--;
-        int st = due_put(&s->heap, &p->due, s->now_us);
+        int st = due_set_time(&s->heap, &p->due, s->now_us);
         if (st < 0)
             return st;
     }
     return 0;
 }
 
-/* Whether the client may still reach the place that the recorded client had reached before this
- * step. */
+/* Whether the client may still reach the position in the recording at which the recorded client was
+ * before this step. */
 static bool client_may_reach_place(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -126,10 +126,10 @@ static uint32_t playback_next_step(struct conversation *s, const struct playback
                               : plan_get_step(s->plan, p->at)->next;
 }
 
-/* Sends the steps of the playback that were recorded before this place. *ret_until_us: the earliest
- * time for an answer after these steps. May end the playback. */
-static int playback_catch_up_to(struct conversation *s, struct playback *p, uint64_t place,
-                                int64_t *ret_until_us)
+/* Sends the steps of the playback that were recorded before the position `place`. *ret_until_us:
+ * the earliest time for an answer after these steps. May end the playback. */
+static int playback_send_steps_before(struct conversation *s, struct playback *p, uint64_t place,
+                                      int64_t *ret_until_us)
 {
     uint32_t i = playback_next_step(s, p);
     bool any = false;
@@ -146,9 +146,9 @@ static int playback_catch_up_to(struct conversation *s, struct playback *p, uint
     return playback_run(s, p);
 }
 
-/* Catches up all playbacks except `before` (may be NULL), which sends its next message
- * afterwards. */
-static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
+/* Sends the steps of all lists and subscriptions that were recorded before the position `place`,
+ * except those of `before` (may be NULL), which sends its next message afterwards. */
+static int catch_up_all_playbacks(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
     int64_t until_us = 0;
@@ -156,17 +156,17 @@ static int catch_up_all(struct conversation *s, struct playback *before, uint64_
     for (struct playback *p = s->playbacks, *next; p != NULL && st == 0; p = next) {
         next = p->next;
         if (p != before && (p->exchange == PLAN_NONE || p->stream) && p->questions == 0)
-            st = playback_catch_up_to(s, p, place,
-                                      before != NULL ? &before->not_before_us : &until_us);
+            st = playback_send_steps_before(s, p, place,
+                                            before != NULL ? &before->not_before_us : &until_us);
     }
     s->catching_up = false;
     return st;
 }
 
-int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us)
+int playback_send_earlier_messages(struct conversation *s, uint64_t place, int64_t t_us)
 {
     int st = note_reached_place(s, place, t_us);
-    return st < 0 ? st : catch_up_all(s, NULL, place);
+    return st < 0 ? st : catch_up_all_playbacks(s, NULL, place);
 }
 
 int playback_start(struct conversation *s, const struct rpc *live, uint32_t exchange, bool again,
@@ -199,7 +199,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     }
     int st = note_reached_place(s, x->place, x->t_us);
     if (st == 0 && !again)
-        st = catch_up_all(s, p, x->place);
+        st = catch_up_all_playbacks(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
     return st < 0 ? st : playback_run(s, p);
 }
@@ -207,7 +207,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
 int playback_start_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
                         struct slice token)
 {
-    if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_list_grows(s->plan, list))
+    if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_list_may_grow(s->plan, list))
         return 0;
     struct playback *p = new_playback(s, (struct slice){0}, token, (struct slice){0});
     if (p == NULL)
@@ -250,16 +250,16 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
     if (s->hung_up && (cancelled || !source_info(s->source)->cut_off))
         return playback_end(s, p);
     if (due > s->now_us && !s->hung_up)
-        return due_put(&s->heap, &p->due, due);
+        return due_set_time(&s->heap, &p->due, due);
     int st = mock_answer_missing(s, p);
     int ended = playback_end(s, p);
     return st < 0 ? st : ended;
 }
 
-/* Handles a list that has no more known steps. */
+/* Handles a list of steps whose known steps have all been sent. */
 static int playback_at_list_end(struct conversation *s, struct playback *p)
 {
-    if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_grows(s->plan, p->list)))
+    if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_may_grow(s->plan, p->list)))
         return playback_end(s, p);
     if (p->exchange == PLAN_NONE) {
         due_remove(&s->heap, &p->due);
@@ -274,12 +274,12 @@ static int playback_at_list_end(struct conversation *s, struct playback *p)
     return playback_give_error_when_due(s, p);
 }
 
-/* Waits for the client until until_us. */
+/* Lets the playback wait for the client, at most until until_us. */
 static int playback_hold_until(struct conversation *s, struct playback *p, int64_t until_us)
 {
     s->held_n += !p->held;
     p->held = true;
-    return due_put(&s->heap, &p->due, until_us);
+    return due_set_time(&s->heap, &p->due, until_us);
 }
 
 /* Whether the client still owes an answer to a question that was asked during the exchange, and
@@ -323,19 +323,19 @@ static int playback_answer_in_turn(struct conversation *s, struct playback *p,
                                    const struct plan_step *step)
 {
     if (s->catching_up)
-        return due_put(&s->heap, &p->due, s->now_us);
+        return due_set_time(&s->heap, &p->due, s->now_us);
     if (!p->again && !s->hung_up && client_owes_answer(s, p, step)) {
         if (p->owed_until_us == 0)
             p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
         if (p->owed_until_us > s->now_us)
             return playback_hold_until(s, p, p->owed_until_us);
     }
-    int st = p->again ? 0 : catch_up_all(s, p, step->place);
+    int st = p->again ? 0 : catch_up_all_playbacks(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
         return st;
     /* If the output is full, other lists may still have messages to send before the answer. */
     if (p->not_before_us > s->now_us || s->full)
-        return due_put(&s->heap, &p->due, p->not_before_us);
+        return due_set_time(&s->heap, &p->due, p->not_before_us);
     return playback_send_answer(s, p, step);
 }
 
@@ -375,7 +375,7 @@ int playback_run(struct conversation *s, struct playback *p)
             if (p->ending_us == 0)
                 p->ending_us = s->now_us + pace_max_wait_us(step->t_us - busy_us, false);
             if (p->ending_us > s->now_us)
-                return due_put(&s->heap, &p->due, p->ending_us);
+                return due_set_time(&s->heap, &p->due, p->ending_us);
         }
         struct pace now = {step->place < p->catch_up ? 0 : s->pace.speed};
         bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
@@ -383,16 +383,16 @@ int playback_run(struct conversation *s, struct playback *p)
         if (due < p->not_before_us)
             due = p->not_before_us;
         if (due > s->now_us)
-            return due_put(&s->heap, &p->due, due);
+            return due_set_time(&s->heap, &p->due, due);
         int64_t limit = pace_limit(&now, s->reached_mark, step->t_us, due);
         if (client_may_reach_place(s, step) && step->place >= p->catch_up && limit > s->now_us)
             return playback_hold_until(s, p, limit);
         if (step->kind == PLAN_ANSWER)
             return playback_answer_in_turn(s, p, step);
         bool end = step->kind == PLAN_END;
-        int st = end && !s->catching_up ? catch_up_all(s, p, step->place) : 0;
+        int st = end && !s->catching_up ? catch_up_all_playbacks(s, p, step->place) : 0;
         if (st == 0 && (s->full || (end && s->catching_up)))
-            return due_put(&s->heap, &p->due, s->now_us);
+            return due_set_time(&s->heap, &p->due, s->now_us);
         if (st == 0)
             st = step_send(s, p, i);
         if (st < 0)
@@ -411,8 +411,8 @@ static int wake_idle_playbacks(struct conversation *s)
         if (playback_next_step(s, p) != PLAN_NONE) {
             unlink_playback(s, p);
             link_playback(s, p, false);
-            st = due_put(&s->heap, &p->due, s->now_us);
-        } else if (!plan_list_grows(s->plan, p->list)) {
+            st = due_set_time(&s->heap, &p->due, s->now_us);
+        } else if (!plan_list_may_grow(s->plan, p->list)) {
             st = playback_end(s, p);
         }
         if (st < 0)
@@ -426,11 +426,11 @@ int playback_wake_all(struct conversation *s)
 {
     int st = 0;
     for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
-        st = due_put(&s->heap, &p->due, s->now_us);
+        st = due_set_time(&s->heap, &p->due, s->now_us);
     return st;
 }
 
-int playback_wake_grown(struct conversation *s)
+int playback_wake_if_plan_grew(struct conversation *s)
 {
     if (s->steps_seen == plan_count_steps(s->plan) && s->finish_seen == plan_is_finished(s->plan))
         return 0;
@@ -439,7 +439,7 @@ int playback_wake_grown(struct conversation *s)
     int st = 0;
     for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
         if (p->due.place == 0 && !p->held)
-            st = due_put(&s->heap, &p->due, s->now_us);
+            st = due_set_time(&s->heap, &p->due, s->now_us);
     return st < 0 ? st : wake_idle_playbacks(s);
 }
 

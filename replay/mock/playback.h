@@ -16,16 +16,16 @@ MI_MUST int playback_run(struct conversation *s, struct playback *p);
 MI_MUST int playback_wake_all(struct conversation *s);
 /* Makes playbacks that wait for the client due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
-/* Call it when the client has sent an answer or a notification that was recorded at this place and
- * time: sends the unsolicited messages that were recorded earlier, and wakes playbacks that wait
- * for the client to reach this place. */
-MI_MUST int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us);
+/* Call this function when the client has sent an answer or a notification that was recorded at this
+ * place and time: sends the unsolicited messages that were recorded earlier, and wakes playbacks
+ * that wait for the client to reach this place. */
+MI_MUST int playback_send_earlier_messages(struct conversation *s, uint64_t place, int64_t t_us);
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
-MI_MUST int playback_wake_grown(struct conversation *s);
+MI_MUST int playback_wake_if_plan_grew(struct conversation *s);
 /* Returns the playback of the client's request with this id, or NULL. */
 struct playback *playback_find(struct conversation *s, struct json_value id);
-/* Removes the server's unanswered question with this id, and returns it, or NULL. The caller frees
- * it. */
+/* Removes the server's unanswered question with this id from the list, and returns the question,
+ * which the caller frees; or NULL. */
 struct question *playback_take_question(struct conversation *s, struct json_value id);
 
 #endif

@@ -10,34 +10,37 @@
 
 /* The answers to a batch (revision 2025-03-26), which are sent as one line. */
 struct mock_batch {
-    size_t waiting;  /* missing answers, plus 1 while the line is processed */
+    size_t waiting;  /* number of answers that are missing, plus 1 while the line is processed */
     struct buf text; /* owned; "[a,b" */
 };
 
-/* A pending request, or a list of unsolicited messages, that is being replayed. */
+/* The replay of a pending request, or of a list of unsolicited messages. */
 struct playback {
     struct due due;               /* must be the first member: heap entries are cast to playbacks */
-    struct playback *prev, *next; /* in the list of active or idle playbacks */
-    uint32_t exchange;            /* PLAN_NONE: unsolicited messages */
-    struct plan_anchor list;      /* the list that contains its steps */
-    uint32_t at;                  /* the step that was sent last; PLAN_NONE: none yet */
+    struct playback *prev, *next; /* neighbours in the list of active or idle playbacks */
+    /* the replayed exchange; PLAN_NONE: a list of unsolicited messages */
+    uint32_t exchange;
+    struct plan_anchor list; /* the list that contains the playback's steps */
+    uint32_t at;             /* the step that was sent last; PLAN_NONE: none yet */
     struct pace_mark mark;
-    int64_t last_us; /* time of its last message; 0: none yet */
+    int64_t last_us; /* time of the playback's last message; 0: no message was sent yet */
     int64_t not_before_us;
-    uint64_t catch_up; /* steps recorded before this place are due at once */
+    uint64_t catch_up; /* steps that were recorded before this position are due at once */
     int64_t began_us;
-    int64_t ending_us;     /* time at which the end of its subscription is sent; 0: not known yet */
+    int64_t ending_us;     /* time at which the end of the subscription is sent; 0: not known yet */
     int64_t owed_until_us; /* end of the wait for the client's answer; 0: no wait */
     bool after_note;       /* the message sent last was a notification */
-    bool again;            /* a repetition: unsolicited messages are not sent again */
-    bool patient;          /* METHOD_PATIENT: may stay pending forever */
-    bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
-    bool idle;             /* a list that has no next step so far */
-    bool stream;           /* the playback is that of a subscription */
-    bool held;             /* waits for the client to reach a place or to answer */
-    size_t questions;      /* number of questions that the client has not answered yet */
+    /* the exchange is replayed again: unsolicited messages are not sent again */
+    bool again;
+    bool patient; /* METHOD_PATIENT: the request may stay pending forever */
+    bool no_log;  /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
+    bool idle;    /* the list has no next step yet */
+    bool stream;  /* the playback is that of a subscription */
+    /* the playback waits for the client, which must reach a position or answer */
+    bool held;
+    size_t questions;            /* number of questions that the client has not answered yet */
     const struct fault *fault;   /* NULL: none */
-    struct mock_batch *batch;    /* NULL: not in a batch */
+    struct mock_batch *batch;    /* the batch of the request; NULL: not in a batch */
     struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has no progress token */
     char data[];
 };
@@ -45,7 +48,7 @@ struct playback {
 /* A question of the server that the client has not answered. */
 struct question {
     struct question *next;
-    struct playback *playback; /* NULL if the playback has ended */
+    struct playback *playback; /* NULL: the playback has ended */
     uint32_t step;
     uint64_t number;
     bool text; /* the number is sent as a string */
@@ -56,30 +59,30 @@ struct task_name {
 };
 
 struct conversation {
-    const struct conversation_rules *rules; /* borrowed, like the next three */
+    const struct conversation_rules *rules; /* borrowed; the next three members are borrowed, too */
     struct source *source;
     struct misses *misses;
     struct forward *forward; /* borrowed; NULL: unrecorded requests get an error */
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;
-    struct pace pace; /* a copy: speed 0 after the client has closed its side */
+    struct pace pace; /* a copy, because the speed becomes 0 when the client has closed its side */
     struct faults *faults;
     struct plan *plan;      /* owned */
     struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
     struct match match;
     struct playback *playbacks; /* newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */
-    size_t playbacks_n;         /* not counting idle ones */
+    size_t playbacks_n;         /* number of playbacks in `playbacks`, which excludes `idle` */
     struct due_heap heap;
-    uint32_t steps_seen; /* plan_count_steps() at the last playback_wake_grown() */
+    uint32_t steps_seen; /* plan_count_steps() at the last playback_wake_if_plan_grew() */
     bool finish_seen;
     struct question *questions;
     uint64_t question_number;
     struct task_name *tasks; /* owned; tasks of the client */
     size_t tasks_n;
     struct buf out, body, text, key; /* owned; scratch */
-    uint64_t reached; /* the furthest place of the recording that the client has reached */
+    uint64_t reached; /* the furthest position in the recording that the client has reached */
     struct pace_mark reached_mark;
     size_t held_n; /* number of playbacks with `held` */
     int64_t now_us;
@@ -88,7 +91,7 @@ struct conversation {
     bool hung_up;
     bool full;              /* the output is full: nothing is sent until conversation_advance() */
     bool capabilities_seen; /* the client's capabilities were compared */
-    bool catching_up;       /* catch_up_all() is running: answers wait */
+    bool catching_up;       /* catch_up_all_playbacks() is running: answers are not sent now */
 };
 
 #endif

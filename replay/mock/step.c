@@ -8,7 +8,8 @@
 
 /* ---- sending a step ---- */
 
-/* Reads the message of a step into s->body. 0, MI_ENOENT (deleted) or an error. */
+/* Reads the message of a step into s->body. Returns 0, MI_ENOENT (the message was deleted) or an
+ * error. */
 static int read_step_message(struct conversation *s, const struct plan_step *step)
 {
     buf_clear(&s->body);
@@ -26,7 +27,7 @@ static int send_rewritten(struct conversation *s, struct slice with[REWRITE_COUN
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, buf_slice(&s->body), with);
     if (st == MI_EPROTO || st == MI_ENOENT)
-        return 0; /* the recording was changed after the plan was made */
+        return 0; /* the recorded message was changed after the plan was made */
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
@@ -59,7 +60,8 @@ static int send_cancel(struct conversation *s, uint32_t step)
     while (q != NULL && q->step != step)
         q = q->next;
     if (q == NULL)
-        return 0; /* the question was already answered, or was not sent in this conversation */
+        /* The client has already answered the question, or did not get it in this conversation. */
+        return 0;
     int n = snprintf(id, sizeof id, q->text ? "\"%llu\"" : "%llu", (unsigned long long)q->number);
     with[REWRITE_REQUEST_ID] = (struct slice){id, (size_t)n};
     return send_rewritten(s, with);
@@ -80,7 +82,7 @@ static int send_notification(struct conversation *s, struct playback *p,
 
 /* ---- answers and faults ---- */
 
-/* Returns an id of the same type that no request has. */
+/* Returns an id that no request has, of the same type as the request's id. */
 static struct slice wrong_id_for(const struct playback *p)
 {
     if (p->id.p[0] == '"')
@@ -88,7 +90,7 @@ static struct slice wrong_id_for(const struct playback *p)
     return slice_of(slice_is(p->id, "9007199254740991") ? "9007199254740990" : "9007199254740991");
 }
 
-/* Sends the answer in s->out. */
+/* Sends the answer, which is in s->out. */
 static int send_answer_text(struct conversation *s, const struct playback *p, bool in_batch)
 {
     struct mock_batch *batch = in_batch ? p->batch : NULL;

@@ -66,7 +66,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
     if (plan_is_listen(p, i))
         p->listens[p->listens_n++] = (struct listen){plan_id_hash(p, rpc->id), i};
     if (rpc_is_modern(rpc))
-        plan_learn_version(p, true, json_get(rpc->meta, META_VERSION));
+        plan_note_version(p, true, json_get(rpc->meta, META_VERSION));
     buf_clear(&p->key);
     canon_write_request(&p->key, rpc, p->rules);
     if (p->key.failed)
@@ -76,7 +76,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
     if (st == 0 && p->exchanges[i].token_hash != 0)
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
     if (plan_may_cause_messages(p->topics[topic].method)) {
-        plan_activate(p, i);
+        plan_activate_exchange(p, i);
         plan_note_stimulus(p, i);
     }
     plan_note_task_request(p, i, m->place);
@@ -90,7 +90,7 @@ static void plan_add_client_cancel(struct plan *p, const struct source_message *
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING ||
         (p->topics[p->exchanges[i].topic].flags & METHOD_UNCANCELLED) != 0)
         return;
-    plan_deactivate(p, i, false);
+    plan_deactivate_exchange(p, i, false);
     p->exchanges[i].outcome = PLAN_CANCELLED;
     p->exchanges[i].status = CALL_CANCELLED;
     p->exchanges[i].end_us = m->t_us;

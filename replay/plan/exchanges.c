@@ -83,7 +83,7 @@ int plan_finish(struct plan *p, bool server_ended)
     p->server_ended = server_ended;
     p->unplaced += p->undecided_n;
     p->undecided_n = 0;
-    plan_early_flush(p);
+    plan_place_early_messages(p);
     for (uint32_t i = 0; i < p->exchanges_n; i++)
         if (p->exchanges[i].outcome == PLAN_PENDING)
             p->exchanges[i].end_us = p->last_t_us;
@@ -96,7 +96,7 @@ int plan_finish(struct plan *p, bool server_ended)
     if (p->last.kind == ANCHOR_REQUEST && p->exchanges[p->last.i].outcome == PLAN_PENDING)
         plan_append_inside(p, p->last.i, step);
     else
-        plan_append(p, plan_list_of(p, p->last_quiet), step);
+        plan_append_step(p, plan_list_of(p, p->last_quiet), step);
     return 0;
 }
 

@@ -4,9 +4,8 @@
  * Every message of the server is a step in exactly one list:
  *   inside an exchange   between a request and its outcome. The answer is the last step.
  *   after an event       unsolicited. The event is the last of these: the start, the outcome of an
- *   exchange, a
- *                        notification of the client, or the client's answer to a question (a
- *                        request of the server).
+ *                        exchange, a notification of the client, or the client's answer to a
+ *                        question (a request of the server).
  * Progress is placed by its token, messages of a subscription by its id, messages of a task by the
  * task. The cause of other messages is not recorded (mcp-wire.md 6.1) and is guessed. A
  * notification belongs to the newest active request: pending, and of a method that may cause
@@ -44,10 +43,10 @@
 
 enum plan_kind {
     PLAN_NOTE,     /* a notification, sent unchanged */
-    PLAN_PROGRESS, /* sent with the live client's token */
-    PLAN_STREAM,   /* sent with the live subscription id */
-    PLAN_CANCEL,   /* cancels a question of the server (`link`) */
-    PLAN_UNLISTEN, /* cancels the subscription of its exchange */
+    PLAN_PROGRESS, /* a message that is sent with the live client's progress token */
+    PLAN_STREAM,   /* a message that is sent with the live subscription's id */
+    PLAN_CANCEL,   /* a message that cancels a question of the server (`link`) */
+    PLAN_UNLISTEN, /* a message that cancels the subscription of its exchange */
     PLAN_QUESTION, /* a request of the server */
     PLAN_STDERR,   /* a line of the server's standard error */
     PLAN_ANSWER,   /* the outcome of its exchange */
@@ -55,7 +54,7 @@ enum plan_kind {
 };
 
 struct plan_list {
-    uint32_t first, last; /* steps; PLAN_NONE: empty */
+    uint32_t first, last; /* indexes of the first and last step; PLAN_NONE: the list is empty */
 };
 
 /* The event that a list of steps follows. */
@@ -69,66 +68,74 @@ enum plan_anchor_kind {
 
 struct plan_anchor {
     enum plan_anchor_kind kind;
-    uint32_t i; /* index of the exchange, notification or question */
+    uint32_t i; /* index of this exchange, notification or question */
 };
 
 struct plan_step {
-    uint64_t place; /* the message's place in the source */
+    uint64_t place; /* position of the message in the source */
     int64_t t_us;
     uint32_t next;
-    uint32_t gate;   /* step of the question for whose answer this step waits; PLAN_NONE: none */
-    uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
-    uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
-    uint32_t after;  /* as `behind`, but the wait has a time limit */
-    uint8_t kind;    /* enum plan_kind */
+    /* this step waits for the answer to the question of step `gate`; PLAN_NONE: it does not */
+    uint32_t gate;
+    uint32_t link; /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
+    /* the step waits until the client has reached the position `place - behind`; 0: it does not
+     * wait */
+    uint32_t behind;
+    uint32_t after; /* like `behind`, but the wait has a time limit */
+    uint8_t kind;   /* enum plan_kind */
     bool in_batch;
 };
 
 struct plan_question {
     uint32_t step;
-    uint32_t owner;  /* index of the exchange; PLAN_NONE: unsolicited, or not known yet */
-    uint64_t answer; /* place of the client's answer; 0: no answer */
+    /* index of the exchange that caused the question; PLAN_NONE: unsolicited, or not known yet */
+    uint32_t owner;
+    uint64_t answer; /* position of the client's answer in the source; 0: no answer */
     int64_t answered_us;
     uint64_t id_hash;
     struct plan_list after; /* unsolicited steps after the answer */
-    bool polls;             /* the client's answer only informs the server */
+    bool polls;             /* the client's answer informs the server, and causes no messages */
 };
 
 enum plan_outcome {
-    PLAN_PENDING,   /* no outcome so far */
-    PLAN_ANSWERED,  /* answered by the server, or by the interposer in its place */
-    PLAN_CANCELLED, /* cancelled by the client before it was answered */
+    PLAN_PENDING,   /* the exchange has no outcome yet */
+    PLAN_ANSWERED,  /* the request was answered by the server, or by the interposer in its place */
+    PLAN_CANCELLED, /* the client has cancelled the request before it was answered */
 };
 
 struct plan_exchange {
     uint64_t place;
     uint64_t token_hash; /* hash of the request's progress token; 0: none */
     uint64_t id_hash;
-    uint64_t hash;          /* hash of the request's canonical form */
-    uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for the request; 0: none */
-    int64_t t_us, end_us;   /* times of the request and of the outcome */
+    uint64_t hash; /* hash of the request's canonical form */
+    /* position of the client's `$/cancelRequest` for the request; 0: none */
+    uint64_t lsp_cancelled;
+    int64_t t_us, end_us; /* times of the request and of the outcome */
     uint32_t topic;
-    uint32_t next_same;                /* the next equal request; PLAN_NONE */
-    uint32_t next_topic;               /* the next request of the same topic; PLAN_NONE */
-    uint32_t active_prev, active_next; /* list of active exchanges */
-    uint32_t gate;   /* gate of the next steps: the question answered last; PLAN_NONE */
+    uint32_t next_same; /* index of the next equal request; PLAN_NONE: none */
+    /* index of the next request of the same topic; PLAN_NONE: none */
+    uint32_t next_topic;
+    uint32_t active_prev, active_next; /* neighbours in the list of active exchanges */
+    /* question answered last, which is the gate of the next steps; PLAN_NONE: none */
+    uint32_t gate;
     uint32_t burst;  /* number of the burst that contains the last stimulus */
     uint32_t order;  /* number of the last stimulus; 0: the server has reacted to it */
-    uint32_t answer; /* step of the answer; PLAN_NONE */
+    uint32_t answer; /* step of the answer; PLAN_NONE: none */
     uint32_t task;   /* the server's task that the request created or names (tables.h); PLAN_NONE */
     struct plan_list inside, after;
-    uint8_t outcome;          /* enum plan_outcome */
-    uint8_t status;           /* enum call_status */
-    bool active;              /* in the list of active exchanges */
-    bool questioned;          /* the exchange has caused a question */
-    uint32_t times_requested; /* by the live client; maintained by match.c */
+    uint8_t outcome; /* enum plan_outcome */
+    uint8_t status;  /* enum call_status */
+    bool active;     /* in the list of active exchanges */
+    bool questioned; /* the exchange has caused a question */
+    /* how often the live client has sent the request; maintained by match.c */
+    uint32_t times_requested;
 };
 
 /* Requests of one method and target, or the client's notifications of one method. */
 struct plan_topic {
     struct slice method, target; /* owned; escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
-    bool reads;                  /* the requests only read: a client may repeat or omit them */
+    bool reads;                  /* the requests change nothing: a client may repeat or omit them */
     uint32_t first, last;        /* exchanges */
     uint32_t first_notification, last_notification;
     uint32_t live_notification; /* the notification that the live client is expected to send next */
@@ -140,24 +147,27 @@ struct plan_notification {
     uint64_t place;
     int64_t t_us;
     struct plan_list after;
-    uint32_t next; /* the next notification of the same topic */
+    uint32_t next; /* index of the next notification of the same topic */
 };
 
 /* Requests with equal canonical forms. */
 struct plan_group {
     uint64_t hash;
-    uint32_t first, last; /* exchanges, by next_same */
-    uint32_t next;        /* the first exchange that the live client has not requested; PLAN_NONE */
+    /* indexes of the first and last exchange; plan_exchange.next_same links them */
+    uint32_t first, last;
+    /* index of the first exchange that the live client has not requested; PLAN_NONE: none */
+    uint32_t next;
 };
 
 struct plan;
 
-/* Opens an empty plan. rules: borrowed. 0 or MI_ENOMEM. */
+/* Opens an empty plan. rules: borrowed. Returns 0 or MI_ENOMEM. */
 MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
-void plan_close(struct plan *p); /* NULL is allowed */
-/* Adds a message with its body; an answer's body may be {NULL, 0}. 0, MI_EFULL or MI_ENOMEM. */
+void plan_close(struct plan *p); /* p may be NULL */
+/* Adds a message with its body; an answer's body may be {NULL, 0}. Returns 0, MI_EFULL or
+ * MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
-/* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or
+/* Call after the last message. server_ended: the server exited on its own. Returns 0, MI_EFULL or
  * MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
 bool plan_is_finished(const struct plan *p);
@@ -178,7 +188,7 @@ struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
-bool plan_list_grows(const struct plan *p, struct plan_anchor a);
+bool plan_list_may_grow(const struct plan *p, struct plan_anchor a);
 /* Whether the recording, after this place, contains only ends of subscriptions before the client
  * leaves. Then it is not known whether the ends or the client's leaving came first. The result is
  * final when the plan is finished. *ret_busy_us: time of the last other message. */

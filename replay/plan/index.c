@@ -16,7 +16,8 @@ static bool method_is_one_of(struct slice method, const char *const *names)
     return false;
 }
 
-/* Whether requests of this method only read: a client may poll with them, and may omit them. */
+/* Whether requests of this method only read. A client may poll with such requests, and may omit
+ * them. */
 static bool method_only_reads(struct slice method)
 {
     static const char *const reads[] = {

@@ -4,7 +4,7 @@
 
 #include "replay/plan/tables.h"
 
-/* Finds or adds the topic. 0, MI_EFULL or MI_ENOMEM. */
+/* Finds or adds the topic. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret);
 MI_MUST int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange);
 uint32_t plan_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
@@ -15,7 +15,8 @@ bool plan_may_cause_messages(struct slice method);
  * to a request of this method. */
 bool plan_method_only_informs(struct slice method);
 bool plan_is_listen(const struct plan *p, uint32_t exchange);
-uint64_t plan_id_hash(struct plan *p, struct json_value id); /* id: an id or token; 0: invalid */
+/* returns a hash of an id or token; 0: the id is invalid */
+uint64_t plan_id_hash(struct plan *p, struct json_value id);
 uint64_t plan_task_hash(struct plan *p, struct json_value id);
 
 #endif

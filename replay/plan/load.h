@@ -10,10 +10,11 @@
 
 #include "replay/plan/exchanges.h"
 
-/* Adds at most `messages` messages, and finishes the plan after the last one. 0 or an error. */
+/* Adds at most `messages` messages, and finishes the plan after the last one. Returns 0 or an
+ * error. */
 MI_MUST int plan_load(struct plan *p, struct source *s, size_t messages, struct buf *scratch);
-/* Reads the request of an exchange again, into `scratch`. 0; MI_ENOENT: the request was deleted; or
- * an error. */
+/* Reads the request of an exchange again, into `scratch`. Returns 0; MI_ENOENT: the request was
+ * deleted; or an error. */
 MI_MUST int plan_read_request(struct plan *p, struct source *s, uint32_t exchange,
                               struct buf *scratch, struct rpc *ret);
 

@@ -13,13 +13,14 @@ struct map_slot {
 };
 
 struct map {
-    struct map_slot *slot; /* owned; cap is a power of two; at most three quarters are in use */
+    /* owned; cap is a power of two; at most three quarters of the slots are in use */
+    struct map_slot *slot;
     size_t cap, n;
 };
 
 void map_close(struct map *m);
 /* Returns the value of the key; NULL: not found. Valid until the next map_put(). */
 uint32_t *map_get(const struct map *m, uint64_t key);
-MI_MUST int map_put(struct map *m, uint64_t key, uint32_t value); /* 0 or MI_ENOMEM */
+MI_MUST int map_put(struct map *m, uint64_t key, uint32_t value); /* returns 0 or MI_ENOMEM */
 
 #endif

@@ -15,7 +15,7 @@ int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
     return 0;
 }
 
-void plan_append(struct plan *p, struct plan_list *list, uint32_t step)
+void plan_append_step(struct plan *p, struct plan_list *list, uint32_t step)
 {
     if (list->first == PLAN_NONE)
         list->first = step;
@@ -28,7 +28,7 @@ void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     p->steps[step].gate = x->gate;
-    plan_append(p, &x->inside, step);
+    plan_append_step(p, &x->inside, step);
 }
 
 void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step)
@@ -116,7 +116,7 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
 
 /* Unsolicited messages follow the last cause; the server's exit follows the last event; messages of
  * a task follow the task's cause; late progress follows the outcome of its request. */
-bool plan_list_grows(const struct plan *p, struct plan_anchor a)
+bool plan_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
         return false;
@@ -132,10 +132,11 @@ static void append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_
     struct plan_step *s = &p->steps[step];
     if (p->reached > cause_place && s->place - p->reached < PLAN_NONE)
         s->after = (uint32_t)(s->place - p->reached);
-    plan_append(p, plan_list_of(p, cause), step);
+    plan_append_step(p, plan_list_of(p, cause), step);
 }
 
-void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_place, uint32_t step)
+void plan_place_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                            uint32_t step)
 {
     uint32_t inside = PLAN_NONE;
     if (cause.kind == ANCHOR_REQUEST)
@@ -149,7 +150,7 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
         append_unsolicited(p, cause, cause_place, step);
 }
 
-void plan_place_note(struct plan *p, uint32_t step, bool log)
+void plan_place_notification(struct plan *p, uint32_t step, bool log)
 {
     /* In revision 2026-07-28, log messages also belong to requests that only read. */
     bool of_last = log && (p->last.kind != ANCHOR_REQUEST || p->exchanges[p->last.i].active ||
@@ -166,7 +167,7 @@ void plan_place_note(struct plan *p, uint32_t step, bool log)
     if (active != PLAN_NONE)
         plan_append_inside(p, active, step);
     else
-        plan_place_after(p, p->cause, p->cause_place, step);
+        plan_place_after_cause(p, p->cause, p->cause_place, step);
 }
 
 /* ---- questions ---- */
@@ -275,7 +276,7 @@ static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 
 /* ---- active exchanges ---- */
 
-void plan_activate(struct plan *p, uint32_t exchange)
+void plan_activate_exchange(struct plan *p, uint32_t exchange)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     x->active_prev = p->active_last;
@@ -289,7 +290,7 @@ void plan_activate(struct plan *p, uint32_t exchange)
     x->active = true;
 }
 
-void plan_deactivate(struct plan *p, uint32_t exchange, bool answered)
+void plan_deactivate_exchange(struct plan *p, uint32_t exchange, bool answered)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     if (!x->active)

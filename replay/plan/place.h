@@ -6,7 +6,7 @@
 
 /* Adds a copy of the step, which belongs to no list yet. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
-void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
+void plan_append_step(struct plan *p, struct plan_list *list, uint32_t step);
 void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
 /* Inserts a step among the steps inside the exchange, which are sorted by place. */
 void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step);
@@ -15,11 +15,11 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
 void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
 /* Places a notification whose cause is this event: inside the pending exchange of the cause, or
  * after the cause. */
-void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                      uint32_t step);
+void plan_place_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                            uint32_t step);
 /* Places a notification whose cause is not known. log: it is a log message, which even a request
  * that only reads may cause. */
-void plan_place_note(struct plan *p, uint32_t step, bool log);
+void plan_place_notification(struct plan *p, uint32_t step, bool log);
 /* Finds the event that may cause the next message of the task. */
 struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
 /* Places a question of the server. If its exchange is not known yet, the question is placed later.
@@ -31,9 +31,9 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
 /* Call it for a message of the client that may cause a question in this exchange. */
 void plan_note_stimulus(struct plan *p, uint32_t exchange);
 /* Adds the exchange to the active exchanges. */
-void plan_activate(struct plan *p, uint32_t exchange);
+void plan_activate_exchange(struct plan *p, uint32_t exchange);
 /* Removes the exchange from the active exchanges. answered: the exchange was answered. Call it
  * before appending the answer. */
-void plan_deactivate(struct plan *p, uint32_t exchange, bool answered);
+void plan_deactivate_exchange(struct plan *p, uint32_t exchange, bool answered);
 
 #endif

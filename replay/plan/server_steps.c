@@ -66,7 +66,7 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
     if (st < 0)
         return st;
     if (made_up) { /* some servers invent progress tokens; such tokens are sent unchanged */
-        plan_place_note(p, step, false);
+        plan_place_notification(p, step, false);
         return 0;
     }
     if (p->exchanges[*x].outcome == PLAN_PENDING) {
@@ -74,7 +74,7 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
     } else {
         step_wait_for_events(p, step, p->exchanges[*x].place,
                              place_of_last_cause(p, p->exchanges[*x].task));
-        plan_append(p, &p->exchanges[*x].after, step);
+        plan_append_step(p, &p->exchanges[*x].after, step);
     }
     return 0;
 }
@@ -115,7 +115,7 @@ static int plan_add_server_cancel(struct plan *p, const struct source_message *m
         if (q->owner != PLAN_NONE && p->exchanges[q->owner].outcome == PLAN_PENDING)
             plan_append_inside(p, q->owner, step);
         else
-            plan_place_note(p, step, false);
+            plan_place_notification(p, step, false);
         return 0;
     }
     p->unplaced++;
@@ -168,11 +168,11 @@ int plan_add_server_notification(struct plan *p, const struct source_message *m,
         plan_append_inside(p, result, step);
     } else if (task != PLAN_NONE) {
         struct plan_task t = plan_find_task_cause(p, task);
-        plan_place_after(p, t.cause, t.place, step);
+        plan_place_after_cause(p, t.cause, t.place, step);
     } else if (hash != 0 && p->active_n > 0) {
-        return plan_early_add(p, hash, step);
+        return plan_add_early_message(p, hash, step);
     } else {
-        plan_place_note(p, step, rpc_method_is(rpc, "notifications/message"));
+        plan_place_notification(p, step, rpc_method_is(rpc, "notifications/message"));
     }
     return 0;
 }
@@ -182,7 +182,7 @@ int plan_add_server_stderr(struct plan *p, const struct source_message *m)
     uint32_t step;
     int st = add_step_for_message(p, m, PLAN_STDERR, &step);
     if (st == 0)
-        plan_place_note(p, step, false);
+        plan_place_notification(p, step, false);
     return st;
 }
 
@@ -225,9 +225,9 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     if (body.p != NULL && slice_is(p->topics[p->exchanges[i].topic].method, "initialize")) {
         struct rpc rpc;
         if (rpc_read(body, &rpc) == 0)
-            plan_learn_version(p, false, json_get(rpc.result, "protocolVersion"));
+            plan_note_version(p, false, json_get(rpc.result, "protocolVersion"));
     }
-    plan_deactivate(p, i, true);
+    plan_deactivate_exchange(p, i, true);
     struct plan_exchange *x = &p->exchanges[i];
     st = plan_note_new_task(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
     if (st < 0)
@@ -245,6 +245,6 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},
                     !p->topics[x->topic].reads);
     if (p->active_n == 0)
-        plan_early_flush(p);
+        plan_place_early_messages(p);
     return 0;
 }

@@ -82,7 +82,7 @@ int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, u
     return 0;
 }
 
-int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step)
+int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step)
 {
     int st = PLAN_ROOM(p, early);
     if (st == 0)
@@ -90,9 +90,9 @@ int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step)
     return st;
 }
 
-void plan_early_flush(struct plan *p)
+void plan_place_early_messages(struct plan *p)
 {
     for (uint32_t i = 0; i < p->early_n; i++)
-        plan_place_after(p, p->cause, p->cause_place, p->early[i].step);
+        plan_place_after_cause(p, p->cause, p->cause_place, p->early[i].step);
     p->early_n = 0;
 }

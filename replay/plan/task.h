@@ -23,8 +23,8 @@ void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question,
 MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer,
                                uint64_t place);
 
-MI_MUST int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step);
+MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
 /* Places the early messages whose task was never named. */
-void plan_early_flush(struct plan *p);
+void plan_place_early_messages(struct plan *p);
 
 #endif

@@ -5,6 +5,6 @@
 #include "replay/plan/tables.h"
 
 /* Stores the revision, unless another one was stored before. */
-void plan_learn_version(struct plan *p, bool modern, struct json_value v);
+void plan_note_version(struct plan *p, bool modern, struct json_value v);
 
 #endif

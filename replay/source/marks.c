@@ -1,6 +1,6 @@
 #include "replay/source/marks.h"
 
-enum marks marks_in_text(struct slice raw)
+enum marks marks_find_in_text(struct slice raw)
 {
     /* The ellipsis may be written as an escape. */
     static const char *const truncated[] = {MARKS_TRUNCATED, "\\u2026 [+"};

@@ -13,6 +13,6 @@
 enum marks { MARKS_NONE, MARKS_SECRET, MARKS_CUT };
 /* Returns how the sanitizer changed `raw`: JSON, or the text of a string with its escapes. {NULL,
  * 0} gives MARKS_NONE. */
-enum marks marks_in_text(struct slice raw);
+enum marks marks_find_in_text(struct slice raw);
 
 #endif

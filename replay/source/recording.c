@@ -1,8 +1,8 @@
 #include "replay/source/recording.h"
 
 #include "redact/sanitizer.h"
-#include "replay/source/source_rows.h"
 #include "replay/source/session.h"
+#include "replay/source/source_rows.h"
 #include "vault/cassette/cassette_file.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ bool source_form_is_old(const struct source *s)
 int source_next(struct source *s, struct source_message *ret)
 {
     while (s->next == s->rows_n) {
-        int st = s->q != NULL ? source_next_page(s) : MI_ENOENT;
+        int st = s->q != NULL ? source_read_next_page(s) : MI_ENOENT;
         if (st < 0)
             return st;
     }

@@ -47,7 +47,7 @@ static bool source_session_on_row(void *ctx, const struct query_message *m)
     return !p->failed && !p->full;
 }
 
-int source_next_page(struct source *s)
+int source_read_next_page(struct source *s)
 {
     s->next = s->rows_n = 0;
     buf_clear(&s->text);
@@ -95,7 +95,7 @@ static struct part *source_part_of_place(struct source *s, uint64_t place)
 
 /* Reads a page of bodies, if all messages were returned and the caller now reads bodies in
  * order. */
-static int read_ahead(struct source *s, uint64_t place)
+static int read_ahead_bodies(struct source *s, uint64_t place)
 {
     struct page p = {.s = s, .part = source_part_of_place(s, place)};
     if (s->in_order < IN_ORDER || s->at_part < s->parts || s->next < s->rows_n)
@@ -116,7 +116,7 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
     s->in_order = near ? s->in_order + 1 : 0;
     s->last_body = place;
     if (r == NULL) {
-        int ahead = read_ahead(s, place);
+        int ahead = read_ahead_bodies(s, place);
         if (ahead < 0)
             return ahead;
         r = source_row_at(s, place);
@@ -202,7 +202,7 @@ static bool source_on_candidate(void *ctx, const struct query_session *s)
     bool sent = false;
     f->status = count_requests(f->q, s->id, &l);
     int had = f->status >= 0 ? server_sent_anything(f->q, s) : f->status;
-    f->status = had < 0 ? had : query_is_sent(f->q, s->id, &sent);
+    f->status = had < 0 ? had : query_is_made_by_send(f->q, s->id, &sent);
     if (f->status < 0)
         return false;
     if (l.requests == l.discovers || had == 0 || sent)
@@ -254,7 +254,7 @@ static void add_session_part(struct source *s, const struct query_session *sessi
 /* Adds the session's probe: an earlier session of the same command with only discover requests.
  * Checks several earlier sessions, because others may have started between the probe and the
  * session. */
-static int add_probe(struct source *s, struct query_session of, struct slice command)
+static int add_probe_session(struct source *s, struct query_session of, struct slice command)
 {
     struct request_counts l;
     struct query_session probe;
@@ -297,7 +297,7 @@ int source_open_session(struct source **ret, struct query *q, const struct query
         struct query_session main_part = *session;
         buf_slice_add(&command, session->command);
         main_part.uid = s->info.uid;
-        st = command.failed ? MI_ENOMEM : add_probe(s, main_part, buf_slice(&command));
+        st = command.failed ? MI_ENOMEM : add_probe_session(s, main_part, buf_slice(&command));
         add_session_part(s, &main_part, PLACE_MAIN, false);
         buf_close(&command);
         if (st < 0 && st != MI_ENOMEM)

@@ -51,7 +51,7 @@ static bool rpc_kind_of_row(enum row_kind kind, enum rpc_kind *ret)
     return false;
 }
 
-static void source_keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
+static void source_add_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
 {
     *ret_at = b->n;
     *ret_n = text.n;
@@ -95,9 +95,9 @@ bool source_add_row(struct source *s, const struct query_message *m, uint64_t pl
     r.has_body = m->body.p != NULL;
     r.m.lost = !r.has_body && !m->is_large;
     if (r.has_id)
-        source_keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
+        source_add_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
     if (r.has_body)
-        source_keep_text(&s->text, m->body, &r.body_at, &r.body_n);
+        source_add_text(&s->text, m->body, &r.body_at, &r.body_n);
     if (!GROW(s->rows, s->rows_n, s->rows_cap))
         return false;
     s->rows[s->rows_n++] = r;
@@ -143,7 +143,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
     if (!buf_reserve(&s->info_text, fields_text_bytes(&fields_of_session, session) + 1))
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
-    fields_keep_texts(&fields_of_session, in, s->info_text.p);
+    fields_copy_texts(&fields_of_session, in, s->info_text.p);
     /* If end_reason is in neither list, the server has ended the session. */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};

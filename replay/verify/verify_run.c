@@ -30,20 +30,21 @@ struct verify_skip {
     const char *reason, *remedy;
 };
 
-static const struct verify_skip *skip_of_sanitized(const struct rpc *m)
+static const struct verify_skip *find_skip_of_sanitized(const struct rpc *m)
 {
     static const struct verify_skip redacted = {
         "a secret in the parameters was not recorded",
         "if the text is not a secret, add a rule `keep` to [redact] and record the session again"};
     static const struct verify_skip truncated = {"the arguments are truncated in the recording",
                                                  "record the session again with --record full"};
-    enum marks marks = marks_in_text(m->params.text);
+    enum marks marks = marks_find_in_text(m->params.text);
     return marks == MARKS_SECRET ? &redacted : marks == MARKS_CUT ? &truncated : NULL;
 }
 
 /* Decides whether the request itself forbids sending it; does not use the recorded answer. May send
  * tools/list to the live server. */
-static int skip_of_request(struct verify *v, const struct rpc *m, const struct verify_skip **ret)
+static int find_skip_by_request(struct verify *v, const struct rpc *m,
+                                const struct verify_skip **ret)
 {
     static const struct verify_skip again = {
         "the recording contains more than one initialize",
@@ -61,11 +62,11 @@ static int skip_of_request(struct verify *v, const struct rpc *m, const struct v
     else if (rpc_method_is(m, "subscriptions/listen"))
         *ret = &stream;
     else if (!rpc_method_is(m, "initialize"))
-        *ret = skip_of_sanitized(m);
+        *ret = find_skip_of_sanitized(m);
     if (*ret != NULL || v->cfg->all)
         return 0;
     if (!rpc_method_is(m, "tools/call")) {
-        *ret = talk_reads_only(m) ? NULL : &unknown;
+        *ret = talk_request_reads_only(m) ? NULL : &unknown;
         return 0;
     }
     const struct talk_tool *found = talk_find_tool(&v->talk, json_string_raw(m->name));
@@ -112,7 +113,7 @@ static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *requ
                                                  "verify waits for each answer"};
     uint32_t at = v->talk.items[i].answer;
     *ret = at == TALK_NONE || v->talk.items[at].lost ? &missing
-           : rpc_is_ours(answer)                     ? &ours
+           : rpc_is_interposer_error(answer)         ? &ours
                                                      : NULL;
     if (*ret != NULL)
         return 0;
@@ -121,7 +122,7 @@ static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *requ
         *ret = &cancelled;
     if (st != 0 || v->talk.ended)
         return st < 0 ? st : 0;
-    return skip_of_request(v, request, ret);
+    return find_skip_by_request(v, request, ret);
 }
 
 /* ---- comparing ---- */
@@ -224,7 +225,7 @@ static void note_missing_answer(struct verify *v, bool was_sent, struct verify_r
     buf_clear(&v->reason);
     buf_adds(&v->reason, ended ? "the server " : "no answer before the deadline");
     if (ended) {
-        live_end_text(v->talk.server, &v->reason);
+        live_append_end_text(v->talk.server, &v->reason);
         buf_adds(&v->reason, " before it answered");
         buf_adds(&v->reason, !was_sent || live_read_output(v->talk.server) < v->talk.sent
                                  ? "; this request was not read"
@@ -232,7 +233,7 @@ static void note_missing_answer(struct verify *v, bool was_sent, struct verify_r
     }
     r->verdict = VERIFY_SILENT;
     r->reason = buf_str(&v->reason);
-    r->remedy = ended ? NULL : "give it longer with --timeout";
+    r->remedy = ended ? NULL : "allow more time with --timeout";
 }
 
 static int verify_request(struct verify *v, const struct rpc *request, const struct rpc *recorded,
@@ -247,9 +248,9 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
         note_missing_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
-        st = talk_learn_handles(&v->talk, recorded->result, live.result);
+        st = talk_add_handles(&v->talk, recorded->result, live.result);
         if (st == 0 && live.kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
-            st = talk_learn_tools(&v->talk, live.result, true);
+            st = talk_add_tools(&v->talk, live.result, true);
         if (st == 0)
             st = compare_answers(v, request, recorded, &live, &d);
         if (st == 0)

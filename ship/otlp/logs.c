@@ -54,7 +54,7 @@ static int read_added_findings(struct reading *r)
     if (r->has_added)
         return 0;
     findings_close(&r->x->added);
-    int st = query_events_back(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_added, r);
+    int st = query_events_backwards(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_added, r);
     for (size_t i = 0; i < r->x->added.n; i++)
         r->x->added.list[i].order = r->x->added.n - i;
     findings_sort(&r->x->added);
@@ -136,7 +136,7 @@ static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
     return true;
 }
 
-int logs_add_event(struct reading *r, const struct query_event *e)
+int otlp_logs_add_event(struct reading *r, const struct query_event *e)
 {
     if (slice_is(e->kind, EVENT_FINDING_ADDED))
         return log_added_findings(r, e);

@@ -31,6 +31,6 @@ struct reading {
  * later. */
 MI_MUST int logs_add_message(struct reading *r, const struct query_message *m);
 /* Adds a log for an event. An added finding becomes a log of its message. */
-MI_MUST int logs_add_event(struct reading *r, const struct query_event *e);
+MI_MUST int otlp_logs_add_event(struct reading *r, const struct query_event *e);
 
 #endif

@@ -82,7 +82,7 @@ int walk_note_message(struct walk *w, const struct query_message *m, int64_t *re
     return 0;
 }
 
-int64_t walk_take_open(struct walk *w)
+int64_t walk_take_open_call(struct walk *w)
 {
     if (w->open_n == 0)
         return 0;

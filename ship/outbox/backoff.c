@@ -1,6 +1,6 @@
 #include "ship/outbox/backoff.h"
 
-int64_t backoff_ms(int failures, uint32_t random)
+int64_t backoff_wait_ms(int failures, uint32_t random)
 {
     int64_t most = BACKOFF_MIN_MS;
     for (int i = 1; i < failures && most < BACKOFF_MAX_MS; i++)

@@ -12,6 +12,6 @@
 #define BACKOFF_MAX_MS 300000
 
 /* Returns the wait. failures: the number of failures in a row, at least 1. random: any number. */
-int64_t backoff_ms(int failures, uint32_t random);
+int64_t backoff_wait_ms(int failures, uint32_t random);
 
 #endif

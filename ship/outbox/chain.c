@@ -1,6 +1,6 @@
 #include "ship/outbox/chain.h"
 
-void chain_add(struct chain *c, struct slice leaf)
+void chain_add_leaf(struct chain *c, struct slice leaf)
 {
     struct digest_sum s;
     digest_begin(&s);

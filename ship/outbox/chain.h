@@ -13,7 +13,7 @@ struct chain {
     struct digest head;
 };
 
-void chain_add(struct chain *c, struct slice leaf);
+void chain_add_leaf(struct chain *c, struct slice leaf);
 
 /* Compares our log, which has `ours` leaves, with the log of the other store. known: the head of
  * our log after theirs->n leaves; not used if our log is shorter. */

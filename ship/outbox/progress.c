@@ -37,7 +37,7 @@ struct shipped_session *progress_find(struct progress *p, struct slice uid)
     return at < p->n && memcmp(p->list[at].uid, uid.p, UID_LEN) == 0 ? &p->list[at] : NULL;
 }
 
-struct shipped_session *progress_add(struct progress *p, struct slice uid)
+struct shipped_session *progress_find_or_add(struct progress *p, struct slice uid)
 {
     struct shipped_session *s = progress_find(p, uid);
     if (s != NULL || !uid_is_valid(uid) || !GROW(p->list, p->n, p->cap))
@@ -50,7 +50,7 @@ struct shipped_session *progress_add(struct progress *p, struct slice uid)
     return &p->list[at];
 }
 
-uint64_t progress_hash(uint64_t hash, struct slice bytes)
+uint64_t progress_hash_bytes(uint64_t hash, struct slice bytes)
 {
     for (size_t i = 0; i < bytes.n; i++)
         hash = (hash ^ (unsigned char)bytes.p[i]) * UINT64_C(1099511628211);

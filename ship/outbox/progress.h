@@ -34,11 +34,11 @@ void progress_clear(struct progress *p);
 struct shipped_session *progress_find(struct progress *p, struct slice uid);
 /* Finds the session, or adds it. NULL: no memory, or the text is not a uid. Invalidates pointers to
  * sessions. */
-struct shipped_session *progress_add(struct progress *p, struct slice uid);
+struct shipped_session *progress_find_or_add(struct progress *p, struct slice uid);
 
 /* Continues a hash (FNV-1a) over a cell of a row; the hash shows whether the row has changed. Begin
  * with PROGRESS_HASH. */
 #define PROGRESS_HASH UINT64_C(14695981039346656037)
-uint64_t progress_hash(uint64_t hash, struct slice bytes);
+uint64_t progress_hash_bytes(uint64_t hash, struct slice bytes);
 
 #endif

@@ -56,7 +56,7 @@ static int anchor_on_known_leaf(void *ctx, const struct cell *cell)
     struct known *k = ctx;
     if (k->ours.n == k->until || cell[0].number != k->ours.n)
         return 1;
-    chain_add(&k->ours, cell[1].text);
+    chain_add_leaf(&k->ours, cell[1].text);
     return 0;
 }
 
@@ -163,7 +163,7 @@ static int read_watermarks(struct sender *s)
         rows = link_count_rows(s->to);
         for (int i = 0; i < rows; i++) {
             struct slice uid = slice_of(link_get_text(s->to, i, 0));
-            struct shipped_session *x = progress_add(&s->sessions, uid);
+            struct shipped_session *x = progress_find_or_add(&s->sessions, uid);
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
@@ -206,7 +206,7 @@ static int anchor_on_new_leaf(void *ctx, const struct cell *cell)
     if (cell[0].number != l->next.n)
         return MI_EINVAL;
     array_add_cell(&l->s->array[0], &cell[1]);
-    chain_add(&l->next, cell[1].text);
+    chain_add_leaf(&l->next, cell[1].text);
     struct shipped_session *x =
         leaf_read(cell[1].text, &leaf) == 0 ? progress_find(&l->s->sessions, leaf.uid) : NULL;
     if (x != NULL)

@@ -38,7 +38,7 @@ struct link {
 
 /* ---- waiting ---- */
 
-static int link_fail(struct link *l, int status, const char *text)
+static int link_set_error(struct link *l, int status, const char *text)
 {
     l->ended = status == TARGET_LOST;
     l->deadlocked = false;
@@ -73,7 +73,7 @@ static int link_wait_socket(struct link *l, short events, int64_t until_us)
             const char *host = PQhost(l->c);
             snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
                      host != NULL ? host : "");
-            int st = link_fail(l, TARGET_LOST, text);
+            int st = link_set_error(l, TARGET_LOST, text);
             l->ended = false;
             return st;
         }
@@ -82,7 +82,7 @@ static int link_wait_socket(struct link *l, short events, int64_t until_us)
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)
-            return link_fail(l, TARGET_LOST, strerror(errno));
+            return link_set_error(l, TARGET_LOST, strerror(errno));
     }
 }
 
@@ -112,13 +112,13 @@ static int link_connect_to_host(struct link *l, int64_t timeout_us)
     }
     if (st == 0 && poll_for == PGRES_POLLING_FAILED) {
         /* The error is PQerrorMessage() and a hint. */
-        (void)link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        (void)link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
         if (PQconnectionNeedsPassword(l->c))
             buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
         st = TARGET_LOST;
     }
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
-        st = link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        st = link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
     return st;
 }
 
@@ -136,7 +136,7 @@ static int link_connect_to_any_host(struct link *l, const struct hosts *h)
             buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
     }
     if (st == TARGET_LOST && !errors.failed)
-        (void)link_fail(l, st, buf_str(&errors));
+        (void)link_set_error(l, st, buf_str(&errors));
     buf_close(&errors);
     return st;
 }
@@ -265,7 +265,7 @@ static int link_result_status(struct link *l)
     const char *state = PQresultErrorField(l->r, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
     int st = status_of_sqlstate(state);
-    link_fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
+    link_set_error(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
     /* The connection has ended if the server stops (57P01) or a router has lost a shard (08006).
      * Other errors would occur again. */
     l->ended &= state == NULL || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
@@ -290,16 +290,16 @@ static int link_await_results(struct link *l, int64_t until_us)
     int st = 0, left;
     while (st == 0 && (left = PQflush(l->c)) != 0) {
         if (left < 0)
-            return link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+            return link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
         st = link_wait_socket(l, POLLIN | POLLOUT, until_us);
         if (st == 0 && PQconsumeInput(l->c) == 0)
-            st = link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+            st = link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
     }
     while (st == 0) {
         if (PQisBusy(l->c)) {
             st = link_wait_socket(l, POLLIN, until_us);
             if (st == 0 && PQconsumeInput(l->c) == 0)
-                st = link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+                st = link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
             continue;
         }
         PGresult *r = PQgetResult(l->c);
@@ -311,14 +311,14 @@ static int link_await_results(struct link *l, int64_t until_us)
         if (status < 0)
             return status;
     }
-    return st == 0 && l->r == NULL ? link_fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
+    return st == 0 && l->r == NULL ? link_set_error(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
 /* Ends a call. Closes the connection after an error, because its state is unknown then. */
 static int link_finish_call(struct link *l, bool sent, int64_t until_us)
 {
-    int st =
-        sent ? link_await_results(l, until_us) : link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+    int st = sent ? link_await_results(l, until_us)
+                  : link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
     if (st < 0)
         link_disconnect(l);
     return st;
@@ -329,7 +329,7 @@ static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);
     l->r = NULL;
-    *ret = l->c == NULL ? link_fail(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
+    *ret = l->c == NULL ? link_set_error(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
     return *ret == 0;
 }
 

@@ -90,7 +90,7 @@ static int handle_on_replaced_row(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int handle_put_replaced(struct sender *s, const struct redaction *r)
+static int handle_send_replaced(struct sender *s, const struct redaction *r)
 {
     static const enum array_type types[] = {ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES};
     struct numbers k = {.s = s};
@@ -118,7 +118,7 @@ int sender_send_replaced(struct sender *s, const struct stated *t)
     int st = 0;
     for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
         if (t->redaction[i].leaf < t->until)
-            st = handle_put_replaced(s, &t->redaction[i]);
+            st = handle_send_replaced(s, &t->redaction[i]);
     return st;
 }
 

@@ -20,14 +20,14 @@ static const enum array_type types[ARRAYS] = {
 
 static int64_t hash_row(const struct sender *s, const struct cell *cell)
 {
-    uint64_t h = progress_hash(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
+    uint64_t h = progress_hash_bytes(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
     for (int i = 0; i < SESSION_COLUMNS; i++) {
         const struct cell *c = &cell[i];
         if (i >= SESSION_LATER && c->type == CELL_NULL)
             continue; /* rows sent by older versions keep their hash, so they are not sent again */
-        h = progress_hash(h, (struct slice){(const char *)&c->type, sizeof c->type});
-        h = progress_hash(h, (struct slice){(const char *)&c->number, sizeof c->number});
-        h = progress_hash(h, c->text);
+        h = progress_hash_bytes(h, (struct slice){(const char *)&c->type, sizeof c->type});
+        h = progress_hash_bytes(h, (struct slice){(const char *)&c->number, sizeof c->number});
+        h = progress_hash_bytes(h, c->text);
     }
     return (int64_t)h;
 }
@@ -36,7 +36,7 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
 {
     struct sender *s = ctx;
     int64_t hash = hash_row(s, cell);
-    struct shipped_session *x = progress_add(&s->sessions, cell[SESSION_UID].text);
+    struct shipped_session *x = progress_find_or_add(&s->sessions, cell[SESSION_UID].text);
     if (x == NULL)
         return MI_ENOMEM;
     x->id = cell[SESSION_ID].number;

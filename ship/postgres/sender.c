@@ -93,7 +93,7 @@ static void sender_disconnect(struct sender *s)
     s->ready = false;
 }
 
-int sender_check(struct sender *s)
+int sender_check_lost_rows(struct sender *s)
 {
     bool same = true;
     if (!s->ready)

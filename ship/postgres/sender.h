@@ -56,7 +56,7 @@ void sender_close(struct sender *s);
 MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has all rows that were sent: a failover may have lost the last
  * transactions. If so, the next round sends the lost rows again. */
-MI_MUST int sender_check(struct sender *s);
+MI_MUST int sender_check_lost_rows(struct sender *s);
 const char *sender_error(struct sender *s, int status);
 
 /* ---- the steps of a round; called only in ship/postgres ---- */

@@ -44,7 +44,7 @@ static int postgres_send_round(void *x, int64_t *ret_sent)
 static int store_target_check(void *x)
 {
     struct store *s = x;
-    return sender_check(&s->sender);
+    return sender_check_lost_rows(&s->sender);
 }
 
 static bool postgres_target_is_cut(void *x)

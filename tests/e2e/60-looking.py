@@ -101,7 +101,7 @@ def _(t):
             (["bananas\x1b[31m"], "unknown command 'bananas\\x1b[31m'", "mcp-interposer --help"),
             (["--vault", "x", "sessions"], "put options after the command", "mcp-interposer --help"),
             (["show", "--what"], "unknown option --what", "mcp-interposer show --help"),
-            (["search", "--status", "timeout"], "unknown option --status; `search` has fields for it: search status:timeout", "mcp-interposer search --help"),
+            (["search", "--status", "timeout"], "unknown option --status; `search` has fields for this purpose: search status:timeout", "mcp-interposer search --help"),
             (["stats", "--errors"], "unknown option --errors; `--failed` selects failed calls", "mcp-interposer stats --help"),
             (["show", "--seq"], "option --seq requires a value", "mcp-interposer show --help"),
             (["show", "--seq", "0"], "message numbers start at 1", "mcp-interposer show --help"),
@@ -353,7 +353,7 @@ def _(t):
 def _(t):
     p = story(t)
     text = run(t, "show")
-    check(f"no, it is live (process {p.pid})" in text, f"the end of a live session: {text[:800]}")
+    check(f"no, the session is live (process {p.pid})" in text, f"the end of a live session: {text[:800]}")
     p.end(status=0, gone=())
     text = run(t, "show")
     head, _, timeline = text.partition("\n\n")

@@ -115,7 +115,7 @@ def _(t):
     got = bad(doctor(t, status=1))
     eq(set(got), {"permissions"}, "findings")
     eq({x[1] for x in got["permissions"]}, {f"chmod 700 '{t.vault}'", f"chmod 600 '{t.vault}/interposer.db'",
-                                            "replace it with its target"}, "remedies")
+                                            "replace the link with its target"}, "remedies")
     r = t.run("doctor", "--vault", t.vault)
     check(r.returncode == 1 and b"found  permissions   " in r.stdout and b"to do: chmod 700 " in r.stdout, r.stdout)
     (t.vault / "link").unlink()
@@ -293,8 +293,8 @@ def _(t):
     eq(len(t.messages()), 5, "messages")
     one, two = (t.journals / f"01M81F15ZAVZNB85ETRK5PS01{x}" for x in "ST")
     p = t.proxy("--name", "files").initialize()
-    for path, says, remedy in ((one, "1 journal is damaged", "that wrote it, or remove it: mcp-interposer reap --journals"),
-                               (two, "2 journals are damaged", "that wrote them, or remove them: mcp-interposer reap --journals")):
+    for path, says, remedy in ((one, "1 journal is damaged", "that wrote the journal, or remove the journal: mcp-interposer reap --journals"),
+                               (two, "2 journals are damaged", "that wrote the journals, or remove the journals: mcp-interposer reap --journals")):
         path.write_bytes(b"not a journal" * 1000)
         path.chmod(0o600)
         ((text, advice),) = bad(doctor(t, status=1))["journals"]
@@ -372,7 +372,7 @@ def _(t):
 
     disks.remount(disk, "ro")
     (text, remedy), = findings("read-only")
-    check(text == f"{t.vault} cannot be written, so nothing is recorded: Read-only file system" and "mount it writable" in remedy, text)
+    check(text == f"{t.vault} cannot be written, so nothing is recorded: Read-only file system" and "mount the disk writable" in remedy, text)
     disks.remount(disk, "rw")
     ballast = disks.fill(disk)
     (text, remedy), = findings("full")

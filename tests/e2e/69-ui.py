@@ -336,7 +336,7 @@ def _(t):
     s.keys("x")  # in another session
     s.sees("sessions 2/2|calls 4/30", "calls 4/30")
     s.keys("x")
-    s.sees("continued at the other end", "calls 4/30")
+    s.sees("the search continued at the other end", "calls 4/30")
     s.keys("g", "X")
     s.sees("calls 4/30")
     s.quit()
@@ -349,7 +349,7 @@ def _(t):
     s.keys("Enter")
     s.sees("calls 22/30")
     s.keys("n")
-    s.sees("continued at the other end")
+    s.sees("the search continued at the other end")
     s.keys("X")
     s.sees("calls 4/30")
     s.keys("/")

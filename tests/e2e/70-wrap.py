@@ -954,7 +954,7 @@ def _(t):
         r = run(t, *args, status=3, stderr=None)
         check(f"server '{args[1]}' is in a file that is not changed".encode() in r.stderr, f"{r.stderr!r}")
     managed = config(t, "etc/claude-code/managed-mcp.json", TEXT)
-    for path, why in (plugin, "a plugin or an extension has this file"), (managed, "the file belongs to the administrator"):
+    for path, why in (plugin, "this file is part of a plugin or an extension"), (managed, "the file belongs to the administrator"):
         r = run(t, "wrap", "--file", path, status=3, stderr=None)
         check(why.encode() in r.stderr, f"{r.stderr!r}")
     eq(states(run(t, "wrap", "--list", "--json", "--file", managed)), {"a": "managed"}, "of the administrator")

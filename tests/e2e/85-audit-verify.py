@@ -148,7 +148,7 @@ def _(t):
     body.unlink()
     _, s, *_ = verify(t, vault=vault)
     eq(s[1]["kind"], "changed", "no file in Bodies/")
-    check("its body is missing in Bodies/" in s[1]["text"], s[1])
+    check("the message's body is missing in Bodies/" in s[1]["text"], s[1])
     vault = copy(t)
     for table, column in (("messages", "session_id"), ("events", "session_id"), ("sessions", "id")):
         change(vault, f"DELETE FROM {table} WHERE {column} = 1")
@@ -354,7 +354,7 @@ def _(t):
     r = t.run("audit", "verify", "--vault", t.vault, "--junit", t.tmp / "j.xml")
     text = r.stdout.decode()
     eq(r.returncode, 1, "status")
-    check("session 1: message 3: it does not agree with its commitment (changed)." in text, text)
+    check("session 1: message 3: the record does not agree with its commitment (changed)." in " ".join(text.split()), text)
     check("1 session: 1 TAMPERED" in text, text)
     check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; data of the vault was changed later\n"), text)
     suite = ET.parse(t.tmp / "j.xml").getroot()[0]

@@ -116,7 +116,7 @@ def _(t):
     db.close()
     r = t.run("audit", "verify", "--vault", t.vault)
     eq((r.returncode, r.stdout.splitlines()[-1]), (1, b"verdict: TAMPERED: 1 thing is wrong; data of the vault was changed later"), "verdict")
-    check(b"the log says that it was removed, and it is there (added)" in b" ".join(r.stdout.split()), r.stdout)
+    check(b"the log says that the session was removed, but the session exists (added)" in b" ".join(r.stdout.split()), r.stdout)
 
 
 def leaf_page(t, name, type):

@@ -120,7 +120,7 @@ def _(t):
     db.execute("UPDATE messages SET body_length = ? WHERE body_length IS NOT NULL", ((1 << 40) - 1,))
     db.close()
     r = all_end(t)
-    check(r.returncode == 1 and b"its body is missing in Bodies/" in b" ".join(r.stdout.split()), r)
+    check(r.returncode == 1 and b"the message's body is missing in Bodies/" in b" ".join(r.stdout.split()), r)
     r = t.run("redact", "--apply", "1", "--vault", t.vault, seconds=20)
     check(all(path.stat().st_blocks < 100000 for path in (t.vault / "Bodies").iterdir()), "no disk is filled")
 
@@ -206,7 +206,7 @@ def _(t):
         FROM sessions WHERE id = 1""")
     db.close()
     r = t.run("audit", "verify", "--vault", t.vault)
-    check(r.returncode == 1 and b"the log does not open it (added)" in b" ".join(r.stdout.split()), r)
+    check(r.returncode == 1 and b"the log does not open the session (added)" in b" ".join(r.stdout.split()), r)
 
 
 @case("triggers and views of the vault have no effect on what is recorded and shown")

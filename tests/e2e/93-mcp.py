@@ -631,7 +631,7 @@ def _(t):
     eq(m.call("diff", session=3, base=1, slow="1s")[0]["rows"], [], "slow")
     eq([x["target"] for x in m.call("diff", session=3, tool="new")[0]["rows"]], ["new"], "tool")
     eq(m.call("diff", session=2, base=1, ignore=["/arguments/*", "/content/*/text"])[0]["rows"], [], "ignored places")
-    for arguments, why in (({"session": 4}, "no finished session before"), ({"session": 1}, "no finished session before"), ({"session": 9}, "no session 9"),
+    for arguments, why in (({"session": 4}, "no earlier finished session"), ({"session": 1}, "no earlier finished session"), ({"session": 9}, "no session 9"),
                            ({"session": 1, "base": 9}, "no session 9"), ({"session": 1, "base": 2, "ignore": ["x"]}, "not a JSON pointer")):
         check(why in m.fails("diff", **arguments), f"{arguments}: {m.fails('diff', **arguments)}")
     m.end()

@@ -434,8 +434,8 @@ static void end(void)
     recording_turn();
     if (!play.over) {
         end_turn(); /* queued rows are recorded first, if possible */
-        final_answers_send(&play.traffic, CALL_SERVER_GONE, "server-exited", "the server is gone",
-                           0);
+        final_answers_send_errors(&play.traffic, CALL_SERVER_GONE, "server-exited",
+                                  "the server is gone", 0);
     }
     if (!play.over)
         end_turn();

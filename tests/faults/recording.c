@@ -47,7 +47,7 @@ static bool enter(struct worker *w)
     if (journal_file_reopen(&rec.file, w->cfg.file) == 0 &&
         ring_open(&rec.ring, rec.file.fd) == 0 &&
         store_open(&rec.store, &w->cfg.start, NULL, NULL) == 0) {
-        store_take_over(rec.store, &rec.ring);
+        store_take_over_journal(rec.store, &rec.ring);
         upkeep_open(&rec.upkeep, rec.store, w->cfg.retention, on_between, NULL);
         w->pid = getpid();
         w->gone_since_us = 0;
@@ -66,7 +66,7 @@ static void store_published(void)
     while (rec.runs && result == STORE_DONE && n > 0) {
         result = store_batch(rec.store, &rec.ring, &n);
         if (result == STORE_DONE && n > 0)
-            upkeep_after_store(&rec.upkeep);
+            upkeep_checkpoint_if_needed(&rec.upkeep);
     }
     if (result == STORE_DONE)
         rec.proxy->opened = true;

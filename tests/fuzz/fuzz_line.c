@@ -71,7 +71,7 @@ static void hold(struct split *s, const struct line *line)
     }
     s->held[i].line = *line;
     s->held[i].first = line->p[0];
-    chunk_hold(line->chunk);
+    chunk_add_reference(line->chunk);
     line->p[line->n] = '\n'; /* the byte after a line belongs to it */
 }
 

@@ -56,8 +56,8 @@ static int64_t part(struct slice body, int64_t offset)
     int64_t next = -1;
     c.j = json_out_to(&c.json);
     json_out_object(&c.j, NULL);
-    MUST(body_add(&c, &v, body) == 0);
-    MUST(tool_end(&c) == 0);
+    MUST(body_add_members(&c, &v, body) == 0);
+    MUST(tool_end_result(&c) == 0);
     MUST(json_scan(buf_slice(&c.json), NULL, NULL, &scan) == 0);
     struct json_value root = {scan.type, scan.root};
     json_unescape(&text, json_string_raw(json_get(root, "text")));

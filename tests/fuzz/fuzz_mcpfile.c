@@ -1,8 +1,8 @@
 /* Any file, JSON, TOML or YAML by the first byte: it is rejected with its line, or wrapped into a file with the same
  * servers, and unwrapping restores every byte. Nothing is read past its end. (A plain scalar of YAML may mean something
  * else in brackets: there `wrap` itself tries to unwrap, and does not write the file if it cannot.) */
-#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/remote.h"
+#include "cli/wrap/wrap_edit.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -22,7 +22,7 @@ static size_t change(const struct mcpfile *f, bool wrap)
         MUST(wrap_inspect(f, s, &v) == 0);
         MUST((v.why != NULL) == (v.state == WRAP_ODD));
         if (v.state == WRAP_PLAIN && wrap)
-            n += wrap_edit_add(&e, f, s, &with);
+            n += wrap_edit_wrap_server(&e, f, s, &with);
         else if (v.state == WRAP_REMOTE && wrap && remote_check(f, s, &why) == 0 && why == NULL)
             n += remote_add(&e, f, s, &with);
         else if (v.state == WRAP_WRAPPED && !wrap)

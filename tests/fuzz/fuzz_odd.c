@@ -213,7 +213,7 @@ static void play(struct session *s, struct slice text, bool readable)
         text = (struct slice){text.p + n, text.n - n};
     }
     s->now_us += SERVER_LINES_WAIT_MAX_US;
-    expire_due(&s->traffic);
+    expire_due_requests(&s->traffic);
     MUST(!s->traffic.odd.lines.waits);
     check_forwarded(s);
     MUST(!readable || s->traffic.open[ROW_C2S].open.count == 0);

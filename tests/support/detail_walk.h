@@ -51,7 +51,7 @@ static inline void walk_lines(struct detail *d, size_t from, size_t width)
     }
     if (n < WALK_LINES) {
         WALK_MUST(detail_count_lines(d, &exact) == n && exact);
-        WALK_MUST(detail_end(d) == n);
+        WALK_MUST(detail_count_exact_lines(d) == n);
     } else {
         WALK_MUST(detail_count_lines(d, &exact) >= n || !exact);
     }
@@ -63,7 +63,7 @@ static inline void walk_again(struct detail *d, size_t columns, bool ascii)
 {
     struct cells c = {0};
     detail_set_width(d, columns, ascii);
-    size_t n = size_min(detail_end(d), WALK_LINES);
+    size_t n = size_min(detail_count_exact_lines(d), WALK_LINES);
     uint64_t before = 0, after = 0;
     for (size_t i = 0; i < n; i++) {
         WALK_MUST(detail_draw_line(d, i, 0, 60, &c));
@@ -99,7 +99,8 @@ static inline void walk_step(struct detail *d, struct slice body, uint32_t rando
     static const enum detail_fold hows[] = {DETAIL_TOGGLE, DETAIL_FOLD, DETAIL_UNFOLD};
     static const enum detail_copy copies[] = {DETAIL_COPY_VALUE, DETAIL_COPY_POINTER,
                                               DETAIL_COPY_BODY};
-    size_t end = size_min(detail_end(d), WALK_LINES), line = (random >> 8) % (end + 1), to;
+    size_t end = size_min(detail_count_exact_lines(d), WALK_LINES),
+           line = (random >> 8) % (end + 1), to;
     struct detail_hit hit;
     struct buf b = {0};
     switch (random % 8) {
@@ -107,7 +108,7 @@ static inline void walk_step(struct detail *d, struct slice body, uint32_t rando
     case 1:
     case 2:
         if (detail_fold_line(d, line, hows[(random >> 4) % 3], &to) == 0)
-            WALK_MUST(to <= line && to < detail_end(d));
+            WALK_MUST(to <= line && to < detail_count_exact_lines(d));
         break;
     case 3:
         detail_fold_from_depth(d, (random >> 8) % 6);
@@ -130,7 +131,7 @@ static inline void walk_step(struct detail *d, struct slice body, uint32_t rando
         break;
     default:
         to = detail_next_part(d, line, (random >> 4) % 2 == 0);
-        WALK_MUST(to == line || to < detail_end(d));
+        WALK_MUST(to == line || to < detail_count_exact_lines(d));
         WALK_MUST(detail_seq_at_line(d, line) >= 0);
         break;
     }

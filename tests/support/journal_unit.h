@@ -6,8 +6,8 @@
 #include "tests/support/vault_unit.h"
 
 #include "base/clock.h"
-#include "journal/journal_file.h"
 #include "journal/entry_form.h"
+#include "journal/journal_file.h"
 #include "journal/ring.h"
 
 #include <dirent.h>
@@ -54,7 +54,7 @@ static inline MI_UNUSED void journal_unit_open(struct journal_unit *j, const cha
         .pid = 4242,
     };
     buf_clear(&j->start);
-    form_start(&j->start, &start);
+    form_append_start(&j->start, &start);
     assert_false(j->start.failed);
     j->seq = 0;
     assert_int_equal(journal_file_create(&j->file, j->uid, NULL), 0);
@@ -221,8 +221,8 @@ static inline void add_large_bodies(struct buf *b, const struct temp *t)
 {
     char *places =
         strdup(sql_rows(t, "SELECT s.uid, m.body_offset, m.body_length FROM messages m JOIN "
-                              "sessions s ON s.id = m.session_id WHERE body_offset IS NOT NULL "
-                              "ORDER BY m.id"));
+                           "sessions s ON s.id = m.session_id WHERE body_offset IS NOT NULL "
+                           "ORDER BY m.id"));
     for (char *save, *p = strtok_r(places, ";", &save); p != NULL; p = strtok_r(NULL, ";", &save)) {
         char uid[40], path[300];
         long long offset, length;

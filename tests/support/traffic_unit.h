@@ -123,7 +123,7 @@ static inline void traffic_say(struct fixture *f, const char *step)
 {
     if (step[0] == 'W') { /* until no line of the server and no error waits */
         f->journal.now_us += ODD_WAIT_US;
-        expire_due(&f->traffic);
+        expire_due_requests(&f->traffic);
         return;
     }
     size_t n = strlen(step) - 2;

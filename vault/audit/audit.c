@@ -118,7 +118,8 @@ static int compare_layout(struct audit *a)
         st = schema_version(a->source.d.db, &a->version);
     if (st == 0 && a->has_log && a->version < SCHEMA_EVIDENCE) {
         a->stopped = true;
-        SAY_VAULT(a, AUDIT_CHANGED, "database", "it has a log, and states an older version");
+        SAY_VAULT(a, AUDIT_CHANGED, "database",
+                  "the database has a log, but states an older version");
     }
     return db_end(&a->source.d, st == MI_ESTORE ? db_fail(&a->source.d) : st);
 }
@@ -182,12 +183,12 @@ const char *audit_error(struct audit *a)
 
 int audit_add_note(struct audit *a, struct slice note)
 {
-    return signed_add(&a->notes, &a->trail, note, SIGNED_ANCHOR);
+    return signed_add_foreign_note(&a->notes, &a->trail, note, SIGNED_ANCHOR);
 }
 
 int audit_add_kept(struct audit *a, struct slice note)
 {
-    return signed_add(&a->notes, &a->trail, note, SIGNED_KEPT);
+    return signed_add_foreign_note(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
 static const struct running_row *find_running_row(const struct audit *a, int64_t id)
@@ -279,13 +280,15 @@ void audit_describe_vault(const struct audit *a, struct audit_vault *ret)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static const char *why_incomplete(const struct audit *a, const struct running_row *row)
+static const char *reason_of_incomplete_session(const struct audit *a,
+                                                const struct running_row *row)
 {
     if (a->check.killed)
-        return "its proxy was killed: what it had not stored yet is missing";
+        return "the proxy was killed: what was not stored yet is missing";
     if (row != NULL && running_row_state(&a->running, row) == SESSION_ELSEWHERE)
-        return "it has not ended; it runs, or ran, on another machine or in another container";
-    return "it has not ended, and its proxy is gone";
+        return "the session has not ended; it runs, or ran, on another machine or in another "
+               "container";
+    return "the session has not ended, but its proxy is gone";
 }
 
 static int report_session(struct audit *a)
@@ -322,7 +325,7 @@ static int report_session(struct audit *a)
         .wrong = c->wrong,
     };
     if (s.status == AUDIT_INCOMPLETE)
-        s.why = why_incomplete(a, row);
+        s.why = reason_of_incomplete_session(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
     if (audited_is_covered(c)) {
@@ -405,10 +408,10 @@ static int report_missing_sessions(struct audit *a)
         int st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, x->id, &has, &id);
         if (st < 0)
             return st;
-        struct slice uid = intern_text(&a->trail.uids, (uint32_t)i);
+        struct slice uid = intern_get_text(&a->trail.uids, (uint32_t)i);
         struct audit_session s = {.uid = uid, .status = AUDIT_TAMPERED, .why = ""};
         audit_set_fault(&s.wrong, AUDIT_REMOVED, "",
-                        has ? "session %lld has its number, and another uid"
+                        has ? "session %lld has the number of this session, but another uid"
                             : "session %lld is missing, and no leaf says that it was removed",
                         (long long)x->id);
         a->calls.on_session(a->calls.ctx, &s);

@@ -63,17 +63,18 @@ static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum 
     const char *record = bundle_shape[kind].name;
     struct salt salt;
     if (!commitment_salt(q, i, &salt) || !commitment_digest(q, i + 1, ret)) {
-        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
+        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
+                    "the record has no salt or no commitment");
         return;
     }
     struct digest is = commitment_of_row(q, i + 2, kind, &salt);
     if (!digest_eq(&is, ret))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
-                    "it does not agree with its commitment");
+                    "the record does not agree with its commitment");
 }
 
 /* Stores end_reason as JSON without quotes: leaves have it in this form. */
-static void audited_keep_end_reason(struct audited *c, struct slice reason)
+static void audited_set_end_reason(struct audited *c, struct slice reason)
 {
     struct buf json = {0};
     c->has_end_reason = reason.p != NULL;
@@ -91,7 +92,7 @@ static int audited_read_row(struct audited *c, sqlite3_stmt *q)
 {
     enum { ENDED_AT = SESSION_END_SALT + 2 + BUNDLE_END_ended_at_us };
     struct slice uid = connect_column(q, SESSION_SALT + 2);
-    struct trail_session *log = uid.p != NULL ? trail_find(c->trail, uid) : NULL;
+    struct trail_session *log = uid.p != NULL ? trail_find_session(c->trail, uid) : NULL;
     snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN),
              uid.p != NULL ? uid.p : "");
     buf_slice_add(&c->name, connect_column(q, SESSION_NAME));
@@ -102,7 +103,7 @@ static int audited_read_row(struct audited *c, sqlite3_stmt *q)
         c->log = *log;
     }
     c->ended = sqlite3_column_type(q, ENDED_AT) != SQLITE_NULL;
-    audited_keep_end_reason(c, connect_column(q, ENDED_AT + 1));
+    audited_set_end_reason(c, connect_column(q, ENDED_AT + 1));
     if (!audited_is_covered(c))
         return c->name.failed || c->host.failed ? MI_ENOMEM : 0;
     c->has_records = sqlite3_column_type(q, SESSION_RECORDS) == SQLITE_INTEGER;
@@ -141,20 +142,21 @@ static void compare_row_with_log(struct audited *c)
 {
     bool sealed = c->log.seals != TRAIL_NONE;
     if (!c->log.opened)
-        AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "", "the log does not open it");
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "", "the log does not open the session");
     else if (c->log.id != c->id)
-        AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "session", "the log opened it as session %lld",
-                    (long long)c->log.id);
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "session",
+                    "the log opened the session as session %lld", (long long)c->log.id);
     else if (c->ended && !sealed)
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_REMOVED, "",
-                    "it has ended, and the log has no seal of it");
+                    "the session has ended, but the log has no seal of the session");
     else if (!c->ended && sealed)
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "end",
-                    "the log has a seal of it, and its row says that it has not ended");
+                    "the log has a seal of the session, but the session's row says that the "
+                    "session has not ended");
 }
 
 /* Reads new leaves and the session's row. MI_ENOENT: the session has no row. */
-static int audited_load(struct audited *c)
+static int audited_load_session(struct audited *c)
 {
     sqlite3_stmt *q;
     int st = trail_read(c->trail, c->source);
@@ -190,22 +192,25 @@ static void compare_record_count(struct audited *c)
     if (c->gap > 0 && !c->gaps)
         snprintf(missing, sizeof missing, "message %lld", (long long)c->gap);
     if (seal == NULL && !c->has_records)
-        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, "session", "it has no number of records");
+        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, "session",
+                    "the session's row has no number of records");
     else if (n < wanted)
         AUDITED_SAY(c, AUDITED_REMOVED, AUDIT_REMOVED, missing,
                     "%s%lld of the session's %lld records are left",
-                    missing[0] != '\0' ? "it is missing: " : "", (long long)n, (long long)wanted);
+                    missing[0] != '\0' ? "the message is missing: " : "", (long long)n,
+                    (long long)wanted);
     else if (n > wanted)
         AUDITED_SAY(c, AUDITED_ADDED, AUDIT_ADDED, "",
-                    "it has %lld records, and %lld were recorded", (long long)n, (long long)wanted);
+                    "the session has %lld records, but %lld were recorded", (long long)n,
+                    (long long)wanted);
     else if (!c->has_records || c->records != n)
         AUDITED_SAY(c, AUDITED_ADDED, AUDIT_CHANGED, "session",
-                    "its row states another number of records");
+                    "the session's row states another number of records");
     if (c->event_at < c->event_n) {
         char record[32];
         c->displaced = true;
         snprintf(record, sizeof record, "event %lld", (long long)c->event[c->event_at].place);
-        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
+        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "the record has an impossible place");
     }
 }
 
@@ -214,12 +219,12 @@ static int compare_tree(struct audited *c)
     struct buf tree = {0};
     if (c->seal_at < c->seal_n)
         AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
-                    "a seal states %lld records, and it has %lld",
+                    "a seal states %lld records, but the session has %lld",
                     (long long)c->seal[c->seal_at].records, (long long)c->places.n);
-    tree_pack(&c->places.groups, &tree);
+    tree_append_roots(&c->places.groups, &tree);
     if (!c->has_tree || !slice_eq(buf_slice(&tree), buf_slice(&c->tree)))
         AUDITED_SAY(c, AUDITED_TREE, c->seal_n > 0 ? AUDIT_CHANGED : AUDIT_EXCHANGED, "",
-                    "its records are not those of the tree in its row");
+                    "the session's records are not those of the tree in the session's row");
     int st = tree.failed ? MI_ENOMEM : 0;
     buf_close(&tree);
     return st;
@@ -231,7 +236,7 @@ static void compare_end_with_seal(struct audited *c)
     if (!c->ended) {
         if (c->has_end)
             AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end",
-                        "it is there, and the session has not ended");
+                        "the record exists, but the session has not ended");
         return;
     }
     if (seal == NULL)
@@ -240,7 +245,8 @@ static void compare_end_with_seal(struct audited *c)
     struct slice reason = buf_slice(&c->end_reason);
     reason.n = size_min(reason.n, sizeof seal->end - 1);
     if (!digest_eq(&sealed, &seal->digest))
-        AUDITED_SAY(c, AUDITED_END, AUDIT_EXCHANGED, "end", "it is not the one that was sealed");
+        AUDITED_SAY(c, AUDITED_END, AUDIT_EXCHANGED, "end",
+                    "the record is not the one that was sealed");
     else if (c->has_end_reason != seal->has_end || (seal->has_end && !slice_is(reason, seal->end)))
         AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end",
                     "the seal states another reason of the end");
@@ -257,7 +263,7 @@ static int audited_compare_all(struct audited *c, const struct digest *first)
         char record[32];
         snprintf(record, sizeof record, "event %lld", (long long)left->place);
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                    "it adds a finding to a message that is not there");
+                    "the record adds a finding to a message that does not exist");
     }
     if (c->ended)
         (void)replaced_first_commitment(&c->replaced, "end", &c->end);
@@ -266,7 +272,7 @@ static int audited_compare_all(struct audited *c, const struct digest *first)
         audited_set_fault(c, AUDITED_REPLACED, &w);
     if (!digest_eq(first, &c->log.commitment))
         AUDITED_SAY(c, AUDITED_OPENED, AUDIT_EXCHANGED, "session",
-                    "it is not the one that the log has opened");
+                    "the record is not the one with which the log opened the session");
     if (st == 0)
         st = compare_tree(c);
     compare_end_with_seal(c);
@@ -299,7 +305,7 @@ static int report_session_not_removed(struct audited *c)
     int st = snapshot_number(c->source, SNAPSHOT_FIRST, c->id, &has, &first);
     if (st == 0 && (!has || first <= schema_message_id(c->id, PRUNED_AT_ONCE)))
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "",
-                    "the log says that it was removed, and it is there");
+                    "the log says that the session was removed, but the session exists");
     return st;
 }
 
@@ -312,7 +318,7 @@ static int audited_read_session(struct audited *c, int64_t id, bool *whole)
     int st = db_begin(&c->source->d);
     if (st < 0)
         return st;
-    st = audited_load(c);
+    st = audited_load_session(c);
     *whole |= st == 0 && !c->ended;
     if (!*whole)
         st = db_end(&c->source->d, st);

@@ -32,7 +32,7 @@ int called_add_message(struct called *x, const struct call_message *m)
     if (!x->filled)
         return 0;
     x->read = m->seq;
-    int step = call_set_add(&x->set, m, &call, &seq);
+    int step = call_set_add_message(&x->set, m, &call, &seq);
     return step < 0 ? step : 0;
 }
 
@@ -79,19 +79,21 @@ static int compare_call_rows(struct called *x, struct snapshot *s, int64_t to)
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t seq = sqlite3_column_int64(q, 0) & SCHEMA_SEQ_MAX;
         for (; c != NULL && c->seq < seq; c = take_next_call(x, to))
-            called_set_fault(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
+            called_set_fault(x, AUDIT_REMOVED, c->seq,
+                             "the call's row in the table calls is missing");
         if (c == NULL || c->seq > seq) {
             called_set_fault(x, AUDIT_ADDED, seq,
                              "the table calls has it, and no message is its request");
             continue;
         }
         if (!row_equals_call(q, c))
-            called_set_fault(x, AUDIT_CHANGED, seq,
-                             "its row in the table calls is not what its messages say");
+            called_set_fault(
+                x, AUDIT_CHANGED, seq,
+                "the call's row in the table calls is not what the call's messages say");
         c = take_next_call(x, to);
     }
     for (; c != NULL; c = take_next_call(x, to))
-        called_set_fault(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
+        called_set_fault(x, AUDIT_REMOVED, c->seq, "the call's row in the table calls is missing");
     return db_finish_statement(&s->d, q, rc);
 }
 
@@ -108,7 +110,7 @@ static int compare_calls_up_to(struct called *x, struct snapshot *s, int64_t to)
     return st;
 }
 
-int called_compare(struct called *x, struct snapshot *s)
+int called_compare_finished(struct called *x, struct snapshot *s)
 {
     const struct call_set *set = &x->set;
     size_t i = set->first;
@@ -127,9 +129,9 @@ static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended
         return 0;
     int st = snapshot_number(s, SNAPSHOT_FIRST_CALL, x->id, &has, &first);
     if (st == 0 && has)
-        called_set_fault(
-            x, AUDIT_ADDED, first & SCHEMA_SEQ_MAX,
-            "the table calls has it, and the session's row says that it has none of its calls");
+        called_set_fault(x, AUDIT_ADDED, first & SCHEMA_SEQ_MAX,
+                         "the table calls has the call, but the session's row says that the table "
+                         "has none of its calls");
     return st;
 }
 

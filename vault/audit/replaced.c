@@ -200,9 +200,9 @@ int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
         return MI_ENOMEM;
     for (size_t i = 0; i < r->n; i++)
         order[i] = i;
-    /* the cast is needed, because sort_with() takes a context that is not const */
+    /* the cast is needed, because sort_array() takes a context that is not const */
     struct replaced rows = *r;
-    sort_with(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
+    sort_array(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
     bool wrong = replaced_leaf_is_foreign(r, order, t, last, w) || replaced_row_is_wrong(r, w);
     for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
         wrong = replaced_leaf_differs(r, order, &t->leaf[last], w);

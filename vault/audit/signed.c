@@ -39,7 +39,8 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
     return trail_request_root(t, c.size);
 }
 
-int signed_add(struct signed_notes *s, struct trail *t, struct slice text, int64_t from)
+int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice text,
+                            int64_t from)
 {
     struct note note;
     struct checkpoint c;
@@ -72,15 +73,15 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
     bool own = x->size >= 0;
     if (!x->readable || !signed_notes_read_checkpoint(
                             (struct slice){buf_slice(&s->text).p + x->at, x->n}, &note, &c)) {
-        *ret_text = "it is not a signed checkpoint";
+        *ret_text = "the text is not a signed checkpoint";
         return AUDIT_CHANGED;
     }
     if (own && (uint64_t)x->size != c.size) {
-        *ret_text = "its row is for another number of leaves";
+        *ret_text = "the checkpoint's row is for another number of leaves";
         return AUDIT_CHANGED;
     }
     if (!slice_is(c.origin, t->origin)) {
-        *ret_text = "it is of another vault";
+        *ret_text = "the checkpoint is of another vault";
         return own ? AUDIT_CHANGED : AUDIT_FORKED;
     }
     const struct digest *root = trail_root_at(t, c.size);
@@ -95,7 +96,7 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
     }
     const struct public_key *key = trail_key_at(t, c.size);
     if (key == NULL || note_check(&note, key) != 0) {
-        *ret_text = "it is not signed with the key of that time";
+        *ret_text = "the checkpoint is not signed with the key of that time";
         return AUDIT_SIGNATURE;
     }
     *ret_text = "the leaves before it are not those that were signed";

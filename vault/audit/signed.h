@@ -29,7 +29,8 @@ struct signed_notes {
 #define SIGNED_KEPT (-2)   /* the note was kept beside the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
-MI_MUST int signed_add(struct signed_notes *s, struct trail *t, struct slice note, int64_t from);
+MI_MUST int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice note,
+                                    int64_t from);
 /* Adds the checkpoints of the vault. Call it before the log is read, in the same transaction. */
 MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
 /* Reports what is wrong with the notes. Call it after the log was read. *ret_anchored: number of

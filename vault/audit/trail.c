@@ -85,7 +85,7 @@ const struct public_key *trail_key_at(const struct trail *t, uint64_t size)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-struct trail_session *trail_find(struct trail *t, struct slice uid)
+struct trail_session *trail_find_session(struct trail *t, struct slice uid)
 {
     uint32_t i;
     if (!intern_find(&t->uids, uid, &i))

@@ -96,7 +96,7 @@ MI_MUST int trail_sort_pruned(struct trail *t);
 /* Whether the log says that the session opened with this id was removed. */
 bool trail_was_pruned(const struct trail *t, int64_t id);
 /* Returns the session with this uid; NULL if no leaf names it. */
-struct trail_session *trail_find(struct trail *t, struct slice uid);
+struct trail_session *trail_find_session(struct trail *t, struct slice uid);
 
 /* Fills *w. The other arguments are formatted as by printf(). */
 void audit_set_fault(struct audit_wrong *w, enum audit_kind kind, const char *record,

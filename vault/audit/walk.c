@@ -33,7 +33,7 @@ void walk_add_commitment(struct audited *c, const struct digest *first)
         if (c->seal[c->seal_at].records != (int64_t)c->places.n ||
             !digest_eq(&root, &c->seal[c->seal_at].root))
             AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
-                        "its first %lld records are not those that were sealed",
+                        "the session's first %lld records are not those that were sealed",
                         (long long)c->seal[c->seal_at].records);
     }
 }
@@ -46,7 +46,8 @@ static bool audited_read_commitment(struct audited *c, sqlite3_stmt *q, int i, c
         return true;
     memset(salt, 0, sizeof *salt);
     memset(stored, 0, sizeof *stored);
-    AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
+    AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
+                "the record has no salt or no commitment");
     return false;
 }
 
@@ -55,7 +56,7 @@ static void walk_compare_digest(struct audited *c, const char *record, const str
 {
     if (!digest_eq(is, stored))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
-                    "it does not agree with its commitment");
+                    "the record does not agree with its commitment");
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ static int audited_read_event(struct audited *c, sqlite3_stmt *q)
     snprintf(record, sizeof record, placed ? "event %lld" : "event", (long long)place);
     if (!placed || place < 1 || (c->event_n > 0 && place <= c->event[c->event_n - 1].place)) {
         c->displaced = true;
-        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
+        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "the record has an impossible place");
     }
     if (audited_read_commitment(c, q, EVENT_SALT, record, &salt, &stored)) {
         struct digest is = commitment_of_row(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
@@ -86,7 +87,7 @@ static int audited_read_event(struct audited *c, sqlite3_stmt *q)
         int st = findings_add_from_detail(&c->findings, place, connect_column(q, EVENT_SALT + 4));
         if (st == MI_EINVAL)
             AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                        "it does not say which finding was added");
+                        "the record does not say which finding was added");
         return st == MI_EINVAL ? 0 : st;
     }
     return 0;
@@ -205,25 +206,26 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
     int st = 0;
     if (!findings_remove_added(&c->findings, seq, &finding))
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                    "its finding does not end with what was added later");
+                    "the message's finding does not end with what was added later");
     if (large == (sqlite3_column_type(q, MESSAGE_OFFSET) == SQLITE_NULL) ||
         (large && sqlite3_column_type(q, BODY) != SQLITE_NULL))
-        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it does not say where its body is");
+        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
+                    "the record does not say where its body is");
     record_begin(&r, salt, "message");
-    commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
+    commitment_add_columns(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
     if (large) {
         st = walk_add_large_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
                                  sqlite3_column_int64(q, MESSAGE_LENGTH));
         if (st == MI_EINVAL)
             AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
-                        "its body is missing in " VAULT_BODIES "/%s", c->uid);
+                        "the message's body is missing in " VAULT_BODIES "/%s", c->uid);
     } else {
-        commitment_add(&r, q, BODY, 1);
+        commitment_add_columns(&r, q, BODY, 1);
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
     }
-    commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
-                   commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+    commitment_add_columns(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
+                           commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
     return st == MI_EINVAL ? 0 : st;
 }
@@ -265,7 +267,8 @@ static int audited_read_message(struct audited *c, sqlite3_stmt *q)
     snprintf(record, sizeof record, "message %lld", (long long)seq);
     if (sqlite3_column_int64(q, MESSAGE_OWNER) != c->id || seq < 0 || seq > SCHEMA_SEQ_MAX ||
         sqlite3_column_int64(q, MESSAGE_ID) != schema_message_id(c->id, (uint64_t)seq))
-        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it has the id of another message");
+        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
+                    "the record has the id of another message");
     if (audited_read_commitment(c, q, MESSAGE_SALT, record, &salt, &stored)) {
         st = walk_hash_message(c, q, seq, record, &salt, &is);
         if (st == 0)
@@ -290,7 +293,7 @@ int audited_walk_messages(struct audited *c)
     while (st == 0 && n > 0) {
         st = walk_read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_read_message);
         if (st == 0)
-            st = called_compare(&c->called, c->source);
+            st = called_compare_finished(&c->called, c->source);
     }
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add_commitment(c, &c->event[c->event_at++].first);

@@ -88,7 +88,7 @@ static int read_header(struct cassette_reader *r, struct slice line)
     if (st == 0)
         st = read_header_fields(r, v + H_FIELDS, &s);
     if (st == 0 && (s.started_at_us > CLOCK_MAX_US || s.ended_at_us > CLOCK_MAX_US)) {
-        buf_adds(&r->why, "its time is after the year 9999");
+        buf_adds(&r->why, "the session's time is after the year 9999");
         st = MI_EPROTO;
     } else if (st == 0 && s.ended_at_us != 0 && s.ended_at_us < s.started_at_us) {
         buf_adds(&r->why, "`ended_at_us` is before `started_at_us`");

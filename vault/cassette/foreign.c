@@ -67,8 +67,8 @@ static struct slice server_name_of_file(const char *path)
     return n > 0 ? (struct slice){base, n} : slice_of("recording");
 }
 
-static void foreign_begin(struct cassette_reader *r, struct slice name, struct json_value command,
-                          int64_t started_us)
+static void foreign_begin_session(struct cassette_reader *r, struct slice name,
+                                  struct json_value command, int64_t started_us)
 {
     struct query_session s = {
         .name = name.n > 0 ? name : server_name_of_file(r->name),
@@ -124,11 +124,11 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
     if (json_scan(*line, NULL, NULL, &scan) == 0)
         return 0;
     mend_open(&m, CASSETTE_LINE_MAX);
-    enum mend_result result = mend_add(&m, *line);
+    enum mend_result result = mend_add_line(&m, *line);
     while (st == 0 && more && result == MEND_MORE) {
         st = cassette_next_line(r, line, &more);
         if (st == 0 && more)
-            result = mend_add(&m, *line);
+            result = mend_add_line(&m, *line);
     }
     if (st == 0 && result != MEND_WHOLE) {
         r->line_no = line_no;
@@ -216,7 +216,7 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
     buf_clear(&r->why);
     if (cassette_read_string(v[3], "label", &r->texts, &label, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    foreign_begin(r, label, v[4], started_us);
+    foreign_begin_session(r, label, v[4], started_us);
     return foreign_read_lines(r, read_tape_line, started_us);
 }
 
@@ -262,7 +262,7 @@ static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_kno
     *ret_known = read_rec_members(r, first, v, &started_us, &in) == 0;
     if (!*ret_known)
         return 0;
-    foreign_begin(r, (struct slice){0}, (struct json_value){0}, started_us);
+    foreign_begin_session(r, (struct slice){0}, (struct json_value){0}, started_us);
     int st = r->stopped ? 0 : read_rec_line(r, first, started_us);
     return st == 0 ? foreign_read_lines(r, read_rec_line, started_us) : st;
 }
@@ -342,7 +342,7 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
     if (v[2].type != JSON_NONE && !read_utc(v[2], &started_us))
         return cassette_reject(r, "`startedAt` must be a time like 2026-05-12T23:00:00.123Z",
                                REMEDY);
-    foreign_begin(r, (struct slice){0}, v[3], started_us);
+    foreign_begin_session(r, (struct slice){0}, v[3], started_us);
     return foreign_read_lines(r, read_vcr_line, started_us);
 }
 

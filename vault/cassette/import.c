@@ -163,7 +163,7 @@ void import_close(struct import *d)
 
 /* ---- the session ---- */
 
-static void import_learn(struct import *d, int i, struct slice text)
+static void import_set_if_missing(struct import *d, int i, struct slice text)
 {
     if (text.p != NULL && d->learnt[i].n == 0)
         buf_slice_add(&d->learnt[i], text);
@@ -172,7 +172,7 @@ static void import_learn(struct import *d, int i, struct slice text)
 #define LEARN(name, type, null, since, evidence, cassette, store, json, journal)                   \
     FIELD_IF(FIELD_UPDATE_##journal)                                                               \
     (FIELD_EITHER(FIELD_NUMBER_##type, d->known.name = s->name,                                    \
-                  import_learn(d, UPDATE_AT_##name, s->name));)
+                  import_set_if_missing(d, UPDATE_AT_##name, s->name));)
 
 int import_session(struct import *d, const struct query_session *s, const char *name)
 {
@@ -268,7 +268,7 @@ int import_commit(struct import *d)
 
 /* ---- messages ---- */
 
-static void import_take_missing_text(struct import *d, int i, struct json_value v)
+static void import_set_missing_text(struct import *d, int i, struct json_value v)
 {
     if (v.type == JSON_STRING && d->learnt[i].n == 0)
         json_unescape(&d->learnt[i], json_string_raw(v));
@@ -276,15 +276,15 @@ static void import_take_missing_text(struct import *d, int i, struct json_value 
 
 /* Learns name and version of the client or server. name: index of the field for the name; the next
  * field is the version. */
-static void import_learn_peer(struct import *d, int name, struct json_value info)
+static void import_read_peer(struct import *d, int name, struct json_value info)
 {
-    import_take_missing_text(d, name, json_get(info, "name"));
-    import_take_missing_text(d, name + 1, json_get(info, "version"));
+    import_set_missing_text(d, name, json_get(info, "name"));
+    import_set_missing_text(d, name + 1, json_get(info, "version"));
 }
 
 /* Learns the names and versions of client and server, which the first messages contain (mcp-wire.md
  * 3.1 and 3.3). */
-static void import_learn_from_message(struct import *d, const struct query_message *m)
+static void import_read_session_info(struct import *d, const struct query_message *m)
 {
     struct rpc r;
     bool is_request = m->kind == KIND_REQUEST && m->direction == ROW_C2S;
@@ -295,16 +295,16 @@ static void import_learn_from_message(struct import *d, const struct query_messa
     if (m->body.p == NULL || rpc_read(m->body, &r) < 0)
         return;
     if (is_request && slice_is(m->method, "initialize")) {
-        import_learn_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
+        import_read_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
     } else if (is_request && rpc_is_modern(&r)) {
-        import_learn_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
-        import_take_missing_text(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
+        import_read_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
+        import_set_missing_text(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
     } else if (is_result && slice_is(m->request_method, "initialize")) {
-        import_learn_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
-        import_take_missing_text(d, UPDATE_AT_protocol_version,
-                                 json_get(r.result, "protocolVersion"));
+        import_read_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
+        import_set_missing_text(d, UPDATE_AT_protocol_version,
+                                json_get(r.result, "protocolVersion"));
     } else if (is_result && r.result_meta.type == JSON_OBJECT) {
-        import_learn_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
+        import_read_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
     }
 }
 
@@ -345,7 +345,7 @@ static int import_hide_forms(struct import *d, const struct query_message *m, st
         return 0;
     bool from_client = m->direction == ROW_C2S;
     if (rpc_read(m->body, &x) == 0)
-        (void)forms_notice(&d->forms, redact_current(), &x, from_client);
+        (void)forms_note(&d->forms, redact_current(), &x, from_client);
     int st = from_client ? forms_hide(&d->forms, m->body, &d->hidden, &n) : 0;
     if (n > 0)
         r->body = buf_slice(&d->hidden);
@@ -381,7 +381,7 @@ int import_message(struct import *d, const struct query_message *m)
         r.not_json = json_scan(m->body, NULL, NULL, &scan) != 0;
     if (import_hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
         return import_fail(d, MI_ENOMEM);
-    import_learn_from_message(d, m);
+    import_read_session_info(d, m);
     d->digest = import_digest_message(d->digest, m);
     d->last_t_us = m->t_us;
     d->messages++;

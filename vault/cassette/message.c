@@ -59,7 +59,7 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
     enum pairing_rule rule = r->foreign ? PAIRING_OLDEST : PAIRING_NEWEST;
     bool is_text = m->kind == KIND_STDERR || (m->kind == KIND_NOISE && r->foreign);
     if (m->t_us > CLOCK_MAX_US - r->started_us)
-        return cassette_reject(r, "its time is after the year 9999", NULL);
+        return cassette_reject(r, "the message's time is after the year 9999", NULL);
     if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_no_memory(r);
     complete_message(m, &d);

@@ -185,7 +185,7 @@ static int pairing_grow_chains(struct pairing *p)
     return 0;
 }
 
-static size_t pairing_keep_text(struct pairing *p, struct slice s)
+static size_t pairing_copy_text(struct pairing *p, struct slice s)
 {
     if (s.p == NULL)
         return NONE;
@@ -207,7 +207,7 @@ static int pairing_add(struct pairing *p, bool from_client, const struct rpc *m,
     if (m->kind == RPC_REQUEST && is_valid_id(m->id)) {
         if (pairing_make_key(p, from_client, m->id) < 0)
             return MI_ENOMEM;
-        r->key_at = pairing_keep_text(p, buf_slice(&p->key));
+        r->key_at = pairing_copy_text(p, buf_slice(&p->key));
         r->key_n = p->key.n;
     }
     if (p->text.failed)
@@ -225,9 +225,9 @@ int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *
 {
     if (m->kind == RPC_REQUEST || m->kind == RPC_BATCH) {
         struct pairing_request r = {.seq = seq, .t_us = t_us, .action = action};
-        r.method_at = pairing_keep_text(p, method);
+        r.method_at = pairing_copy_text(p, method);
         r.method_n = method.n;
-        r.target_at = pairing_keep_text(p, target);
+        r.target_at = pairing_copy_text(p, target);
         r.target_n = target.n;
         return pairing_add(p, from_client, m, &r);
     }

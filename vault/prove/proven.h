@@ -12,6 +12,6 @@
 struct query_message proven_read_message(const struct bundle_record *r);
 /* Convert a record BUNDLE_SESSION, and then BUNDLE_END into the same *s. */
 void proven_read_session(struct query_session *s, const struct bundle_record *r);
-void proven_end(struct query_session *s, const struct bundle_record *r);
+void proven_read_end(struct query_session *s, const struct bundle_record *r);
 
 #endif

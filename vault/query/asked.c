@@ -46,7 +46,7 @@ struct asking {
 
 /* ---- texts ---- */
 
-static uint32_t asked_intern(struct asking *x, struct slice s)
+static uint32_t asked_intern_text(struct asking *x, struct slice s)
 {
     uint32_t i = 0;
     if (intern_add(&x->texts, s, &i) < 0)
@@ -61,7 +61,7 @@ static uint32_t intern_json_string(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return asked_intern(x, buf_slice(&x->text));
+    return asked_intern_text(x, buf_slice(&x->text));
 }
 
 static uint32_t intern_url_host(struct asking *x, struct slice raw)
@@ -71,13 +71,13 @@ static uint32_t intern_url_host(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return asked_intern(x, input_request_host(buf_slice(&x->text)));
+    return asked_intern_text(x, input_request_host(buf_slice(&x->text)));
 }
 
 /* Returns the text with index i; {NULL, 0} if the text is empty. */
 static struct slice asked_get_text(const struct asking *x, uint32_t i)
 {
-    struct slice s = intern_text(&x->texts, i);
+    struct slice s = intern_get_text(&x->texts, i);
     return s.n > 0 ? s : (struct slice){0};
 }
 
@@ -103,10 +103,10 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
         .started_at_us = connect_time(st, 6),
         .from_us = from_us,
         .to_us = is_open ? INT64_MAX : from_us + connect_time(st, 10),
-        .server = asked_intern(x, connect_column(st, 4)),
-        .uid = asked_intern(x, connect_column(st, 5)),
-        .method = asked_intern(x, from_server ? (struct slice){0} : connect_column(st, 8)),
-        .target = asked_intern(x, from_server ? (struct slice){0} : connect_column(st, 3)),
+        .server = asked_intern_text(x, connect_column(st, 4)),
+        .uid = asked_intern_text(x, connect_column(st, 5)),
+        .method = asked_intern_text(x, from_server ? (struct slice){0} : connect_column(st, 8)),
+        .target = asked_intern_text(x, from_server ? (struct slice){0} : connect_column(st, 3)),
         .from_server = from_server,
     };
     return x->status;
@@ -123,8 +123,8 @@ static int asked_set_calls_of_requests(struct asking *x, const struct filter *se
         const struct person_share *of = c->from_server ? person_find_ask(&l, c->id) : NULL;
         if (of == NULL)
             continue;
-        c->method = asked_intern(x, person_text(&l, of->method));
-        c->target = asked_intern(x, person_text(&l, of->target));
+        c->method = asked_intern_text(x, person_text(&l, of->method));
+        c->target = asked_intern_text(x, person_text(&l, of->target));
         st = x->status;
     }
     person_list_close(&l);
@@ -180,7 +180,7 @@ static void asked_add_question(struct asking *x, const struct query_message *m, 
               .answer = slice_of("never"),
               .after_us = -1},
         .key = intern_json_string(x, key),
-        .what = asked_intern(x, r.what),
+        .what = asked_intern_text(x, r.what),
         .mode = intern_json_string(x, r.mode),
         .host = intern_url_host(x, r.url),
         .message = intern_json_string(x, r.message),

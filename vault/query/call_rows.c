@@ -66,8 +66,8 @@ static int derive_session_calls(struct query *q, int64_t id)
     if (st == 0)
         st = query_read_number(q, Q_CALL_MAY_LINK, id, &may_link);
     if (st == 0)
-        st = query_scan(q, may_link != 0 ? Q_CALL_MESSAGES_LINKED : Q_CALL_MESSAGES, NULL, &in,
-                        call_rows_on_message, q);
+        st = query_scan_rows(q, may_link != 0 ? Q_CALL_MESSAGES_LINKED : Q_CALL_MESSAGES, NULL, &in,
+                             call_rows_on_message, q);
     if (st == 0)
         st = call_rows_flush(q);
     return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;

@@ -393,8 +393,8 @@ static int scan_part_of_range(struct query *q, enum query_statement i, const str
     return result == 0 ? status : result;
 }
 
-int query_scan(struct query *q, enum query_statement i, const struct where *w,
-               const struct query_range *in, query_row_fn fn, void *ctx)
+int query_scan_rows(struct query *q, enum query_statement i, const struct where *w,
+                    const struct query_range *in, query_row_fn fn, void *ctx)
 {
     int64_t last, t_us, n = 0;
     struct query_range rest = *in;

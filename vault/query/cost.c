@@ -90,7 +90,7 @@ static bool cost_on_session(void *ctx, const struct query_session *s)
     if (x->c->server != NULL && !slice_is(s->name, x->c->server))
         return true;
     if (!x->c->sent)
-        x->status = query_is_sent(x->q, s->id, &sent);
+        x->status = query_is_made_by_send(x->q, s->id, &sent);
     if (x->status < 0)
         return false;
     if (sent || (!x->c->imported && query_is_imported(s))) {
@@ -257,21 +257,21 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
                                     read_cost_number(column[9], COST_BINARY_SIZE_MAX)};
     if (x->c->result != NULL)
         result = x->c->result(x->c->ctx, id & SCHEMA_SEQ_MAX);
-    struct slice method = each_text(column[1]);
+    struct slice method = each_get_text(column[1]);
     const struct cost_reading_session *session = &x->session[x->at];
     struct cost_server *s = &x->c->list[session->server];
     int64_t seq = id & SCHEMA_SEQ_MAX;
     if (!slice_is(method, "tools/call") && seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
         s->session[session->at].lists |= cost_lists_bit_of_method(method);
-    if (!slice_is(each_text(column[6]), "c2s") || !slice_is(each_text(column[7]), "peer"))
+    if (!slice_is(each_get_text(column[6]), "c2s") || !slice_is(each_get_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
         cost_add_continuation(x, schema_message_id(session_id, (uint64_t)first), &result);
     if (first != 0 || !slice_is(method, "tools/call") ||
         !filter_includes_time(&x->c->filter, at_us))
         return 0;
-    return cost_add_call(x, id, each_text(column[2]),
-                         value_of_word(&call_statuses, each_text(column[3])), &result, at_us);
+    return cost_add_call(x, id, each_get_text(column[2]),
+                         value_of_word(&call_statuses, each_get_text(column[3])), &result, at_us);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -314,11 +314,11 @@ static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
 
 /* Removes tools that were not called and are not in the list that is counted, but only in an older
  * list. */
-static void cost_drop_unlisted(struct cost_server *s)
+static void cost_drop_unlisted_tools(struct cost_server *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->tool_n; i++) {
-        s->tool[i].name = intern_text(&s->names, (uint32_t)i);
+        s->tool[i].name = intern_get_text(&s->names, (uint32_t)i);
         if (s->tool[i].definition_tokens >= 0 || s->tool[i].calls > 0)
             s->tool[n++] = s->tool[i];
     }
@@ -366,7 +366,7 @@ static void cost_set_unknown_binaries(struct cost_binaries *b)
 static int cost_sum_tools(struct cost_server *s)
 {
     size_t counted = 0, most = 0;
-    cost_drop_unlisted(s);
+    cost_drop_unlisted_tools(s);
     for (size_t i = 0; i < s->tool_n; i++)
         most = s->tool[i].results.n > most ? s->tool[i].results.n : most;
     uint32_t *scratch = malloc((most + 1) * sizeof *scratch);
@@ -395,7 +395,7 @@ static int cost_sum_tools(struct cost_server *s)
         s->result_tokens = -1;
     s->p50 = cost_percentile(s->tool, s->tool_n, 50);
     s->p95 = cost_percentile(s->tool, s->tool_n, 95);
-    sort_with(s->tool, s->tool_n, sizeof *s->tool, cost_compare_tools, NULL);
+    sort_array(s->tool, s->tool_n, sizeof *s->tool, cost_compare_tools, NULL);
     free(scratch);
     return 0;
 }
@@ -411,18 +411,18 @@ static int cost_compare_servers(const void *a, const void *b, void *ctx)
     return slice_cmp(x->server, y->server);
 }
 
-static int cost_finish(struct cost *c, struct query *q)
+static int cost_finish_servers(struct cost *c, struct query *q)
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < c->n; i++) {
         struct cost_server *s = &c->list[i];
-        s->server = intern_text(&c->names, (uint32_t)i);
+        s->server = intern_get_text(&c->names, (uint32_t)i);
         st = cost_lists_read(s, q);
         if (st == 0)
             st = cost_sum_tools(s);
     }
     if (st == 0 && c->n > 0)
-        sort_with(c->list, c->n, sizeof *c->list, cost_compare_servers, NULL);
+        sort_array(c->list, c->n, sizeof *c->list, cost_compare_servers, NULL);
     return st;
 }
 
@@ -432,7 +432,7 @@ static int cost_read_calls(struct cost_reading *x, const struct call_question *q
     several.operations = several.several = true;
     int st = call_rows_read(x->q, &several, "c.id, c.status", cost_on_several, x);
     if (x->several_n > 0)
-        sort_with(x->several, x->several_n, sizeof *x->several, cost_compare_several, NULL);
+        sort_array(x->several, x->several_n, sizeof *x->several, cost_compare_several, NULL);
     if (st == 0)
         st = call_rows_each(x->q, question,
                             x->several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
@@ -462,7 +462,7 @@ int cost_read(struct cost *c, struct query *q)
     int st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, cost_on_session, &x);
     st = st == 0 ? x.status : st;
     if (x.session_n > 0)
-        sort_with(x.session, x.session_n, sizeof *x.session, cost_compare_sessions, NULL);
+        sort_array(x.session, x.session_n, sizeof *x.session, cost_compare_sessions, NULL);
     x.at = x.session_n;
     if (st == 0)
         st = call_rows_prepare(q, &f);
@@ -473,7 +473,7 @@ int cost_read(struct cost *c, struct query *q)
     free(x.operation);
     free(x.several);
     free(x.session);
-    return st == 0 ? cost_finish(c, q) : st;
+    return st == 0 ? cost_finish_servers(c, q) : st;
 }
 
 void cost_close(struct cost *c)

@@ -106,11 +106,11 @@ static int lists_remove_hidden(struct lists_reading *x, struct slice body, struc
     int st =
         tool_rule_exists(&x->rule) ? tool_rule_cut(&x->rule, m->result, &c, &cut, NULL, NULL) : 0;
     if (st == 0 && c.n > 0) {
-        size_t n = changes_size(&c, body);
+        size_t n = changes_text_size(&c, body);
         buf_clear(&x->seen);
         st = buf_reserve(&x->seen, n) ? 0 : MI_ENOMEM;
         if (st == 0) {
-            changes_write(&c, body, x->seen.p);
+            changes_write_text(&c, body, x->seen.p);
             x->seen.n = n;
             /* the list is still valid JSON after tools were removed */
             st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0;
@@ -160,7 +160,7 @@ static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m
 static bool lists_on_message(void *ctx, const struct query_message *m)
 {
     struct lists_reading *x = ctx;
-    struct slice body = m->body, method = query_method(m);
+    struct slice body = m->body, method = query_method_of_message(m);
     struct rpc rpc;
     uint64_t cursor = 0;
     bool begins = lists_method_has_instructions(method);
@@ -197,7 +197,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static void lists_set_if_unknown(int64_t *tokens, int64_t read)
+static void lists_set_tokens_if_unknown(int64_t *tokens, int64_t read)
 {
     if (*tokens < 0)
         *tokens = read;
@@ -223,8 +223,8 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     tool_rule_close(&x.rule);
     buf_close(&x.seen);
     buf_close(&x.body);
-    lists_set_if_unknown(&s->instruction_tokens, x.instruction_tokens);
-    lists_set_if_unknown(&s->prompt_tokens, x.list[LIST_PROMPTS].complete);
+    lists_set_tokens_if_unknown(&s->instruction_tokens, x.instruction_tokens);
+    lists_set_tokens_if_unknown(&s->prompt_tokens, x.list[LIST_PROMPTS].complete);
     if (s->resource_tokens < 0 &&
         (x.list[LIST_RESOURCES].complete >= 0 || x.list[LIST_TEMPLATES].complete >= 0))
         s->resource_tokens =
@@ -242,7 +242,7 @@ unsigned cost_lists_bit_of_method(struct slice method)
 }
 
 /* Returns the bits of the lists that are not known yet. */
-static unsigned lists_still_unknown(const struct cost_server *s)
+static unsigned lists_unknown_bits(const struct cost_server *s)
 {
     return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |
            (s->resource_tokens < 0 ? 1u << LIST_RESOURCES | 1u << LIST_TEMPLATES : 0) |
@@ -258,7 +258,7 @@ int cost_lists_read(struct cost_server *s, struct query *q)
             if (older > COST_OLDER)
                 return 0;
             if (s->session[i].imported != (imported == 1) ||
-                (s->session[i].lists & lists_still_unknown(s)) == 0)
+                (s->session[i].lists & lists_unknown_bits(s)) == 0)
                 continue;
             st = lists_read_session(s, q, &s->session[i]);
             older += s->tools >= 0;

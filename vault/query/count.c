@@ -44,7 +44,7 @@ static void add_key_part(struct buf *b, struct slice part)
     buf_addc(b, PART_END);
 }
 
-struct slice count_part(struct slice *key)
+struct slice count_take_key_part(struct slice *key)
 {
     const char *end = memchr(key->p, PART_END & 0xFF, key->n);
     struct slice part = {key->p, (size_t)(end - key->p)};
@@ -153,7 +153,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     x->c->repeats_forwarded += repeat != NULL && repeat->forwarded;
     make_group_key(x, st, at_us);
     int status =
-        x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
+        x->key.failed ? MI_ENOMEM : tally_add_call(&x->c->tally, buf_slice(&x->key), &call, at_us);
     if (status == 0)
         tally_add_tokens(&x->c->tally, counted ? sqlite3_column_int64(st, 8) : -1);
     return status;
@@ -171,7 +171,7 @@ static bool count_on_left_out_session(void *ctx, const struct query_session *s)
     struct left_out_search *l = ctx;
     bool sent = false;
     if (!l->c->sent)
-        l->status = query_is_sent(l->q, s->id, &sent);
+        l->status = query_is_made_by_send(l->q, s->id, &sent);
     l->c->left_out = sent || (!l->c->imported && query_is_imported(s));
     return l->status == 0 && !l->c->left_out;
 }

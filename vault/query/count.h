@@ -28,7 +28,8 @@ struct count {
     /* Number of calls that repeat a call which may have run (docs/repeats.md), and how many of them
      * were forwarded to the server. 0 without repeats_too and for a store. */
     int64_t repeats, repeats_forwarded;
-    struct tally tally; /* The groups. count_part() splits the key of a group into its parts. */
+    struct tally
+        tally; /* The groups. count_take_key_part() splits the key of a group into its parts. */
 };
 
 const char *count_by_name(enum count_by by); /* returns the word of the option: "tool", … */
@@ -39,6 +40,6 @@ MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
 /* Takes the next part of a key: for COUNT_TOOL the server, then the tool; otherwise the only part.
  * An empty part is unknown. */
-struct slice count_part(struct slice *key);
+struct slice count_take_key_part(struct slice *key);
 
 #endif

@@ -23,7 +23,7 @@ int each_register(sqlite3 *db, struct each *e)
 }
 
 /* Does not use sqlite3_value_text(), which copies the text to append a NUL. */
-struct slice each_text(sqlite3_value *v)
+struct slice each_get_text(sqlite3_value *v)
 {
     const char *p = sqlite3_value_blob(v);
     if (p == NULL)
@@ -33,5 +33,5 @@ struct slice each_text(sqlite3_value *v)
 
 int64_t each_read_time(sqlite3_value *v)
 {
-    return clock_limit_us(sqlite3_value_int64(v));
+    return clock_clamp_us(sqlite3_value_int64(v));
 }

@@ -90,8 +90,9 @@ bool filter_matches_message(const struct filter *f, int64_t started_at_us,
 {
     bool slow = m->has_request && m->t_us - m->request_t_us >= f->slow_us;
     return filter_includes_time(f, started_at_us + m->t_us) &&
-           filter_matches_call(f, query_method(m), query_target(m)) && filter_fits_statuses(f, m) &&
-           (f->kinds == 0 || (f->kinds >> m->kind & 1) != 0) && (f->slow_us == 0 || slow) &&
+           filter_matches_call(f, query_method_of_message(m), query_target_of_message(m)) &&
+           filter_fits_statuses(f, m) && (f->kinds == 0 || (f->kinds >> m->kind & 1) != 0) &&
+           (f->slow_us == 0 || slow) &&
            (f->also == NULL || filter_matches_message(f->also, started_at_us, m));
 }
 

@@ -12,12 +12,12 @@ int query_version(struct query *q, int64_t *ret)
     return status;
 }
 
-int query_newest(struct query *q, int64_t *ret_id)
+int query_newest_session(struct query *q, int64_t *ret_id)
 {
     return query_read_number(q, Q_NEWEST, 0, ret_id);
 }
 
-int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
+int query_session_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
 {
     return query_read_number(q, Q_END, session_id, ret_ended_at_us);
 }

@@ -89,7 +89,8 @@ int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to
     return query_timeline_of(q, &x, on_message, on_event, ctx);
 }
 
-int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn, void *ctx)
+int query_events_backwards(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
+                           void *ctx)
 {
     bool more = true;
     int st = 0;
@@ -106,7 +107,7 @@ int query_events_back(struct query *q, int64_t session_id, int64_t to, query_eve
     return st;
 }
 
-int query_is_sent(struct query *q, int64_t session_id, bool *ret)
+int query_is_made_by_send(struct query *q, int64_t session_id, bool *ret)
 {
     int64_t n = 0;
     int st = query_read_number(q, Q_SENT, session_id, &n);

@@ -101,7 +101,7 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
     size_t after = common_uid_len(s.uid, connect_column(st, i + 3));
     s.uid_unique = size_min(s.uid.n, 1 + (before > after ? before : after));
     row->session = s;
-    fields_keep_texts(&fields_of_session, &row->session, row->text);
+    fields_copy_texts(&fields_of_session, &row->session, row->text);
     return row;
 }
 
@@ -121,7 +121,7 @@ int page_read_sessions(struct query *q, const struct where *w, int64_t from, int
 
 /* ---- messages and events ---- */
 
-static void query_page_keep_text(struct slice *text, char **at)
+static void query_page_copy_text(struct slice *text, char **at)
 {
     if (text->p == NULL)
         return;
@@ -140,9 +140,9 @@ static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
     if (row == NULL)
         return NULL;
     row->message = m;
-    char *at = fields_keep_texts(&fields_of_message, &row->message, row->text);
-    query_page_keep_text(&row->message.request_method, &at);
-    query_page_keep_text(&row->message.request_target, &at);
+    char *at = fields_copy_texts(&fields_of_message, &row->message, row->text);
+    query_page_copy_text(&row->message.request_method, &at);
+    query_page_copy_text(&row->message.request_target, &at);
     return row;
 }
 
@@ -168,7 +168,7 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
     if (row == NULL)
         return NULL;
     row->event = e;
-    fields_keep_texts(&fields_of_event, &row->event, row->text);
+    fields_copy_texts(&fields_of_event, &row->event, row->text);
     return row;
 }
 

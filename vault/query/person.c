@@ -200,5 +200,5 @@ const struct person_share *person_find_ask(const struct person_list *l, int64_t 
 
 struct slice person_text(const struct person_list *l, uint32_t text)
 {
-    return intern_text(&l->texts, text);
+    return intern_get_text(&l->texts, text);
 }

@@ -216,18 +216,18 @@ static inline bool query_is_answer(const struct query_message *m)
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
 }
 /* Whether the message is the answer that ended its request. */
-static inline bool query_ended_call(const struct query_message *m)
+static inline bool query_message_ended_call(const struct query_message *m)
 {
     return m->has_request && call_answer_ends(m->kind, m->action);
 }
 
 /* Return the method and the target of a message; for an answer, those of its request. */
-static inline struct slice query_method(const struct query_message *m)
+static inline struct slice query_method_of_message(const struct query_message *m)
 {
     return query_is_answer(m) ? m->request_method : m->method;
 }
 
-static inline struct slice query_target(const struct query_message *m)
+static inline struct slice query_target_of_message(const struct query_message *m)
 {
     return query_is_answer(m) ? m->request_target : m->target;
 }
@@ -287,11 +287,11 @@ MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
 /* Passes on events with id <= to, newest first. */
-MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
-                              void *ctx);
+MI_MUST int query_events_backwards(struct query *q, int64_t session_id, int64_t to,
+                                   query_event_fn fn, void *ctx);
 
 /* Whether `send` made the session: such a session has the event `sent`. */
-MI_MUST int query_is_sent(struct query *q, int64_t session_id, bool *ret);
+MI_MUST int query_is_made_by_send(struct query *q, int64_t session_id, bool *ret);
 
 /* Whether a message of the session has its own revision. Reads all messages of the session. */
 MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
@@ -315,9 +315,9 @@ MI_MUST int query_body(struct query *q, struct slice uid, const struct query_mes
 /* Gives a number that changes when another connection has changed the database. */
 MI_MUST int query_version(struct query *q, int64_t *ret);
 /* Gives the id of the newest session; 0: there is none. */
-MI_MUST int query_newest(struct query *q, int64_t *ret_id);
+MI_MUST int query_newest_session(struct query *q, int64_t *ret_id);
 /* Gives the time at which the session ended; 0: it has not ended. */
-MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us);
+MI_MUST int query_session_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us);
 /* Gives seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);

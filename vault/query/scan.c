@@ -12,7 +12,7 @@ struct reading {
     enum query_body body; /* used by query_message_rows() only */
 };
 
-static int scan_pass_message(struct reading *r, const struct query_message *m)
+static int scan_call_reader(struct reading *r, const struct query_message *m)
 {
     r->left--;
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
@@ -71,7 +71,7 @@ static int query_scan_on_row(void *ctx, sqlite3_stmt *st)
     struct reading *r = ctx;
     struct query_message m;
     query_message_row(st, r->body, &m);
-    return scan_pass_message(r, &m);
+    return scan_call_reader(r, &m);
 }
 
 static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
@@ -84,7 +84,7 @@ static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
         .body_offset = sqlite3_column_int64(st, 3),
         .body_length = sqlite3_column_int64(st, 4),
     };
-    return scan_pass_message(ctx, &m);
+    return scan_call_reader(ctx, &m);
 }
 
 static int scan_on_facts(void *ctx, sqlite3_stmt *st)
@@ -102,7 +102,7 @@ static int scan_on_facts(void *ctx, sqlite3_stmt *st)
         .request_target = connect_column(st, 9),
         .request_action = value_of_word(&row_actions, connect_column(st, 10)),
     };
-    return scan_pass_message(ctx, &m);
+    return scan_call_reader(ctx, &m);
 }
 
 int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
@@ -110,7 +110,7 @@ int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
     struct query_range in = {session_id, after + 1, INT64_MAX, false};
-    return max > 0 ? query_scan(q, Q_BODIES, NULL, &in, query_scan_on_body, &r) : 0;
+    return max > 0 ? query_scan_rows(q, Q_BODIES, NULL, &in, query_scan_on_body, &r) : 0;
 }
 
 int query_message_facts(struct query *q, const struct message_question *x, enum query_order order,
@@ -124,7 +124,7 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
         where_add_message(&w, x->filter, x->started_at_us);
     int st = w.sql.failed
                  ? MI_ENOMEM
-                 : query_scan(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, scan_on_facts, &r);
+                 : query_scan_rows(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, scan_on_facts, &r);
     where_close(&w);
     return st;
 }
@@ -188,5 +188,5 @@ int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_
                         .body = bodies ? QUERY_WITH_BODY : QUERY_WITHOUT_BODY};
     bool back = order == QUERY_BACKWARD;
     struct query_range in = {session_id, from < 0 ? 0 : from, to, back};
-    return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, NULL, &in, query_scan_on_row, &r);
+    return query_scan_rows(q, back ? Q_ROWS_BACK : Q_ROWS, NULL, &in, query_scan_on_row, &r);
 }

@@ -82,7 +82,7 @@ static bool parse_session_id(const char *ref, int64_t *ret)
     return true;
 }
 
-static bool is_word_last(const char *ref)
+static bool session_ref_is_last(const char *ref)
 {
     return strcmp(ref, "last") == 0;
 }
@@ -165,7 +165,7 @@ int query_is_server(struct query *q, const char *ref, bool *ret)
 {
     int64_t id = 0;
     *ret = false;
-    if (parse_session_id(ref, &id) || is_word_last(ref))
+    if (parse_session_id(ref, &id) || session_ref_is_last(ref))
         return 0;
     int st = find_newest_of_server(q, ref, &id);
     *ret = st == 0 && id != 0;
@@ -177,7 +177,7 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int64_t id = 0;
     int st = 0;
     buf_clear(&q->error);
-    if (ref == NULL || is_word_last(ref)) {
+    if (ref == NULL || session_ref_is_last(ref)) {
         /* the newest session with a message; if no session has a message, the newest session */
         st = query_read_number(q, Q_NEWEST_USED, 0, &id);
         st = st == 0 && id == 0 ? query_read_number(q, Q_NEWEST, 0, &id) : st;
@@ -188,12 +188,12 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     }
     if (st == 0)
         st = load_session(q, id, ret);
-    if (st == MI_ENOENT && ref != NULL && !is_word_last(ref)) {
+    if (st == MI_ENOENT && ref != NULL && !session_ref_is_last(ref)) {
         st = find_session_by_uid(q, ref, &id);
         if (st == 0)
             st = load_session(q, id, ret);
     }
-    if (st == MI_ENOENT && ref != NULL && !is_word_last(ref))
+    if (st == MI_ENOENT && ref != NULL && !session_ref_is_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
         buf_printf(&q->error, q->remote != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET,

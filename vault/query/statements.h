@@ -80,8 +80,8 @@ MI_MUST bool query_check_row_order(const struct query *q, struct query_range *r,
  * transaction. ?1 and ?2 are the first and last id of a part; the condition w may be NULL. The
  * callback returns 0 to continue, 1 to stop, or an error. */
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
-MI_MUST int query_scan(struct query *q, enum query_statement i, const struct where *w,
-                       const struct query_range *in, query_row_fn fn, void *ctx);
+MI_MUST int query_scan_rows(struct query *q, enum query_statement i, const struct where *w,
+                            const struct query_range *in, query_row_fn fn, void *ctx);
 
 /* Sets the fields of a record from the columns of the current row, starting at column i. Returns
  * the column after the fields. Texts are borrowed until the next step. QUERY_WITHOUT_BODY does not

@@ -4,7 +4,7 @@
 #include "vault/query/connection.h"
 
 /* Sets query_error() from the error of a store, and returns the status for it. */
-static int keep_store_error(struct query *q, int st)
+static int set_store_error(struct query *q, int st)
 {
     if (st >= 0 || st == MI_ENOMEM)
         return st;
@@ -19,14 +19,14 @@ bool query_is_store(const struct query *q)
 int query_has_several_vaults(struct query *q, bool *ret)
 {
     *ret = false;
-    return q->remote != NULL ? keep_store_error(q, remote_has_several_vaults(q->remote, ret)) : 0;
+    return q->remote != NULL ? set_store_error(q, remote_has_several_vaults(q->remote, ret)) : 0;
 }
 
 int query_store_number(struct query *q, int64_t number, int64_t *ret)
 {
     int n = 0;
     *ret = 0;
-    int st = keep_store_error(q, remote_by_number(q->remote, number, ret, &n));
+    int st = set_store_error(q, remote_by_number(q->remote, number, ret, &n));
     if (st < 0 || n <= 1)
         return st;
     buf_printf(&q->error,
@@ -44,11 +44,11 @@ void query_forget(struct query *q)
 
 int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
 {
-    return keep_store_error(q, remote_body(q->remote, uid, seq, max, b));
+    return set_store_error(q, remote_body(q->remote, uid, seq, max, b));
 }
 
 int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
                        remote_found_fn fn, void *ctx)
 {
-    return keep_store_error(q, remote_search(q->remote, first, last, match, fn, ctx));
+    return set_store_error(q, remote_search(q->remote, first, last, match, fn, ctx));
 }

@@ -13,7 +13,7 @@ int64_t tally_bucket_us(size_t bucket)
     return bucket_us[bucket];
 }
 
-int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us)
+int tally_add_call(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us)
 {
     uint32_t i;
     int st = intern_add(&t->keys, key, &i);

@@ -34,7 +34,8 @@ struct tally {
 };
 
 /* Adds a call, which began at at_us, to the group with this key. */
-MI_MUST int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us);
+MI_MUST int tally_add_call(struct tally *t, struct slice key, const struct query_call *c,
+                           int64_t at_us);
 /* Adds the tokens of the result of the last added call; negative: unknown. */
 void tally_add_tokens(struct tally *t, int64_t tokens);
 /* Sorts the durations. Needed before tally_percentile(). */

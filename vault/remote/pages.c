@@ -43,7 +43,7 @@ static int filling_add_row(void *ctx, const struct cell *cell)
 }
 
 /* Replaces the offsets of texts by pointers, after the last row was added. */
-static int page_point_texts(struct page *p)
+static int page_resolve_text_offsets(struct page *p)
 {
     const char *text = buf_str(&p->text);
     if (p->text.failed)
@@ -70,7 +70,7 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     struct filling f = {.page = p, .ask = ask};
     int st = r->store.read(r->store.ctx, ask, filling_add_row, &f);
     if (st == 0)
-        st = page_point_texts(p);
+        st = page_resolve_text_offsets(p);
     if (st < 0) {
         page_drop(p);
         return st;
@@ -94,7 +94,7 @@ static int page_copy_rows(const struct page *p, const struct remote_ask *ask, si
         st = filling_add_row(&f, page_row(p, reversed ? first + n - 1 - i : first + i) + p->width -
                                      f.page->width);
     if (st == 0)
-        st = page_point_texts(f.page);
+        st = page_resolve_text_offsets(f.page);
     if (st == 0)
         *ret = f.page;
     else
@@ -135,8 +135,8 @@ bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *as
     if (id < 1 || (uint64_t)id > r->uids.n)
         return false;
     uint32_t index = (uint32_t)(id - 1);
-    ask->session = intern_text(&r->uids, index);
-    ask->vault = intern_text(&r->vaults, r->vault[index]);
+    ask->session = intern_get_text(&r->uids, index);
+    ask->vault = intern_get_text(&r->vaults, r->vault[index]);
     return true;
 }
 
@@ -150,7 +150,7 @@ static bool page_find_uid(const struct page *p, struct slice uid, size_t *ret)
     return false;
 }
 
-int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
+int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
     struct remote_ask ask = {.table = REMOTE_SESSIONS, .rows = 1};
     if (!pages_set_session(r, id, &ask))
@@ -205,7 +205,7 @@ static bool page_find_neighbour(const struct page *p, struct slice uid, bool old
     return !at_end || (older ? p->last && !p->bounded : p->first);
 }
 
-int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret)
+int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret)
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
@@ -301,7 +301,8 @@ static void kept_set_page(struct kept *k, int64_t session, const struct remote_a
         k->to = seq;
 }
 
-void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p)
+void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                     struct page *p)
 {
     kept_set_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
 }
@@ -385,7 +386,7 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     *ret = NULL;
     int st = r->store.read(r->store.ctx, ask, filling_add_row, &f);
     if (st == 0)
-        st = page_point_texts(all);
+        st = page_resolve_text_offsets(all);
     if (st == 0)
         st = split_calls_by_session(r, all, (int64_t)all->n >= ask->rows, ask, session, ret);
     page_drop(all);
@@ -396,7 +397,8 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     return st;
 }
 
-int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask, struct page **ret)
+int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
+                    struct page **ret)
 {
     struct group g = {.n = 1, .id = {session}};
     struct remote_ask wide = *ask;
@@ -449,7 +451,7 @@ static int pages_read_summaries(struct remote *r, int64_t id)
     return st;
 }
 
-int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
+int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
     if (!find_kept_summary(r, id, ret_row)) {
         int st = pages_read_summaries(r, id);

@@ -59,17 +59,17 @@ static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     bool is_call = ask->table == REMOTE_CALLS;
-    int st = ask->table == REMOTE_SESSIONS ? pages_neighbour(r, ask, &c->page)
+    int st = ask->table == REMOTE_SESSIONS ? pages_find_neighbour(r, ask, &c->page)
              : is_call || ask->table == REMOTE_MESSAGES
                  ? pages_find_kept_page(r, c->session, ask, &c->page)
                  : MI_ENOENT;
     if (st != MI_ENOENT)
         return st;
-    st = is_call ? pages_calls(r, c->session, ask, &c->page) : page_read(r, ask, &c->page);
+    st = is_call ? pages_get_calls(r, c->session, ask, &c->page) : page_read(r, ask, &c->page);
     if (st == 0 && ask->table == REMOTE_SESSIONS)
         pages_keep_sessions(r, ask, c->page);
     else if (st == 0 && ask->table == REMOTE_MESSAGES)
-        pages_keep(r, c->session, ask, c->page);
+        pages_keep_page(r, c->session, ask, c->page);
     return st;
 }
 
@@ -159,7 +159,7 @@ static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
 
 /* Sets a text of the request to the value; with `after`, to the smallest text that is greater than
  * the value. */
-static void cursor_take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
+static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     buf_clear(to);
@@ -174,7 +174,7 @@ struct range {
 };
 
 /* Narrows a range to the numbers that meet a condition. */
-static void range_take_number(struct range *r, char op, int64_t v)
+static void range_narrow(struct range *r, char op, int64_t v)
 {
     int64_t least = op == PLAN_GT && v < INT64_MAX ? v + 1 : v;
     if ((op == PLAN_EQ || op == PLAN_GE || op == PLAN_GT) && least > r->from)
@@ -193,19 +193,19 @@ static void cursor_take_condition(struct cursor *c, const char *plan, sqlite3_va
     if (sqlite3_value_type(v) == SQLITE_NULL)
         c->none = true;
     else if (column == 0)
-        range_take_number(ids, plan[1], sqlite3_value_int64(v));
+        range_narrow(ids, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_EVENTS)
-        range_take_number(keys, plan[1], sqlite3_value_int64(v));
+        range_narrow(keys, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_SESSIONS && column == 3)
         c->ask.number = sqlite3_value_int64(v);
     else if (!is_text)
         c->none = true;
     else if (c->ask.table == REMOTE_SESSIONS && column == 4)
-        cursor_take_text(c, &c->name, v, false);
+        cursor_set_text(c, &c->name, v, false);
     else if (plan[1] == PLAN_LT)
-        cursor_take_text(c, &c->before, v, false);
+        cursor_set_text(c, &c->before, v, false);
     else
-        cursor_take_text(c, &c->first, v, plan[1] == PLAN_GT);
+        cursor_set_text(c, &c->first, v, plan[1] == PLAN_GT);
 }
 
 static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
@@ -244,9 +244,9 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     c->one = c->id != 0;
     if (!c->one || c->none)
         return cursor_load_page(c);
-    int st = t->table == REMOTE_SESSIONS ? pages_session(t->remote, c->id, &c->page, &c->row)
+    int st = t->table == REMOTE_SESSIONS ? pages_find_session(t->remote, c->id, &c->page, &c->row)
              : t->table == REMOTE_SUMMARIES
-                 ? pages_summary(t->remote, c->id, &c->page, &c->row)
+                 ? pages_find_summary(t->remote, c->id, &c->page, &c->row)
                  : pages_find_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : cursor_fail(c, st);
 }

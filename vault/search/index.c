@@ -299,7 +299,7 @@ static const struct search_kind files = {search_file_number, search_terms_query,
 
 /* ---- the folder ---- */
 
-/* Opens VAULT/Search. If it cannot be opened, returns 0, and search_file() fails later. */
+/* Opens VAULT/Search. If it cannot be opened, returns 0, and search_update_file() fails later. */
 static int search_open_folder(struct search *s)
 {
     struct buf path = {0};
@@ -341,7 +341,7 @@ void search_close(struct search *s)
     free(s);
 }
 
-int64_t search_forget_bytes(int vault, int64_t session_id)
+int64_t search_file_bytes_of_session(int vault, int64_t session_id)
 {
     char name[NAME_MAX_LEN];
     struct stat st;
@@ -355,7 +355,7 @@ int64_t search_forget_bytes(int vault, int64_t session_id)
 
 /* Waits for a process that is adding to the file. Such a process must not leave a journal, which
  * SQLite would apply to the next file with this name. */
-int search_forget(const char *vault, int64_t session_id)
+int search_delete_index(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};
     char path[PATH_MAX];
@@ -391,13 +391,13 @@ int64_t search_file_of_session(const struct search *s, int64_t session_id)
     return s != NULL ? s->kind->file_of(session_id) : search_file_number(session_id);
 }
 
-bool search_query(const struct search *s, const struct search_terms *t, struct buf *b)
+bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b)
 {
     return s->kind->query(t, b);
 }
 
-int search_file(struct search *s, const struct search_session *session, size_t n,
-                void (*on_read)(void *ctx), void *ctx)
+int search_update_file(struct search *s, const struct search_session *session, size_t n,
+                       void (*on_read)(void *ctx), void *ctx)
 {
     return s->kind->update(s, session, n, on_read, ctx);
 }

@@ -29,7 +29,8 @@ struct search_session {
     char uid[32];
 };
 
-/* q is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, search_file() fails. */
+/* q is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, search_update_file()
+ * fails. */
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* the argument may be NULL */
 
@@ -38,25 +39,25 @@ void search_close(struct search *s); /* the argument may be NULL */
 int64_t search_file_of_session(const struct search *s, int64_t session_id);
 /* Appends a query for search_ask_words() that matches every text with all terms, and possibly other
  * texts. false: there is no such query. */
-bool search_query(const struct search *s, const struct search_terms *t, struct buf *b);
+bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
 /* Updates the index file of these sessions, which must be all sessions of the file, newest first.
  * For a store, does nothing. on_read, if not NULL, is called for each message that is indexed. 0;
  * MI_EIO: there is no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
-MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
-                        void (*on_read)(void *ctx), void *ctx);
+MI_MUST int search_update_file(struct search *s, const struct search_session *session, size_t n,
+                               void (*on_read)(void *ctx), void *ctx);
 /* Returns false to stop. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 /* Passes on the messages that match the query, newest first. The sessions must be those of the last
- * search_file(). 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see query_error()) or
- * MI_ENOMEM. */
+ * search_update_file(). 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see
+ * query_error()) or MI_ENOMEM. */
 MI_MUST int search_ask_words(struct search *s, const struct search_session *session, size_t n,
                              const char *query, search_fn fn, void *ctx);
 
-/* Returns the size of the index file of this session, which search_forget() deletes; 0: there is no
- * file. vault: descriptor of the vault's directory. */
-int64_t search_forget_bytes(int vault, int64_t session_id);
+/* Returns the size of the index file of this session, which search_delete_index() deletes; 0: there
+ * is no file. vault: descriptor of the vault's directory. */
+int64_t search_file_bytes_of_session(int vault, int64_t session_id);
 /* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */
-int search_forget(const char *vault, int64_t session_id);
+int search_delete_index(const char *vault, int64_t session_id);
 
 #endif

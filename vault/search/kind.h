@@ -9,8 +9,8 @@
 /* The functions that implement those of index.h. */
 struct search_kind {
     int64_t (*file_of)(int64_t session_id);                     /* search_file_of_session() */
-    bool (*query)(const struct search_terms *t, struct buf *b); /* search_query() */
-    /* search_file() */
+    bool (*query)(const struct search_terms *t, struct buf *b); /* search_make_query() */
+    /* search_update_file() */
     int (*update)(struct search *s, const struct search_session *session, size_t n,
                   void (*on_read)(void *ctx), void *ctx);
     /* search_ask_words() */

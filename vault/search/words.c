@@ -91,7 +91,7 @@ struct slice search_list_word(const struct search_list *l, size_t i)
 
 /* ---- keys ---- */
 
-struct slice search_key(struct slice word)
+struct slice search_key_of_word(struct slice word)
 {
     return text_head(word, SEARCH_KEY_MAX);
 }
@@ -108,9 +108,9 @@ void search_list_to_keys(struct search_list *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
-        l->word[i].len = search_key(search_list_word(l, i)).n;
+        l->word[i].len = search_key_of_word(search_list_word(l, i)).n;
     if (l->n > 1)
-        sort_with(l->word, l->n, sizeof *l->word, compare_words, l->text.p);
+        sort_array(l->word, l->n, sizeof *l->word, compare_words, l->text.p);
     for (size_t i = 0; i < l->n; i++)
         if (n == 0 || !slice_eq(search_list_word(l, n - 1), search_list_word(l, i)))
             l->word[n++] = l->word[i];

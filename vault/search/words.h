@@ -39,7 +39,7 @@ struct slice search_list_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);
 
 /* Returns the key of a word: a slice of the word. */
-struct slice search_key(struct slice word);
+struct slice search_key_of_word(struct slice word);
 /* Replaces the words by their keys. `from` and `to` then have no meaning. */
 void search_list_to_keys(struct search_list *l);
 

@@ -22,7 +22,7 @@
 #define LOCK_PAUSE_MS 50
 #define NAMES_MAX 100 /* number of file names that are tried, all with the same time */
 
-bool aside_is_damage(int code)
+bool aside_code_means_damage(int code)
 {
     return (code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB;
 }
@@ -40,7 +40,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = rebuild_check(db, why);
-    if (aside_is_damage(rc)) {
+    if (aside_code_means_damage(rc)) {
         buf_clear(why);
         buf_adds(why, failure_text(db));
     }
@@ -130,7 +130,7 @@ static bool is_aside_database(const char *name)
            strcmp(name + n - 4, "-wal") != 0 && strcmp(name + n - 4, "-shm") != 0;
 }
 
-void aside_each(int dir, void (*call)(void *ctx, const char *name), void *ctx)
+void aside_each_database(int dir, void (*call)(void *ctx, const char *name), void *ctx)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -155,10 +155,10 @@ static void count_aside_database(void *ctx, const char *name)
         snprintf(t->newest, sizeof t->newest, "%s", name);
 }
 
-size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX])
+size_t aside_count_databases(int dir, char ret_newest[ASIDE_NAME_MAX])
 {
     struct tally t = {.n = 0};
-    aside_each(dir, count_aside_database, &t);
+    aside_each_database(dir, count_aside_database, &t);
     if (ret_newest != NULL)
         memcpy(ret_newest, t.newest, sizeof t.newest);
     return t.n;

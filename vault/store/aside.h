@@ -18,16 +18,16 @@
 
 /* Whether SQLite's result code says that the database is damaged. Other codes do not prove that it
  * is sound: a statement finds only the damage of the pages that it reads. */
-bool aside_is_damage(int code);
+bool aside_code_means_damage(int code);
 /* Checks and renames the database. 0: *ret_name is the new name, and `why` has SQLite's description
  * of the damage; MI_ENOENT: the database is sound, or cannot be checked now; MI_EIO: it could not
  * be renamed (errno); MI_ENOMEM. */
 MI_MUST int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX],
                                 struct buf *why);
 /* Calls `call` with the name of each database that was put aside and still exists, in any order. */
-void aside_each(int dir, void (*call)(void *ctx, const char *name), void *ctx);
+void aside_each_database(int dir, void (*call)(void *ctx, const char *name), void *ctx);
 /* Counts the databases that were put aside and still exist. ret_newest: the name of the newest;
  * may be NULL. */
-size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX]);
+size_t aside_count_databases(int dir, char ret_newest[ASIDE_NAME_MAX]);
 
 #endif

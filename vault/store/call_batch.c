@@ -172,7 +172,7 @@ void call_batch_continue(struct call_batch *b, int64_t session_id)
     b->knows_own = b->knows_operations = false;
 }
 
-int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
+int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id)
 {
     if (b->session_id == session_id)
         return 0;
@@ -271,9 +271,9 @@ static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
     if (m->kind == KIND_NOTIFICATION && m->link.kind != LINK_NONE && m->action == ROW_FORWARDED)
         operations_note_task_state(b->operations, m->direction, m->seq, m->t_us, &m->link);
     else if (call != NULL && call->seq == m->seq)
-        operations_begin(b->operations, call, &m->link);
+        operations_note_request(b->operations, call, &m->link);
     else if (call != NULL)
-        operations_end(b->operations, call, &m->link);
+        operations_note_ended_call(b->operations, call, &m->link);
     return 0;
 }
 
@@ -310,7 +310,7 @@ static int read_ended_call(struct call_batch *b, sqlite3 *db, const struct call_
         ret->method = connect_column(q, 6);
         ret->target = connect_column(q, 7);
         if (message_ends_call(ret, m)) {
-            call_end(ret, m);
+            call_end_by_message(ret, m);
             st = call_batch_update_operations(b, db, m, ret);
         } else {
             *ret_found = false;
@@ -358,7 +358,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
             return MI_ESTORE;
         b->knows_own = true;
     }
-    int step = call_set_add(&b->calls, m, &call, &seq);
+    int step = call_set_add_message(&b->calls, m, &call, &seq);
     if (step < 0)
         return step;
     b->n++;
@@ -368,7 +368,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     if (at < b->kept_n && b->kept[at].call.seq == seq) {
         struct kept_call *kept = &b->kept[at];
         if (message_ends_call(&kept->call, m)) {
-            call_end(&kept->call, m);
+            call_end_by_message(&kept->call, m);
             b->ended[b->ended_n++] = (uint16_t)at;
             return call_batch_update_operations(b, db, m, &kept->call);
         }
@@ -382,7 +382,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->read = NULL;
     if (m->link.kind != LINK_NONE) /* a later message may continue the operation */
         return end_stored_call(b, db, late);
-    if (call_set_keep_text(&b->calls, &late->finding) < 0)
+    if (call_set_intern_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;
     b->late_n++;
     return 0;

@@ -68,7 +68,7 @@ MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
 /* Remembers a session. If another session is remembered so far, the batch must be empty. */
-MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
+MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */
 void call_batch_start(struct call_batch *b, int64_t session_id);

@@ -5,7 +5,7 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
 
-/* The arguments of columns_expand(). */
+/* The arguments of columns_expand_statement(). */
 struct expanding {
     int64_t version;
     bool store;
@@ -72,7 +72,7 @@ static void add_columns_of_name(const struct expanding *x, struct slice name)
         buf_adds(x->to, "0");
 }
 
-void columns_expand(const char *sql, int64_t version, bool store, struct buf *ret)
+void columns_expand_statement(const char *sql, int64_t version, bool store, struct buf *ret)
 {
     struct expanding x = {version, store, ret};
     for (const char *at; (at = strchr(sql, '@')) != NULL;) {
@@ -88,7 +88,7 @@ sqlite3_stmt *columns_prepare(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *q = NULL;
     struct buf text = {0};
-    columns_expand(sql, SCHEMA_VERSION, false, &text);
+    columns_expand_statement(sql, SCHEMA_VERSION, false, &text);
     if (!text.failed)
         (void)sqlite3_prepare_v2(db, buf_str(&text), -1, &q, NULL);
     buf_close(&text);

@@ -29,7 +29,7 @@
 
 /* Appends the statement. version: of the schema; store: the tables are those of a store
  * (vault/remote/remote.h). */
-void columns_expand(const char *sql, int64_t version, bool store, struct buf *ret);
+void columns_expand_statement(const char *sql, int64_t version, bool store, struct buf *ret);
 /* Prepares a statement for the current version of the schema. Returns NULL after an error; see
  * failure_text(). */
 sqlite3_stmt *columns_prepare(sqlite3 *db, const char *sql);

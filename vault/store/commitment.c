@@ -2,7 +2,7 @@
 
 #include "vault/store/connect.h"
 
-void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n)
+void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n)
 {
     for (int i = first; i < first + n; i++)
         if (sqlite3_column_type(q, i) == SQLITE_INTEGER)
@@ -26,8 +26,8 @@ struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kin
     struct record r;
     struct digest d;
     record_begin(&r, salt, shape->name);
-    commitment_add(&r, q, first,
-                   (int)shape->n + commitment_tail_len(q, first + (int)shape->n, kind));
+    commitment_add_columns(&r, q, first,
+                           (int)shape->n + commitment_tail_len(q, first + (int)shape->n, kind));
     record_end(&r, &d);
     return d;
 }

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Adds n columns of the current row to a record as fields. */
-void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
+void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n);
 /* Returns how many columns of the tail are fields of a record: the columns up to the last one that
  * is not NULL. */
 int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);

@@ -189,7 +189,7 @@ void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes)
 
 int64_t connect_time(sqlite3_stmt *q, int i)
 {
-    return clock_limit_us(sqlite3_column_int64(q, i));
+    return clock_clamp_us(sqlite3_column_int64(q, i));
 }
 
 struct slice connect_column(sqlite3_stmt *q, int i)

@@ -32,7 +32,7 @@ static sqlite3_stmt *coverage_prepare(sqlite3 *db, const char *sql, int64_t sess
 }
 
 /* Runs a statement without result rows, and finalizes it. */
-static int coverage_run(sqlite3 *db, sqlite3_stmt *q)
+static int coverage_run_statement(sqlite3 *db, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
@@ -106,7 +106,8 @@ static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 /* Reads the commitments of the last, incomplete group. */
 static int load_incomplete_group(struct coverage *c, sqlite3 *db)
 {
-    struct slots s = {.to = &c->places, .from = c->places.n - places_count_rest(&c->places)};
+    struct slots s = {.to = &c->places,
+                      .from = c->places.n - places_count_outside_groups(&c->places)};
     int st = 0;
     if (s.from == c->places.n)
         return 0;
@@ -148,7 +149,7 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
         c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
         c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
         /* If the tree is invalid, the vault was changed: verification will report it. */
-        if (!tree_unpack(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
+        if (!tree_read_roots(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
             c->places.groups = (struct tree){0};
         rc = sqlite3_step(q);
     }
@@ -193,13 +194,13 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     if (st == 0) {
         leaf.digest = commitment_of_row(q, 1, BUNDLE_SESSION, &salt);
         leaf.uid = connect_column(q, 1);
-        st = ledger_add(db, &leaf, &n);
+        st = ledger_add_leaf(db, &leaf, &n);
     }
     sqlite3_finalize(q);
     if (st == 0) {
         q = coverage_prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
         connect_bind_blob(q, 2, commitment_bytes(&leaf.digest));
-        st = coverage_run(db, q);
+        st = coverage_run_statement(db, q);
     }
     if (st < 0)
         return st;
@@ -234,7 +235,7 @@ int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice
     if (!row->covered)
         return 0;
     c->last_seq = (uint64_t)row->seq;
-    if (salts_next(&c->salts, &row->salt) < 0)
+    if (salts_take_next(&c->salts, &row->salt) < 0)
         return MI_EIO;
     record_begin(&r, &row->salt, "message");
     MESSAGE_FIELDS(ADD_OPEN)
@@ -252,7 +253,7 @@ int coverage_add_event(struct coverage *c, struct covered_event *e)
     e->covered = c->covered;
     if (!c->covered)
         return 0;
-    if (salts_next(&c->salts, &e->salt) < 0)
+    if (salts_take_next(&c->salts, &e->salt) < 0)
         return MI_EIO;
     record_begin(&r, &e->salt, "event");
     record_add_number(&r, e->t_us);
@@ -289,7 +290,7 @@ static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, 
         struct digest now = commitment_of_row(q, i + 2, BUNDLE_END, ret);
         *ret_same = digest_eq(&now, &stored);
     }
-    return *ret_same ? 0 : salts_next(&c->salts, ret);
+    return *ret_same ? 0 : salts_take_next(&c->salts, ret);
 }
 
 /* Stores the record `end`, and adds the leaf `seal`. */
@@ -316,7 +317,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
             text_json(&end, reason);
         if (end.n >= 2) /* remove the quotes */
             leaf.end = (struct slice){end.p + 1, end.n - 2};
-        st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);
+        st = end.failed ? MI_ENOMEM : ledger_add_leaf(db, &leaf, &n);
     }
     sqlite3_finalize(q);
     buf_close(&end);
@@ -326,7 +327,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
                          c->session_id);
     connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
     connect_bind_blob(q, 3, commitment_bytes(&leaf.digest));
-    return coverage_run(db, q);
+    return coverage_run_statement(db, q);
 }
 
 int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i)
@@ -337,7 +338,7 @@ int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i)
         return 0;
     }
     buf_clear(&c->packed);
-    tree_pack(&c->places.groups, &c->packed);
+    tree_append_roots(&c->places.groups, &c->packed);
     sqlite3_bind_int64(q, i, (int64_t)c->places.n);
     connect_bind_blob(q, i + 1, buf_slice(&c->packed));
     c->changed = c->changed && c->ended;

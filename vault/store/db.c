@@ -23,7 +23,7 @@ int db_fail(struct db *d)
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
     bool changed = code == READ_ONLY_CHANGED && !d->shared;
-    int st = db_set_error(d, changed ? "it was changed meanwhile; run the command again"
+    int st = db_set_error(d, changed ? "the database was changed meanwhile; run the command again"
                                      : failure_text(d->db));
     d->locked = rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
     return st;
@@ -148,7 +148,7 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
 }
 
 /* Returns the kept statement with this text; NULL if there is none. */
-static sqlite3_stmt **db_find_kept(struct db *d, const char *sql)
+static sqlite3_stmt **db_find_kept_statement(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)
         if (d->kept[i] != NULL && strcmp(sqlite3_sql(d->kept[i]), sql) == 0)
@@ -164,11 +164,11 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
         if (d->version < 0 && !d->store &&
             connect_number(d->db, "PRAGMA user_version", 0, &d->version) != SQLITE_OK)
             return db_fail(d);
-        columns_expand(sql, d->version, d->store, &text);
+        columns_expand_statement(sql, d->version, d->store, &text);
         st = text.failed ? MI_ENOMEM : 0;
     }
     sql = text.n > 0 ? buf_str(&text) : sql;
-    sqlite3_stmt **kept = st == 0 ? db_find_kept(d, sql) : NULL;
+    sqlite3_stmt **kept = st == 0 ? db_find_kept_statement(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
         /* the statement is in use now; db_finish_statement() makes it available again */

@@ -24,7 +24,7 @@ static int mark_session_unsent(sqlite3 *db, struct slice uid)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
+int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
 {
     static const char sql[] = "INSERT INTO leaves (n, leaf)"
                               " SELECT ifnull(max(n) + 1, 0), ?1 FROM leaves RETURNING n";

@@ -13,7 +13,7 @@
 
 /* Adds a leaf. Call it within a transaction that holds the write lock. After a seal or a redaction,
  * the session counts as not sent completely (table `shipped`). */
-MI_MUST int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
+MI_MUST int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
 /* Finds the greatest id that a session of this vault has had, according to the log; 0: unknown. */
 MI_MUST int ledger_last_id(sqlite3 *db, int64_t *ret);

@@ -41,7 +41,7 @@ static sqlite3_stmt *restate_prepare(const struct run *run, const char *sql, int
     return q;
 }
 
-static int restate_run(const struct run *run, sqlite3_stmt *q)
+static int restate_run_statement(const struct run *run, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
@@ -57,7 +57,7 @@ static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *lin
     *ret_has = rc == SQLITE_ROW && commitment_digest(q, 0, &line->old);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return failure_keep(run->r->db);
-    return *ret_has ? salts_next(run->r->salts, salt) : 0;
+    return *ret_has ? salts_take_next(run->r->salts, salt) : 0;
 }
 
 /* Moves the old commitment to `replaced`, and stores the new one with `update`, whose ?1 is
@@ -74,13 +74,13 @@ static int restate_replace(struct run *run, const struct line *line, const struc
                                       run->r->session_id, run->leaf);
     connect_bind(q, 3, slice_of(line->record));
     connect_bind_blob(q, 4, commitment_bytes(&line->old));
-    int st = restate_run(run, q);
+    int st = restate_run_statement(run, q);
     if (st < 0)
         return st;
     q = restate_prepare(run, update, id, 0);
     connect_bind_blob(q, 2, commitment_salt_bytes(salt));
     connect_bind_blob(q, 3, commitment_bytes(&line->now));
-    return restate_run(run, q);
+    return restate_run_statement(run, q);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -129,15 +129,15 @@ static int commitment_of_message(struct run *run, sqlite3_stmt *q, int64_t seq,
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
     int st = cut_added_names(run, seq, &finding);
     record_begin(&r, salt, "message");
-    commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
+    commitment_add_columns(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
     if (sqlite3_column_type(q, LENGTH) == SQLITE_NULL)
-        commitment_add(&r, q, BODY, 1);
+        commitment_add_columns(&r, q, BODY, 1);
     else if (st == 0)
         st = add_body_from_file(run, &r, sqlite3_column_int64(q, OFFSET),
                                 sqlite3_column_int64(q, LENGTH));
-    commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
-                   commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+    commitment_add_columns(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
+                           commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
     return st;
 }
@@ -236,7 +236,7 @@ static int restate_add_leaf(struct run *run)
     if (st == 0) {
         leaf.uid = connect_column(q, 0);
         leaf.digest = restate_digest_lines(run);
-        st = ledger_add(run->r->db, &leaf, &n);
+        st = ledger_add_leaf(run->r->db, &leaf, &n);
     }
     sqlite3_finalize(q);
     return st;

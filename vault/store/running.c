@@ -30,7 +30,7 @@
 static enum liveness_place liveness_of_boot(const struct running *r)
 {
     char boot[PROCESS_BOOT_MAX];
-    process_boot(boot);
+    process_read_boot_id(boot);
     if (boot[0] == '\0' || r->boot[0] == '\0')
         return LIVENESS_PLACE_UNKNOWN;
     return strcmp(boot, r->boot) == 0 ? LIVENESS_HERE : LIVENESS_NOT_HERE;
@@ -40,10 +40,10 @@ static enum liveness_place liveness_of_pid_namespace(const struct running *r)
 {
     if (r->pid_namespace == 0)
         return LIVENESS_PLACE_UNKNOWN;
-    return r->pid_namespace == process_namespace() ? LIVENESS_HERE : LIVENESS_NOT_HERE;
+    return r->pid_namespace == process_pid_namespace() ? LIVENESS_HERE : LIVENESS_NOT_HERE;
 }
 
-bool running_is_here(const struct running *r)
+bool running_pids_are_valid(const struct running *r)
 {
     return liveness_of_boot(r) == LIVENESS_HERE && liveness_of_pid_namespace(r) == LIVENESS_HERE;
 }
@@ -68,7 +68,7 @@ enum session_state running_session_state(const struct running_session *s, int lo
     struct liveness f = {.ended = s->ended};
     if (!s->ended)
         f = (struct liveness){
-            .lock = running_lock_look(lock, s->id),
+            .lock = running_lock_check(lock, s->id),
             .boot = liveness_of_boot(&s->r),
             .pids = liveness_of_pid_namespace(&s->r),
             .host = running_is_host(s->host),
@@ -107,7 +107,7 @@ bool running_client_exited(const struct running *r)
 size_t running_read_group(const struct running *r, struct process *ret, size_t max)
 {
     if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
-        !running_is_here(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
+        !running_pids_are_valid(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
         return 0;
     size_t n = process_group(r->server_group, ret, max);
     for (size_t i = 0; i < n; i++) {

@@ -64,8 +64,9 @@ bool running_is_host(struct slice name);
 /* Whether a proxy may be running with this vault. */
 bool running_has_any(const char *vault);
 /* Whether process ids of the row are valid here: in this boot and this PID namespace. */
-bool running_is_here(const struct running *r);
-/* Whether the process that started the interposer has exited. Call it only if running_is_here(). */
+bool running_pids_are_valid(const struct running *r);
+/* Whether the process that started the interposer has exited. Call it only if
+ * running_pids_are_valid(). */
 bool running_client_exited(const struct running *r);
 /* Sets `ret` to the live processes of the server's group, at most `max`. Returns their number; 0
  * also if the group id may have been reused. */

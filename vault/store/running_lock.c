@@ -62,7 +62,7 @@ int running_lock_find(int vault)
     return fd >= 0 ? fd : -1;
 }
 
-enum liveness_lock running_lock_look(int fd, int64_t session_id)
+enum liveness_lock running_lock_check(int fd, int64_t session_id)
 {
     char byte = 0;
     if (fd < 0 || session_id <= 0 || pread(fd, &byte, 1, session_id) != 1 || byte != mark)

@@ -34,6 +34,6 @@ void running_lock_remove(int vault);
 /* Opens the file to test locks. Returns -1 if it does not exist. */
 int running_lock_find(int vault);
 /* fd: the result of running_lock_find(); may be -1. */
-enum liveness_lock running_lock_look(int fd, int64_t session_id);
+enum liveness_lock running_lock_check(int fd, int64_t session_id);
 
 #endif

@@ -276,7 +276,7 @@ static int schema_begin_log(sqlite3 *db, int64_t after)
     if (uid_make(now, uid) < 0 || sqlite3_exec(db, log_tables, NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
     struct leaf leaf = {.type = LEAF_BEGIN, .at_us = now, .uid = slice_of(uid), .id = after};
-    return ledger_add(db, &leaf, &n);
+    return ledger_add_leaf(db, &leaf, &n);
 }
 
 /* Adds the column `salt` with a constraint, and begins the log. The constraint rejects new sessions

@@ -252,7 +252,7 @@ static int signing_add_key(struct signing *s, const struct secret_key *key,
         buf_adds(s->error, "libsodium cannot be used");
     if (st == 0)
         st = leaf_read(buf_slice(&text), &l);
-    if (st == 0 && ledger_add(s->db, &l, &n) < 0)
+    if (st == 0 && ledger_add_leaf(s->db, &l, &n) < 0)
         st = signing_fail_sql(s);
     buf_close(&text);
     key_erase(&old);

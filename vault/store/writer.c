@@ -27,7 +27,7 @@ int writer_fail_memory(struct writer *s)
 }
 
 /* Runs a statement without result rows. The statement is always reset, so that it holds no lock. */
-static int writer_step(struct writer *s, enum writer_query i)
+static int writer_run_prepared(struct writer *s, enum writer_query i)
 {
     int rc = sqlite3_step(s->q[i]);
     int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
@@ -39,13 +39,13 @@ int writer_take_lock(struct writer *s)
 {
     bool begins = s->begins;
     s->begins = false;
-    return begins ? writer_step(s, Q_BEGIN) : 0;
+    return begins ? writer_run_prepared(s, Q_BEGIN) : 0;
 }
 
 int writer_run(struct writer *s, enum writer_query i)
 {
     int st = writer_take_lock(s);
-    return st < 0 ? st : writer_step(s, i);
+    return st < 0 ? st : writer_run_prepared(s, i);
 }
 
 void writer_set_level(struct writer *s, enum record_level level)
@@ -113,7 +113,7 @@ int writer_commit(struct writer *s)
 int writer_begin_without_lock(struct writer *s, bool *ret_own)
 {
     *ret_own = !s->begins && sqlite3_get_autocommit(s->db) != 0;
-    return *ret_own ? writer_step(s, Q_BEGIN) : 0;
+    return *ret_own ? writer_run_prepared(s, Q_BEGIN) : 0;
 }
 
 int writer_end_without_lock(struct writer *s, bool own, int st)
@@ -231,7 +231,7 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     int st = writer_use_coverage(s, session_id);
     if (st == 0 && s->calls.session_id != session_id)
         st = writer_insert_rows(s);
-    if (st == 0 && (st = call_batch_use(&s->calls, s->db, session_id)) < 0)
+    if (st == 0 && (st = call_batch_use_session(&s->calls, s->db, session_id)) < 0)
         st = writer_fail_coverage(s, st);
     return st;
 }
@@ -356,7 +356,7 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
     return writer_end_without_lock(s, own, st);
 }
 
-bool writer_left_body(const struct writer *s)
+bool writer_left_body_unchanged(const struct writer *s)
 {
     return s->left_body;
 }
@@ -458,7 +458,7 @@ bool writer_is_busy(const struct writer *s)
 
 bool writer_is_damaged(const struct writer *s)
 {
-    return aside_is_damage(s->rc);
+    return aside_code_means_damage(s->rc);
 }
 
 bool writer_is_full(const struct writer *s)

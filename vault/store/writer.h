@@ -69,7 +69,7 @@ MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
 MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
 /* Whether the sanitizer did not change the body of the message that was added last. If so, parts of
  * the body may also be written to other files. */
-bool writer_left_body(const struct writer *s);
+bool writer_left_body_unchanged(const struct writer *s);
 /* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}:
  * the message has no body. Valid until the next call. */
 struct slice writer_last_body(const struct writer *s);

@@ -30,8 +30,8 @@ static int sanitize_session(struct writer *s, struct session_record *n,
     for (size_t i = 0; st == 0 && i < CLEAN_TEXTS; i++) {
         if (clean[i]->p == NULL)
             continue;
-        st = redact_append(i > 0 ? redact_cut_name(*clean[i], STORED_NAME_MAX) : *clean[i],
-                           &text[i]);
+        st = redact_append_sanitized(
+            i > 0 ? redact_cut_name(*clean[i], STORED_NAME_MAX) : *clean[i], &text[i]);
         *clean[i] = buf_slice(&text[i]);
     }
     return st;
@@ -74,7 +74,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     int read = ledger_last_id(s->db, &last);
     if (read < 0)
         return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
-    if (salts_next(&s->coverage.salts, &salt) < 0)
+    if (salts_take_next(&s->coverage.salts, &salt) < 0)
         return writer_fail_coverage(s, MI_EIO);
     SESSION_FIELDS(CUT)
     n.interposer_version = slice_of(MI_VERSION);
@@ -127,7 +127,7 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
     for (int i = 0; i < FIELDS_OF_UPDATE; i++) {
         struct cell c = field_get(&fields_of_update.list[i], u);
         if (c.type == CELL_TEXT && st == 0) {
-            st = redact_append(c.text, &text[i]);
+            st = redact_append_sanitized(c.text, &text[i]);
             c.text = buf_slice(&text[i]);
         }
         db_bind(q, 1 + i, &c, 1);

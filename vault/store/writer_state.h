@@ -45,7 +45,7 @@ struct writer {
     int64_t wal_pages;
     bool begins;       /* true: the next statement must begin the transaction */
     bool want_bodies;  /* value set by writer_want_bodies() */
-    bool left_body;    /* value returned by writer_left_body() */
+    bool left_body;    /* value returned by writer_left_body_unchanged() */
     struct slice body; /* value returned by writer_last_body() */
     bool covered;      /* true: the message that was added last has a commitment */
     struct digest commitment;

@@ -249,7 +249,7 @@ int64_t health_schema(void)
     return SCHEMA_VERSION;
 }
 
-const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5)
+const char *health_sqlite_version(bool *ret_new_enough, bool *ret_fts5)
 {
     *ret_new_enough = sqlite3_libversion_number() >= SQLITE_LEAST;
     *ret_fts5 = sqlite3_compileoption_used("ENABLE_FTS5") != 0;

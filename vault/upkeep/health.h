@@ -51,6 +51,6 @@ MI_MUST int health_check_log(const char *vault, struct health_log *log, struct b
 int64_t health_schema(void); /* returns the schema version that this program creates */
 /* Returns the version of the SQLite library, such as "3.40.1", and whether it is new enough and
  * has FTS5. */
-const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5);
+const char *health_sqlite_version(bool *ret_new_enough, bool *ret_fts5);
 
 #endif

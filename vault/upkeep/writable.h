@@ -16,6 +16,6 @@
 
 /* Returns 0, or MI_EIO: `where` has the path of the directory or file that cannot be written,
  * *ret_errno the reason. */
-MI_MUST int writable_try(const char *vault, struct buf *where, int *ret_errno);
+MI_MUST int writable_check_vault(const char *vault, struct buf *where, int *ret_errno);
 
 #endif

@@ -91,11 +91,11 @@ int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id
     struct changes c = {0};
     buf_clear(out);
     int st = answer_flaw_repair(answer->text, answer, q, id_differs, &c, r);
-    size_t n = changes_size(&c, answer->text);
+    size_t n = changes_text_size(&c, answer->text);
     if (st == 0 && c.n > 0 && !buf_reserve(out, n))
         st = MI_ENOMEM;
     if (st == 0 && c.n > 0) {
-        changes_write(&c, answer->text, out->p);
+        changes_write_text(&c, answer->text, out->p);
         out->n = n;
     }
     changes_close(&c);
@@ -115,7 +115,7 @@ int changes_add(struct changes *c, struct slice from, struct slice to)
     return 0;
 }
 
-size_t changes_size(const struct changes *c, struct slice text)
+size_t changes_text_size(const struct changes *c, struct slice text)
 {
     size_t size = text.n;
     for (size_t i = 0; i < c->n; i++)
@@ -129,7 +129,7 @@ static char *append_bytes(char *to, const char *from, size_t n)
     return to + n;
 }
 
-void changes_write(const struct changes *c, struct slice text, char *to)
+void changes_write_text(const struct changes *c, struct slice text, char *to)
 {
     const char *at = text.p;
     for (size_t i = 0; i < c->n; i++) {

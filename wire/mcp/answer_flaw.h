@@ -46,9 +46,9 @@ MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q,
                              struct buf *out, struct repairs *r);
 
 MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
-/* changes_size() returns the length of the changed text, changes_write() writes it. */
-size_t changes_size(const struct changes *c, struct slice text);
-void changes_write(const struct changes *c, struct slice text, char *to);
+/* changes_text_size() returns the length of the changed text, changes_write_text() writes it. */
+size_t changes_text_size(const struct changes *c, struct slice text);
+void changes_write_text(const struct changes *c, struct slice text, char *to);
 void changes_close(struct changes *c);
 
 #endif

@@ -453,13 +453,13 @@ bool method_is_lsp(struct slice raw)
 bool method_is_plausible(const char *name, struct buf *why)
 {
     const struct method *known = method_find(slice_of(name));
-    struct nearest near = nearest_to(name);
+    struct nearest near = nearest_begin(name);
     if (known != NULL ? known->is_request && known->from_client != 0
                       : method_is_lsp(slice_of(name)))
         return true;
     for (size_t i = 0; i < MI_COUNT(methods); i++)
         if (methods[i].is_request && methods[i].from_client != 0)
-            nearest_consider(&near, methods[i].name);
+            nearest_add_candidate(&near, methods[i].name);
     if (known == NULL && near.best == NULL && strchr(name, '/') != NULL)
         return true;
     buf_printf(why, "'%s' is not a method that a client requests", name);

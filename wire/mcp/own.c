@@ -38,7 +38,7 @@ void own_write_meta(struct buf *b)
     rpc_out_end(&j);
 }
 
-void own_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor)
+void own_write_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor)
 {
     struct json_out j = json_out_to(b);
     rpc_out_request(&j, id, "tools/list");

@@ -18,7 +18,7 @@ void own_write_initialized(struct buf *b);
 void own_write_meta(struct buf *b);
 /* Writes a request for a page of the tools. meta: `_meta` as JSON, or {NULL, 0}. cursor: JSON, or
  * {NULL, 0} for the first page. */
-void own_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor);
+void own_write_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor);
 /* Writes a cancellation. reason may be NULL. */
 void own_write_cancelled(struct buf *b, struct slice id, const char *reason);
 

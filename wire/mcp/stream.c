@@ -89,7 +89,7 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
 /* Whether the subscription lists this task, or this resource, or a resource that contains this
  * resource. Returns true if this is unknown: a text with escapes has several spellings, and is not
  * compared. */
-static bool stream_lists_name(const struct protocol_stream *s, unsigned kind, struct slice name)
+static bool stream_may_list_name(const struct protocol_stream *s, unsigned kind, struct slice name)
 {
     struct slice key;
     struct json_value one, what = {JSON_OBJECT, buf_slice(&s->what)};
@@ -123,7 +123,7 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
         if (kinds[i].named == NULL || list.type != JSON_ARRAY)
             continue;
         for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
-            if (!stream_lists_name(s, i, json_string_raw(one)))
+            if (!stream_may_list_name(s, i, json_string_raw(one)))
                 return false;
     }
     return true;
@@ -164,7 +164,7 @@ breaches protocol_check_streamed(struct protocol *p, const struct rpc *m)
         return s->state == STREAM_ASKED ? stream_acknowledge(s, m) : 0;
     bool agreed =
         s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
-        (kinds[kind].named == NULL || stream_lists_name(s, kind, json_string_raw(m->uri)));
+        (kinds[kind].named == NULL || stream_may_list_name(s, kind, json_string_raw(m->uri)));
     return agreed ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
 }
 

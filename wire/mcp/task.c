@@ -119,8 +119,8 @@ static struct protocol_key *find_input_key(struct protocol *p, uint64_t task, ui
 
 /* Stores the keys of inputRequests. A key identifies one request as long as the task exists; the
  * server repeats the key until the request is answered. */
-static breaches task_note_keys(struct protocol *p, struct protocol_task *t,
-                               struct json_value requests)
+static breaches task_note_input_keys(struct protocol *p, struct protocol_task *t,
+                                     struct json_value requests)
 {
     breaches r = 0;
     struct slice key;
@@ -206,7 +206,7 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
         t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {
         r |= protocol_check_inputs(p, requests, capabilities | t->capabilities);
-        r |= task_note_keys(p, t, requests);
+        r |= task_note_input_keys(p, t, requests);
     }
     return r;
 }

@@ -7,7 +7,7 @@
 
 /* ---- keywords that cannot be checked -------------------------------------------------------- */
 
-static void explain_unsure(const struct check *c, struct buf *b)
+static void explain_unchecked_keyword(const struct check *c, struct buf *b)
 {
     const struct json_node *k = schema_node(c->s, c->unsure);
     if (json_key_is(k->key, "$schema")) {
@@ -235,7 +235,7 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
     if (c.gave_up && fault != NULL)
         buf_adds(&fault->reason, work.steps < 0 ? SCHEMA_TOO_LONG : c.gave_up);
     else if (good && c.unsure != 0 && fault != NULL)
-        explain_unsure(&c, &fault->reason);
+        explain_unchecked_keyword(&c, &fault->reason);
     return c.gave_up || (good && c.unsure != 0) ? SCHEMA_UNKNOWN
            : good                               ? SCHEMA_FITS
                                                 : SCHEMA_FAILS;

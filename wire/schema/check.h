@@ -133,12 +133,12 @@ struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
                                    const struct place *here);
 void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,
                            bool good);
-void evaluated_add(struct check *c, uint32_t child);
+void evaluated_add_child(struct check *c, uint32_t child);
 /* If the value is the value of the innermost scope, adds a note that the child was evaluated. */
 static inline void evaluated_note_child(struct check *c, uint32_t child, const struct place *here)
 {
     if (schema_is_in_scope(c, here))
-        evaluated_add(c, child);
+        evaluated_add_child(c, child);
 }
 /* Whether the child was evaluated since the scope began. */
 static inline bool evaluated_has_child(const struct check *c, uint32_t child)

@@ -38,7 +38,7 @@ void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const s
     e->in.blind |= good && blind;
 }
 
-void evaluated_add(struct check *c, uint32_t child)
+void evaluated_add_child(struct check *c, uint32_t child)
 {
     struct evaluated *e = c->seen;
     if (evaluated_has_child(c, child) || !schema_count_steps(c, 1))

@@ -145,7 +145,7 @@ void confine_call_name(uint32_t call, struct buf *b)
     free(name);
 }
 
-void confine_library(struct buf *b)
+void confine_append_library(struct buf *b)
 {
     const struct scmp_version *v = seccomp_version();
     buf_printf(b, "libseccomp %u.%u.%u", v->major, v->minor, v->micro);

@@ -59,7 +59,7 @@ int memory_free(int fd, uint64_t at, uint64_t n)
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
-int memory_keep_private(void *p, size_t n)
+int memory_make_private(void *p, size_t n)
 {
     bool done = madvise(p, n, MADV_DONTFORK) == 0 && madvise(p, n, MADV_DONTDUMP) == 0;
     return done ? 0 : MI_EIO;

@@ -195,7 +195,7 @@ bool process_wait(pid_t pid, uint64_t start, int64_t us)
 
 /* ---- this machine, and this program ---- */
 
-void process_boot(char *ret)
+void process_read_boot_id(char *ret)
 {
     ssize_t n = read_small_file("/proc/sys/kernel/random/boot_id", ret, PROCESS_BOOT_MAX);
     if (n < 0)
@@ -211,7 +211,7 @@ int64_t process_ticks_us(int64_t ticks)
     return hz > 0 ? ticks * (1000000 / hz) : 0;
 }
 
-int64_t process_namespace(void)
+int64_t process_pid_namespace(void)
 {
     struct stat st;
     return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)st.st_ino : 0;
@@ -270,7 +270,7 @@ bool process_adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
-bool process_die_with(pid_t parent)
+bool process_die_with_parent(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     return getppid() == parent; /* the parent may have died before the prctl() took effect */

@@ -23,7 +23,7 @@ static bool followed_copy_row(struct followed_session *to, const struct query_se
     if (!buf_reserve(&to->text, fields_text_bytes(&fields_of_session, s) + 1))
         return false;
     to->s = *s;
-    fields_keep_texts(&fields_of_session, &to->s, to->text.p);
+    fields_copy_texts(&fields_of_session, &to->s, to->text.p);
     return true;
 }
 
@@ -40,7 +40,7 @@ int followed_add(struct followed *l, const struct query_session *s, struct follo
         return MI_ENOMEM;
     }
     if (l->n == FOLLOWED_MAX)
-        followed_drop(l, 0);
+        followed_remove_session(l, 0);
     size_t i = l->n++;
     for (; i > 0 && l->session[i - 1]->s.id > s->id; i--)
         l->session[i] = l->session[i - 1];
@@ -56,7 +56,7 @@ int followed_update(struct followed_session *s, const struct query_session *now)
     return followed_copy_row(s, now) ? 0 : MI_ENOMEM;
 }
 
-void followed_drop(struct followed *l, size_t i)
+void followed_remove_session(struct followed *l, size_t i)
 {
     int64_t id = l->session[i]->s.id;
     size_t n = 0;

@@ -45,7 +45,7 @@ MI_MUST int followed_add(struct followed *l, const struct query_session *s,
 /* Replaces the row of the session. */
 MI_MUST int followed_update(struct followed_session *s, const struct query_session *now);
 /* Removes a session and its open calls. */
-void followed_drop(struct followed *l, size_t i);
+void followed_remove_session(struct followed *l, size_t i);
 
 /* Add or remove an open call. Removing an unknown call does nothing. */
 void followed_add_open_call(struct followed *l, const struct query_session *s, int64_t seq,

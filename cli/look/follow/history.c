@@ -9,9 +9,9 @@ struct gathering {
 };
 
 /* Whether a row of this time would be kept. If not, all older rows are too old as well. */
-static bool history_would_keep(const struct gathering *g, int64_t at_us)
+static bool history_would_keep_row(const struct gathering *g, int64_t at_us)
 {
-    return at_us >= g->filter->since_us && newest_would_keep(g->to, at_us);
+    return at_us >= g->filter->since_us && newest_would_keep_row(g->to, at_us);
 }
 
 static bool history_add_row(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
@@ -25,7 +25,7 @@ static bool history_on_message(void *ctx, const struct query_message *m)
 {
     struct gathering *g = ctx;
     int64_t started_us = g->session->started_at_us;
-    if (!history_would_keep(g, started_us + m->t_us))
+    if (!history_would_keep_row(g, started_us + m->t_us))
         return false;
     return history_add_row(g, started_us + m->t_us, m->seq, false);
 }
@@ -34,16 +34,16 @@ static bool history_on_event(void *ctx, const struct query_event *e)
 {
     struct gathering *g = ctx;
     int64_t at_us = g->session->started_at_us + e->t_us;
-    if (!history_would_keep(g, at_us))
+    if (!history_would_keep_row(g, at_us))
         return false;
     return !filter_includes_time(g->filter, at_us) || history_add_row(g, at_us, e->id, true);
 }
 
-int history_add(struct newest *to, struct query *q, const struct filter *f,
-                const struct query_session *s, int64_t seq, int64_t event)
+int history_add_session(struct newest *to, struct query *q, const struct filter *f,
+                        const struct query_session *s, int64_t seq, int64_t event)
 {
     struct gathering g = {.to = to, .filter = f, .session = s};
-    if (to->max == 0 || (s->ended_at_us != 0 && !newest_would_keep(to, s->ended_at_us)))
+    if (to->max == 0 || (s->ended_at_us != 0 && !newest_would_keep_row(to, s->ended_at_us)))
         return 0;
     /* The filter has no start time: history_on_message() stops at the first message that is too
      * old. */
@@ -52,11 +52,11 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     any_age.since_us = INT64_MIN;
     int st = query_message_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);
     if (st == 0 && g.status == 0 && !filter_has_call(f))
-        st = query_events_back(q, s->id, event, history_on_event, &g);
+        st = query_events_backwards(q, s->id, event, history_on_event, &g);
     return st < 0 ? st : g.status;
 }
 
-size_t history_run_end(const struct newest *l, size_t i, size_t max)
+size_t history_find_run_end(const struct newest *l, size_t i, size_t max)
 {
     size_t end = i + 1;
     while (!l->row[i].is_event && end < l->n && end - i < max && !l->row[end].is_event &&

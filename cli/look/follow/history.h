@@ -1,8 +1,8 @@
 /* history.h - gathers the newest rows of a vault that match a filter, for the beginning of `tail`.
  *
- * history_add() must be called for the newest session first. Each session is read backwards, and
- * only while its rows are newer than the oldest row found so far. So only few rows of a large vault
- * are read.
+ * history_add_session() must be called for the newest session first. Each session is read
+ * backwards, and only while its rows are newer than the oldest row found so far. So only few rows
+ * of a large vault are read.
  *
  * Errors    those of vault/query/reader.h and MI_ENOMEM.
  * Blocks    on the vault. */
@@ -13,11 +13,11 @@
 #include "cli/look/follow/newest.h"
 
 /* Adds the rows of a session: messages with seq <= `seq` and events with id <= `event`. */
-MI_MUST int history_add(struct newest *to, struct query *q, const struct filter *f,
-                        const struct query_session *s, int64_t seq, int64_t event);
+MI_MUST int history_add_session(struct newest *to, struct query *q, const struct filter *f,
+                                const struct query_session *s, int64_t seq, int64_t event);
 
 /* Returns the end of the run that begins with row i of the sorted rows: consecutive messages of one
  * session, at most `max`; or one event. */
-size_t history_run_end(const struct newest *l, size_t i, size_t max);
+size_t history_find_run_end(const struct newest *l, size_t i, size_t max);
 
 #endif

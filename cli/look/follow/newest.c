@@ -28,7 +28,7 @@ static int newest_compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-bool newest_would_keep(const struct newest *l, int64_t at_us)
+bool newest_would_keep_row(const struct newest *l, int64_t at_us)
 {
     return l->n < l->max || (l->max > 0 && at_us >= l->row[0].at_us);
 }

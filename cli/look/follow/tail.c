@@ -135,7 +135,7 @@ static bool tail_can_read_session(struct tail *t, size_t i)
 }
 
 /* Reads one page of each session. Returns false if no session had a new row. */
-static bool tail_read_round(struct tail *t)
+static bool tail_read_new_rows(struct tail *t)
 {
     bool some = false;
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
@@ -185,7 +185,7 @@ static void find_new_sessions(struct tail *t)
     bool store = query_is_store(t->q);
     int64_t newest = 0;
     if (!store)
-        t->status = query_newest(t->q, &newest);
+        t->status = query_newest_session(t->q, &newest);
     if (t->status < 0 || (!store && newest <= t->newest))
         return;
     int st = query_sessions(t->q, store ? STORE_NEW : 0, tail_on_new_session, t);
@@ -213,7 +213,7 @@ static void drop_ended_sessions(struct tail *t)
             tail_set_session(t, s);
             t->status = tail_page_add_session(&t->page, &now, true);
         }
-        followed_drop(&t->live, i);
+        followed_remove_session(&t->live, i);
     }
     tail_print(t);
 }
@@ -231,12 +231,12 @@ static bool tail_poll_vault(struct tail *t)
     /* Marks sessions whose end is recorded, before the rest of their rows is read. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
-        t->status = query_end(t->q, t->live.session[i]->s.id, &at_us);
+        t->status = query_session_end(t->q, t->live.session[i]->s.id, &at_us);
         t->live.session[i]->ended = at_us != 0;
     }
     bool some = true;
     for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_has_ended(&t->page.out); i++) {
-        some = tail_read_round(t);
+        some = tail_read_new_rows(t);
         tail_print(t);
         out_flush(&t->page.out);
     }
@@ -297,7 +297,7 @@ static bool tail_on_old_session(void *ctx, const struct query_session *s)
     if (is_open)
         t->status = tail_follow_from_end(t, s, &seq, &event);
     if (t->status == 0)
-        t->status = history_add(&t->history, t->q, &t->filter, s, seq, event);
+        t->status = history_add_session(&t->history, t->q, &t->filter, s, seq, event);
     return t->status == 0;
 }
 
@@ -323,7 +323,7 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
     if (!tail_load_row(t, r->session_id, &s))
         return;
     tail_page_set_session(&t->page, &s);
-    int st = r->is_event ? query_events_back(t->q, s.id, r->number, tail_on_old_event, t)
+    int st = r->is_event ? query_events_backwards(t->q, s.id, r->number, tail_on_old_event, t)
                          : query_timeline(t->q, s.id, r->number, t->history.row[end - 1].number,
                                           tail_on_old_message, NULL, t);
     t->status = t->status == 0 ? st : t->status;
@@ -333,7 +333,7 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
 }
 
 /* Prints the newest `last` rows that are recorded, and follows the running sessions from there. */
-static int tail_begin(struct tail *t, int64_t last)
+static int tail_begin_following(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);
     int st = query_version(t->q, &t->version);
@@ -342,12 +342,12 @@ static int tail_begin(struct tail *t, int64_t last)
     t->status = t->status == 0 ? st : t->status;
     newest_sort(&t->history);
     if (!t->page.json && !t->follow && t->history.n == 0 && last > 0)
-        session_warn_none(t->q, "no matching message");
+        session_warn_empty_list(t->q, "no matching message");
     else if (!t->page.json && t->status == 0)
         tail_page_print_titles(&t->page);
     for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_has_ended(&t->page.out);
          i = end) {
-        end = history_run_end(&t->history, i, RUN_MAX);
+        end = history_find_run_end(&t->history, i, RUN_MAX);
         print_consecutive_rows(t, i, end);
     }
     newest_close(&t->history);
@@ -366,7 +366,7 @@ static void tail_follow_until_end(struct tail *t)
         t->said_left_out = t->live.left_out;
         tail_page_show_open(&t->page, &t->live);
         if (t->status == 0)
-            r = query_is_store(t->q) ? watch_pause(&w, done ? STORE_MS : 0)
+            r = query_is_store(t->q) ? watch_wait_for_input(&w, done ? STORE_MS : 0)
                                      : watch_wait(&w, !done                ? 0
                                                       : t->page.open_shown ? REFRESH_MS
                                                                            : WATCH_IDLE_MS);
@@ -395,7 +395,7 @@ static int tail_print_vault(struct query *q, const struct settings *s)
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = filter_find_session(&t.filter, s, q);
     if (st == 0)
-        st = tail_begin(&t, settings_number(s, "last"));
+        st = tail_begin_following(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
         tail_follow_until_end(&t);
     st = st == 0 ? t.status : st;
@@ -455,7 +455,7 @@ static int tail_run(const struct settings *s)
         return status;
     bool ready = query_is_stored(q) || query_is_store(q) || !tail_should_follow(s);
     if (!ready && !settings_is_on(s, "json"))
-        session_warn_none(q, "no message");
+        session_warn_empty_list(q, "no message");
     if (ready || wait_for_vault(s, &q, &status))
         status = tail_print_vault(q, s);
     query_close(q);

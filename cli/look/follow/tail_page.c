@@ -71,7 +71,7 @@ static int tail_page_use_operations(struct tail_page *p)
     return st;
 }
 
-static int tail_page_keep_line(struct tail_page *p, int64_t t_us, size_t from)
+static int tail_page_add_line(struct tail_page *p, int64_t t_us, size_t from)
 {
     if (!GROW(p->line, p->line_n, p->line_cap))
         return MI_ENOMEM;
@@ -86,14 +86,14 @@ int tail_page_add_message(struct tail_page *p, const struct query_message *m)
     int st = tail_page_use_operations(p);
     if (st == 0)
         st = timeline_print_message(&p->timeline, m);
-    return st == 0 ? tail_page_keep_line(p, m->t_us, from) : st;
+    return st == 0 ? tail_page_add_line(p, m->t_us, from) : st;
 }
 
 int tail_page_add_event(struct tail_page *p, const struct query_event *e)
 {
     size_t from = p->page.b.n;
     timeline_print_event(&p->timeline, e);
-    return tail_page_keep_line(p, e->t_us, from);
+    return tail_page_add_line(p, e->t_us, from);
 }
 
 int tail_page_add_session(struct tail_page *p, const struct query_session *now, bool ended)
@@ -116,7 +116,7 @@ int tail_page_add_session(struct tail_page *p, const struct query_session *now, 
         e.detail = buf_slice(&p->text);
         timeline_print_event(&p->timeline, &e);
     }
-    return tail_page_keep_line(p, t_us, from);
+    return tail_page_add_line(p, t_us, from);
 }
 
 /* ---- output ---- */

@@ -80,7 +80,7 @@ static int64_t watch_next_poll_ms(const struct watch *w)
     return (size_t)w->looks < MI_COUNT(after_write_ms) ? after_write_ms[w->looks] : WATCH_IDLE_MS;
 }
 
-enum watch_result watch_pause(const struct watch *w, int ms)
+enum watch_result watch_wait_for_input(const struct watch *w, int ms)
 {
     return watch_wait_for(w, ms, NULL);
 }

@@ -287,7 +287,7 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
         return MI_ENOMEM;
     for (size_t i = 0; i < n; i++)
         ids[i] = row[i].id;
-    int st = search_file(f->index, ids, n, show_indexing_progress, f);
+    int st = search_update_file(f->index, ids, n, show_indexing_progress, f);
     if (st == 0)
         st = search_ask_words(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
     if (st == 0)
@@ -340,7 +340,7 @@ static void finder_search_all(struct finder *f)
     finder_set_status(f, query_has_several_vaults(f->q, &f->several));
     if (f->status == 0 && terms->n > 0)
         f->status = search_open(&f->index, f->q);
-    if (f->status == 0 && f->index != NULL && !search_query(f->index, terms, &f->match)) {
+    if (f->status == 0 && f->index != NULL && !search_make_query(f->index, terms, &f->match)) {
         search_close(f->index); /* the index cannot be used for these terms */
         f->index = NULL;
     }

@@ -54,9 +54,9 @@ static int question_check_misspelt(const struct reading *r, const char *word)
     if (word[n] != ':' || n > NEAREST_MAX || r->exact)
         return EXIT_FINE;
     snprintf(name, sizeof name, "%.*s", (int)n, word);
-    struct nearest near = nearest_to(name);
+    struct nearest near = nearest_begin(name);
     for (size_t i = 0; i < QUESTION_FIELDS; i++)
-        nearest_consider(&near, names[i]);
+        nearest_add_candidate(&near, names[i]);
     if (near.best == NULL && !looks_like_field(word, n))
         return EXIT_FINE;
     buf_printf(r->error, "'%s': unknown field '%s'; ", word, name);
@@ -80,7 +80,7 @@ static int question_take_field(const struct reading *r, const char *word, bool *
             buf_printf(r->error, "'%s': '%s:' is given twice", word, names[i]);
             return EXIT_USAGE;
         }
-        if (!question_set(x, (enum question_field)i, word + n + 1)) {
+        if (!question_set_field(x, (enum question_field)i, word + n + 1)) {
             buf_printf(r->error, "'%s': expected %s:%s", word, names[i],
                        values[i] != NULL ? values[i] : ">DURATION, such as took:>1s");
             return EXIT_USAGE;
@@ -100,7 +100,7 @@ static int question_take_word(const struct reading *r, const char *word)
         buf_adds(r->error, "empty TEXT; give a word");
         return EXIT_USAGE;
     }
-    int st = question_add(r->x, word, r->exact);
+    int st = question_add_text(r->x, word, r->exact);
     if (st == MI_EFULL) {
         buf_printf(r->error, "too many TEXTs, at most %d are allowed", SEARCH_TERMS_MAX);
         return EXIT_USAGE;
@@ -118,7 +118,7 @@ int question_begin(struct question *x)
     return search_terms_open(&x->terms);
 }
 
-bool question_set(struct question *x, enum question_field field, const char *value)
+bool question_set_field(struct question *x, enum question_field field, const char *value)
 {
     struct filter *f = &x->fields;
     if (values[field] != NULL && !value_is_one_of(values[field], value))
@@ -146,14 +146,14 @@ bool question_set(struct question *x, enum question_field field, const char *val
         break;
     case QUESTION_TOOK: /* also accepts `took:1s`, which needs no quotes in a shell */
         value += value[0] == '>';
-        return units_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
+        return units_parse_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
     case QUESTION_FIELDS:
         break;
     }
     return true;
 }
 
-int question_add(struct question *x, const char *text, bool exact)
+int question_add_text(struct question *x, const char *text, bool exact)
 {
     return search_terms_add(&x->terms, text, exact);
 }

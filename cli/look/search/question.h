@@ -54,9 +54,9 @@ void question_close(struct question *x);
 MI_MUST int question_begin(struct question *x);
 /* Sets a field, which must not be set yet. Returns false if question_field() does not list the
  * value. */
-MI_MUST bool question_set(struct question *x, enum question_field field, const char *value);
+MI_MUST bool question_set_field(struct question *x, enum question_field field, const char *value);
 /* Adds a text. Returns 0, MI_EFULL or MI_ENOMEM. */
-MI_MUST int question_add(struct question *x, const char *text, bool exact);
+MI_MUST int question_add_text(struct question *x, const char *text, bool exact);
 /* Must be called after the last text and field were added, and after the filter was set. */
 void question_finish_reading(struct question *x);
 /* Adds words (fields or texts; the array ends with NULL) to a question that has begun, and makes it

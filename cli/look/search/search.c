@@ -64,7 +64,7 @@ static bool search_on_found(void *ctx, const struct found *f)
 }
 
 /* Ends the search at the first match. */
-static bool search_on_first(void *ctx, const struct found *f)
+static bool search_stop_at_match(void *ctx, const struct found *f)
 {
     (void)f;
     *(bool *)ctx = true;
@@ -76,7 +76,7 @@ static int print_nothing_found(struct searching *s, struct query *q)
 {
     bool any = false;
     int st = question_make_prefixes(&s->question)
-                 ? find_messages(q, &s->question, 1, search_on_first, &any)
+                 ? find_messages(q, &s->question, 1, search_stop_at_match, &any)
                  : 0;
     out_raw(&s->out, "nothing found");
     if (any)
@@ -93,7 +93,7 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
     int st = filter_find_session(&s->question.filter, settings, q);
     if (st == 0)
         st = find_messages(q, &s->question, settings_number(settings, "limit"), search_on_found, s);
-    bool empty = s->found == 0 && !s->json && session_nothing_recorded(q);
+    bool empty = s->found == 0 && !s->json && session_vault_is_empty(q);
     if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)
         st = print_nothing_found(s, q);
     int status = out_close(&s->out);
@@ -102,7 +102,7 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
     if (status != EXIT_FINE || s->found > 0)
         return status;
     if (empty)
-        session_warn_none(q, "no matching message");
+        session_warn_empty_list(q, "no matching message");
     return EXIT_FOUND;
 }
 

@@ -148,7 +148,7 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
     if (w->of_many)
         /* does not change the level, because the lines already printed have the columns of this
          * level */
-        layout_set(&t->layout, w, t->layout.level);
+        layout_set_columns(&t->layout, w, t->layout.level);
     else
         layout_choose(&t->layout, w);
 }
@@ -292,14 +292,14 @@ static void timeline_print_body(struct timeline *t, struct slice body)
 static void add_message_duration(struct timeline *t, const struct query_message *m)
 {
     buf_clear(&t->text);
-    if (query_ended_call(m))
+    if (query_message_ended_call(m))
         units_show_duration(&t->text, m->t_us - m->request_t_us);
 }
 
 /* Adds METHOD and TOOK without padding. */
 static void timeline_add_packed(struct timeline *t, const struct query_message *m)
 {
-    bool answered = query_ended_call(m);
+    bool answered = query_message_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
     struct slice method = timeline_method_text(t, m, true);
     timeline_add_text(

@@ -41,7 +41,7 @@ static size_t fixed_columns(const struct layout *l, const struct layout_widths *
     return layout_leading_columns(l, w) + l->what + 1 + columns_after_method(l);
 }
 
-void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level)
+void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level)
 {
     bool packed = level >= LAYOUT_PACKED;
     *l = (struct layout){
@@ -103,9 +103,9 @@ static bool layout_fits(const struct layout *l, const struct layout_widths *w)
 void layout_choose(struct layout *l, const struct layout_widths *w)
 {
     enum layout_level level = LAYOUT_FULL;
-    layout_set(l, w, level);
+    layout_set_columns(l, w, level);
     while (level < LAYOUT_PACKED && !layout_fits(l, w))
-        layout_set(l, w, ++level);
+        layout_set_columns(l, w, ++level);
 }
 
 size_t layout_max_method_width(const struct layout *l, size_t left, bool took)

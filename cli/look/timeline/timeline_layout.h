@@ -51,7 +51,7 @@ void layout_add_method(struct layout_widths *w, size_t method, size_t short_meth
 /* Chooses the first level that leaves enough columns for the content. */
 void layout_choose(struct layout *l, const struct layout_widths *w);
 /* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
-void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level);
+void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level);
 /* Returns the columns and gaps before WHAT. */
 size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w);
 /* Returns the most columns that METHOD may have in a line with `left` columns left. took: TOOK

@@ -29,7 +29,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
 {
     struct spot s;
     struct view_target t;
-    if (!detail_find_spot(d, line, &s))
+    if (!detail_locate_line(d, line, &s))
         return MI_ENOENT;
     if (s.title)
         return fold_detail_part(&s, how, ret_line);
@@ -120,7 +120,7 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
     }
     *ret_part = 0;
     *ret_at = 0;
-    if (!detail_find_spot(d, from, &s))
+    if (!detail_locate_line(d, from, &s))
         return;
     *ret_part = (size_t)(s.part - d->part);
     if (!s.title)
@@ -274,7 +274,7 @@ static int copy_part_value(const struct detail *d, struct spot *s, enum detail_c
 int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b)
 {
     struct spot s;
-    if (!detail_find_spot(d, line, &s))
+    if (!detail_locate_line(d, line, &s))
         return MI_ENOENT;
     if (what != DETAIL_COPY_BODY && s.part->kind == PART_VALUE)
         return copy_part_value(d, &s, what, b);

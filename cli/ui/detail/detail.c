@@ -67,8 +67,8 @@ static void add_message_part(struct detail *d, size_t message)
     for (size_t i = 0; i < d->n; i++)
         p->folded |= d->part[i].kind == PART_VALUE && d->part[i].message == message;
     if (m->body.p == NULL) {
-        head_add(&p->rows, NULL, CELLS_DIM,
-                 slice_of(m->body_error != NULL ? m->body_error : "not recorded"));
+        head_add_text(&p->rows, NULL, CELLS_DIM,
+                      slice_of(m->body_error != NULL ? m->body_error : "not recorded"));
         return;
     }
     p->has_view = true;
@@ -92,7 +92,7 @@ static void add_stderr_part(struct detail *d)
 {
     struct part *p = detail_add_part(d, PART_STDERR);
     for (size_t i = 0; i < d->s.stderr_n; i++) {
-        head_add(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
+        head_add_text(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
         if (!p->rows.failed)
             p->rows.row[p->rows.n - 1].t_us = d->s.stderr_line[i].t_us;
     }
@@ -127,7 +127,7 @@ static int detail_add_notes(struct detail *d)
 }
 
 /* Whether head_make_rows() makes the rows of this part. */
-static bool part_is_filled_by_head(const struct part *p)
+static bool head_makes_rows_of_part(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;
 }
@@ -139,7 +139,7 @@ static void detail_add_parts(struct detail *d)
     bool found = false;
     detail_add_part(d, PART_HEAD);
     if (s->is_call) {
-        values_open(d);
+        values_add_parts(d);
         for (size_t i = 0; i < s->messages_n; i++)
             found |= s->message[i].finding.n > 0;
         if (found)
@@ -173,7 +173,7 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     detail_add_parts(d);
     int st = detail_add_notes(d);
     for (size_t i = 0; i < d->n; i++) {
-        if (part_is_filled_by_head(&part[i]))
+        if (head_makes_rows_of_part(&part[i]))
             head_make_rows(d, &part[i]);
         if (part[i].rows.failed)
             st = MI_ENOMEM;
@@ -207,7 +207,7 @@ void detail_set_width(struct detail *d, size_t columns, bool ascii)
     d->columns = columns;
     d->ascii = ascii;
     for (size_t i = 0; i < d->n; i++)
-        if (part_is_filled_by_head(&d->part[i]))
+        if (head_makes_rows_of_part(&d->part[i]))
             head_make_rows(d, &d->part[i]);
         else if (d->part[i].has_view)
             view_set_width(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
@@ -235,7 +235,7 @@ size_t detail_hidden_bracket_lines(const struct part *p)
 static size_t count_content_lines(struct part *p)
 {
     return p->folded     ? 0
-           : p->has_view ? view_count(&p->view) - 2 * detail_hidden_bracket_lines(p)
+           : p->has_view ? view_count_lines(&p->view) - 2 * detail_hidden_bracket_lines(p)
                          : p->rows.n;
 }
 
@@ -254,7 +254,7 @@ size_t detail_first_line(struct detail *d, size_t part)
     return line;
 }
 
-bool detail_find_spot(struct detail *d, size_t line, struct spot *ret)
+bool detail_locate_line(struct detail *d, size_t line, struct spot *ret)
 {
     size_t base = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -295,7 +295,7 @@ size_t detail_count_lines(struct detail *d, bool *exact)
     return lines;
 }
 
-size_t detail_end(struct detail *d)
+size_t detail_count_exact_lines(struct detail *d)
 {
     return detail_first_line(d, d->n);
 }
@@ -303,7 +303,7 @@ size_t detail_end(struct detail *d)
 size_t detail_next_part(struct detail *d, size_t line, bool forward)
 {
     struct spot s;
-    if (!detail_find_spot(d, line, &s))
+    if (!detail_locate_line(d, line, &s))
         return line;
     size_t i = (size_t)(s.part - d->part);
     if (forward)
@@ -316,7 +316,7 @@ size_t detail_next_part(struct detail *d, size_t line, bool forward)
 int64_t detail_seq_at_line(struct detail *d, size_t line)
 {
     struct spot s;
-    if (!detail_find_spot(d, line, &s) ||
+    if (!detail_locate_line(d, line, &s) ||
         (s.part->kind != PART_MESSAGE && s.part->kind != PART_VALUE))
         return 0;
     return d->s.message[s.part->message].seq;
@@ -342,7 +342,7 @@ bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, 
 {
     struct spot s;
     cells_begin(c, from, width, d->ascii);
-    if (!detail_find_spot(d, line, &s))
+    if (!detail_locate_line(d, line, &s))
         return false;
     if (s.title) {
         cells_add_str(c, CELLS_FOLD,

@@ -11,7 +11,7 @@
  * Lines     are numbered from 0; folded lines are not counted. A number is valid until a line is
  *           folded or unfolded. Lines are found when they are needed, and at first only the
  *           beginning of a long message is read. So detail_count_lines() is an estimate until
- *           detail_end() was called, or a line near the end was needed.
+ *           detail_count_exact_lines() was called, or a line near the end was needed.
  * Cost      the time to open does not depend on the size of the messages, except for unfolded
  *           texts (DETAIL_TEXT_MAX). Going to a line reads the messages up to that line once.
  *           Memory: about 1 KiB for each MiB of a message, and the text of unfolded strings.
@@ -105,7 +105,7 @@ void detail_set_waited(struct detail *d, int64_t waited_us, bool ended);
  * line follows the known ones. */
 size_t detail_count_lines(struct detail *d, bool *exact);
 /* returns the exact number of lines; reads the whole document */
-size_t detail_end(struct detail *d);
+size_t detail_count_exact_lines(struct detail *d);
 
 /* Begins c and writes the columns [from, from + width) of a line to it. Returns false, with c
  * empty, if there is no such line. */

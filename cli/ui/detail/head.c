@@ -30,20 +30,21 @@ static struct row *detail_head_add_row(struct head_rows *r, const char *label,
     return row;
 }
 
-/* Begins a row. The row's text is what is added to r->text until head_end(). */
-static void head_begin(struct head_rows *r, const char *label, enum cells_style style)
+/* Begins a row. The row's text is what is added to r->text until head_end_row(). */
+static void head_begin_row(struct head_rows *r, const char *label, enum cells_style style)
 {
     (void)detail_head_add_row(r, label, style);
 }
 
-static void head_end(struct head_rows *r)
+static void head_end_row(struct head_rows *r)
 {
     r->failed |= r->text.failed;
     if (r->n > 0 && !r->failed)
         r->row[r->n - 1].n = r->text.n - r->row[r->n - 1].at;
 }
 
-void head_add(struct head_rows *r, const char *label, enum cells_style style, struct slice borrowed)
+void head_add_text(struct head_rows *r, const char *label, enum cells_style style,
+                   struct slice borrowed)
 {
     struct row *row = detail_head_add_row(r, label, style);
     if (row != NULL)
@@ -85,10 +86,10 @@ static void head_add_status(const struct detail_subject *s, struct head_rows *r)
 {
     if (!s->is_call)
         return;
-    head_begin(r, "Status",
-               s->status == CALL_OK            ? CELLS_GOOD
-               : call_status_failed(s->status) ? CELLS_BAD
-                                               : CELLS_WAIT);
+    head_begin_row(r, "Status",
+                   s->status == CALL_OK            ? CELLS_GOOD
+                   : call_status_failed(s->status) ? CELLS_BAD
+                                                   : CELLS_WAIT);
     bool never = s->status == CALL_OPEN && s->ended;
     buf_adds(&r->text,
              never ? "no answer; the recording ends after " : call_status_name(s->status));
@@ -101,13 +102,13 @@ static void head_add_status(const struct detail_subject *s, struct head_rows *r)
         buf_adds(&r->text, " after ");
         units_show_duration(&r->text, s->duration_us);
     }
-    head_end(r);
+    head_end_row(r);
 }
 
 static void detail_head_add_time(const struct detail_subject *s, struct head_rows *r)
 {
     const struct detail_message *m = &s->message[0];
-    head_begin(r, "Time", CELLS_PLAIN);
+    head_begin_row(r, "Time", CELLS_PLAIN);
     if (s->started_at_us != 0) {
         char text[CLOCK_TEXT_MAX];
         int64_t at = s->started_at_us + m->t_us;
@@ -116,7 +117,7 @@ static void detail_head_add_time(const struct detail_subject *s, struct head_row
     }
     buf_addc(&r->text, '+');
     units_show_duration(&r->text, m->t_us);
-    head_end(r);
+    head_end_row(r);
 }
 
 static void head_add_redactions(const struct detail_subject *s, struct head_rows *r)
@@ -126,9 +127,9 @@ static void head_add_redactions(const struct detail_subject *s, struct head_rows
         redactions += s->message[i].redactions;
     if (redactions == 0)
         return;
-    head_begin(r, "Redacted", CELLS_PLAIN);
+    head_begin_row(r, "Redacted", CELLS_PLAIN);
     buf_printf(&r->text, "%lld secret%s", (long long)redactions, redactions == 1 ? "" : "s");
-    head_end(r);
+    head_end_row(r);
 }
 
 /* Adds a text that is not from a recording as rows, wrapped to the columns. */
@@ -139,9 +140,9 @@ static void head_add_wrapped(const struct detail *d, struct head_rows *r, const 
                          ? d->columns - ROW_INDENT - ROW_LABEL
                          : SIZE_MAX;
     for (size_t next; text.n > 0; text = (struct slice){text.p + next, text.n - next}) {
-        head_begin(r, label, style);
+        head_begin_row(r, label, style);
         buf_add(&r->text, text.p, cells_line_len(text, d->ascii, columns, &next));
-        head_end(r);
+        head_end_row(r);
         label = NULL;
     }
 }
@@ -167,7 +168,7 @@ static void detail_head_add_findings(const struct detail *d, struct head_rows *r
             r->failed |= text.failed;
             buf_close(&text);
         } else {
-            head_add(r, label, CELLS_WAIT, name);
+            head_add_text(r, label, CELLS_WAIT, name);
         }
         size_t taken = name.n + (comma != NULL);
         names = (struct slice){names.p + taken, names.n - taken};
@@ -184,13 +185,13 @@ void head_make_rows(const struct detail *d, struct part *p)
     if (p->kind == PART_HEAD) {
         head_add_status(s, r);
         if (s->operation.n > 0)
-            head_add(r, "Requests", CELLS_PLAIN, s->operation);
+            head_add_text(r, "Requests", CELLS_PLAIN, s->operation);
         if (s->message[0].by_interposer)
-            head_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
+            head_add_text(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
         if (s->message[0].action == ROW_REFUSED)
-            head_add(r, "Action", CELLS_BAD, slice_of("rejected"));
+            head_add_text(r, "Action", CELLS_BAD, slice_of("rejected"));
         else if (s->message[0].action == ROW_SWALLOWED)
-            head_add(r, "Action", CELLS_BAD, slice_of("dropped"));
+            head_add_text(r, "Action", CELLS_BAD, slice_of("dropped"));
     }
     if (p->kind == PART_ABOUT || !s->is_call) {
         detail_head_add_time(s, r);

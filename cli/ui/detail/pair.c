@@ -405,7 +405,7 @@ size_t pair_count_differences(const struct pair *p)
     return n;
 }
 
-size_t pair_next(const struct pair *p, size_t row, bool forward)
+size_t pair_next_difference(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
         /* `i` below 0 becomes SIZE_MAX, which ends the loop */

@@ -41,7 +41,7 @@ size_t pair_count_shown(const struct pair *p);
 size_t pair_count_differences(const struct pair *p);
 /* Returns the first row of the next (if forward is false, the previous) group of rows that differ;
  * `row` itself if there is none. */
-size_t pair_next(const struct pair *p, size_t row, bool forward);
+size_t pair_next_difference(const struct pair *p, size_t row, bool forward);
 /* Begins c and writes the columns [from, from + width) of one side of a row to it. c stays empty if
  * the side has no line in this row. */
 void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,

@@ -74,7 +74,7 @@ struct spot {
     size_t row;              /* index of the row, if the part has rows */
     struct view_place place; /* place in the view, if the part has a view */
 };
-bool detail_find_spot(struct detail *d, size_t line, struct spot *ret);
+bool detail_locate_line(struct detail *d, size_t line, struct spot *ret);
 /* returns the exact number of the line with the part's title */
 size_t detail_first_line(struct detail *d, size_t part);
 /* Adds a part to d, which must have room for the part: d->n < d->cap. */
@@ -91,8 +91,8 @@ size_t detail_hidden_bracket_lines(const struct part *p);
 size_t detail_shown_line(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);
-void head_add(struct head_rows *r, const char *label, enum cells_style style,
-              struct slice borrowed);
+void head_add_text(struct head_rows *r, const char *label, enum cells_style style,
+                   struct slice borrowed);
 struct slice head_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
 size_t head_value_column(const struct head_rows *r, size_t i); /* column of the row's text */
@@ -103,7 +103,7 @@ void head_make_rows(const struct detail *d, struct part *p);
 void head_draw_title(const struct detail *d, const struct part *p, struct cells *c);
 
 /* values.c: adds parts for the values of a call. */
-void values_open(struct detail *d);
+void values_add_parts(struct detail *d);
 /* If byte `at` of the message is in a value that has its own part, returns the end of that value
  * or, if not `forward`, its beginning. Otherwise returns SIZE_MAX. */
 size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward);

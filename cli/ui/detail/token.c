@@ -10,7 +10,7 @@ size_t token_skip_blank(struct slice s, size_t at)
     return at;
 }
 
-size_t token_next(struct slice s, size_t at)
+size_t token_skip_to_next(struct slice s, size_t at)
 {
     while (at < s.n && (char_is_space(s.p[at]) || s.p[at] == ',' || s.p[at] == ':'))
         at++;
@@ -67,7 +67,7 @@ static const char ends_word[256] = {
     [' '] = 1, ['\t'] = 1, ['\n'] = 1, ['\r'] = 1, [','] = 1, [':'] = 1,
     ['{'] = 1, ['}'] = 1,  ['['] = 1,  [']'] = 1,  ['"'] = 1};
 
-size_t token_end(struct slice s, size_t at)
+size_t token_find_end(struct slice s, size_t at)
 {
     if (s.p[at] == '"')
         return token_string_end(s, at);
@@ -85,7 +85,7 @@ size_t token_skip_value(struct slice s, size_t at, size_t *ret_children)
 {
     *ret_children = 0;
     if (!token_opens_container(s.p[at]))
-        return token_end(s, at);
+        return token_find_end(s, at);
     size_t first = token_skip_blank(s, at + 1), depth = 0, commas = 0;
     while (at < s.n) {
         char c = s.p[at];
@@ -112,6 +112,6 @@ size_t token_value_of_member(struct slice s, size_t at)
 {
     if (at >= s.n || s.p[at] != '"')
         return at;
-    size_t colon = token_skip_blank(s, token_end(s, at));
+    size_t colon = token_skip_blank(s, token_find_end(s, at));
     return colon < s.n && s.p[colon] == ':' ? token_skip_blank(s, colon + 1) : at;
 }

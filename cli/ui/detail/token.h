@@ -19,9 +19,9 @@ static inline bool token_closes_container(char c)
 /* Skips white space. */
 size_t token_skip_blank(struct slice s, size_t at);
 /* Skips white space, commas and colons, up to the next value, key or closing bracket. */
-size_t token_next(struct slice s, size_t at);
+size_t token_skip_to_next(struct slice s, size_t at);
 /* Skips the string, number or word at `at`, which must not be a bracket. at < s.n. */
-size_t token_end(struct slice s, size_t at);
+size_t token_find_end(struct slice s, size_t at);
 /* Skips the object, array or other token at `at`. *ret_children: the number of its members or
  * elements. */
 size_t token_skip_value(struct slice s, size_t at, size_t *ret_children);

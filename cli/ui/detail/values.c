@@ -83,7 +83,7 @@ static const char *content_title(char room[PART_TITLE], const char *title, struc
     if (type.p == NULL || data.p == NULL)
         return title;
     snprintf(room, PART_TITLE, "%s, %.*s, %s", title, (int)type.n, type.p,
-             units_bytes((int64_t)(data.n / 4 * 3)).s);
+             units_format_bytes((int64_t)(data.n / 4 * 3)).s);
     return room;
 }
 
@@ -196,7 +196,7 @@ static void add_request_parts(struct detail *d)
     }
 }
 
-void values_open(struct detail *d)
+void values_add_parts(struct detail *d)
 {
     struct rpc answer;
     size_t at = 1;

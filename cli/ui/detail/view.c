@@ -57,7 +57,7 @@ void view_set_width(struct view *v, size_t width, bool ascii)
 }
 
 /* Moves p to the next line that belongs to the same place. Returns false if there is none. */
-static bool view_step_below(struct view *v, struct view_place *p, size_t value)
+static bool view_step_within_place(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
     size_t notes = view_count_notes(v, value);
@@ -73,7 +73,7 @@ bool view_step_line(struct view *v, struct view_place *p)
 {
     bool more = false;
     if (v->kind == VIEW_JSON && (v->notes_n > 0 || v->inner_n > 0))
-        more = view_step_below(v, p, view_value_offset(v, p));
+        more = view_step_within_place(v, p, view_value_offset(v, p));
     if (!more)
         more = v->kind == VIEW_TEXT ? view_text_step(v, p) : view_json_step(v, p);
     if (!more) {
@@ -109,7 +109,7 @@ static struct view_place find_marked_place(const struct view *v, size_t line)
 
 /* If p is at an unfolded string, moves p to `line`, or to the string's last line if `line` is
  * beyond the string. */
-static void view_skip_inner(struct view *v, struct view_place *p, size_t line)
+static void view_skip_in_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
     struct inner *in;
@@ -121,7 +121,7 @@ static void view_skip_inner(struct view *v, struct view_place *p, size_t line)
     if (want <= notes)
         return;
     if (!view_seek_line(in->view, want - notes - 1, &ignored))
-        want = notes + view_count(in->view);
+        want = notes + view_count_lines(in->view);
     if (want > p->below) {
         p->line += want - p->below;
         p->below = want;
@@ -135,7 +135,7 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
     struct view_place p = find_marked_place(v, line);
     for (;;) {
         if (p.line < line)
-            view_skip_inner(v, &p, line);
+            view_skip_in_string(v, &p, line);
         if (p.line >= line)
             break;
         if (!view_step_line(v, &p))
@@ -150,7 +150,7 @@ size_t view_estimate_lines(struct view *v, bool *exact)
 {
     struct view_place p = v->marks_n > 0 ? v->mark[v->marks_n - 1] : (struct view_place){0};
     if (v->text.n <= MARK_BYTES) /* the text is too short for an estimate */
-        (void)view_count(v);
+        (void)view_count_lines(v);
     *exact = v->whole;
     if (v->whole)
         return v->lines;
@@ -161,7 +161,7 @@ size_t view_estimate_lines(struct view *v, bool *exact)
     return p.line + 1 + (size_t)((double)(v->text.n - p.at) * (double)p.line / (double)p.at);
 }
 
-size_t view_count(struct view *v)
+size_t view_count_lines(struct view *v)
 {
     struct view_place p;
     while (!v->whole) {
@@ -177,7 +177,7 @@ static void draw_line_below_value(struct view *v, const struct view_place *p, si
     size_t notes = view_count_notes(v, value);
     cells_add_blanks(c, view_indent_columns(p->depth) + 2);
     if (p->below <= notes) {
-        const struct view_note *n = &v->note[view_first_note(v, value) + p->below - 1];
+        const struct view_note *n = &v->note[view_find_first_note(v, value) + p->below - 1];
         cells_add_str(c, n->style, v->ascii ? "^ " : "↑ ");
         cells_add(c, n->style, n->text);
         return;

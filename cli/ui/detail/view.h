@@ -90,7 +90,8 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret);
 bool view_step_line(struct view *v, struct view_place *p);
 /* returns the number of lines; an estimate if *exact is false */
 size_t view_estimate_lines(struct view *v, bool *exact);
-size_t view_count(struct view *v); /* returns the exact number of lines; reads the whole text */
+size_t
+view_count_lines(struct view *v); /* returns the exact number of lines; reads the whole text */
 /* Adds the line to c, after `indent` columns. */
 void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c);
 
@@ -167,9 +168,9 @@ size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
 /* Each returns the index of the first exception, unfolded string or note at or after offset
  * `at`. */
-size_t view_first_exception(const struct view *v, size_t at);
-size_t view_first_inner(const struct view *v, size_t at);
-size_t view_first_note(const struct view *v, size_t at);
+size_t view_find_first_exception(const struct view *v, size_t at);
+size_t view_find_first_inner(const struct view *v, size_t at);
+size_t view_find_first_note(const struct view *v, size_t at);
 /* returns the unfolded string at `at`; NULL if the string is folded */
 struct inner *view_find_inner(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */

@@ -15,7 +15,7 @@ int view_add_note(struct view *v, const struct view_note *n)
         return MI_EFULL;
     if (!GROW(v->note, v->notes_n, v->notes_cap))
         return MI_ENOMEM;
-    size_t i = view_first_note(v, n->at + 1);
+    size_t i = view_find_first_note(v, n->at + 1);
     memmove(&v->note[i + 1], &v->note[i], (v->notes_n - i) * sizeof *n);
     v->note[i] = *n;
     v->notes_n++;
@@ -88,7 +88,7 @@ static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t ro
         return st;
     }
     view_set_width(in.view, view_inner_width(v, in.indent), v->ascii);
-    size_t i = view_first_inner(v, at);
+    size_t i = view_find_first_inner(v, at);
     memmove(&v->inner[i + 1], &v->inner[i], (v->inner_n - i) * sizeof in);
     v->inner[i] = in;
     v->inner_n++;
@@ -107,7 +107,7 @@ size_t view_unfolded_bytes(const struct view *v)
 
 static int view_toggle_exception(struct view *v, size_t at)
 {
-    size_t i = view_first_exception(v, at);
+    size_t i = view_find_first_exception(v, at);
     if (i < v->exceptions_n && v->exception[i] == at) {
         memmove(&v->exception[i], &v->exception[i + 1],
                 (v->exceptions_n - i - 1) * sizeof *v->exception);
@@ -165,9 +165,9 @@ int view_unfold_around(struct view *v, size_t at)
         if (st < 0)
             return st;
     }
-    size_t i = view_first_inner(v, at); /* is `at` in an unfolded string? */
+    size_t i = view_find_first_inner(v, at); /* is `at` in an unfolded string? */
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
-    if (in == NULL || at >= token_end(v->text, in->at))
+    if (in == NULL || at >= token_find_end(v->text, in->at))
         return 0;
     view_forget_lines(v, in->at);
     return view_unfold_around(in->view, view_count_unescaped(v, in->at, at));

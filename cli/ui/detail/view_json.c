@@ -32,7 +32,7 @@ bool view_json_step(struct view *v, struct view_place *p)
         depth++;
         at++;
     }
-    at = token_next(s, at);
+    at = token_skip_to_next(s, at);
     if (at >= s.n)
         return false;
     *p = (struct view_place){.at = at, .depth = depth, .line = p->line + 1};
@@ -173,7 +173,7 @@ static void draw_json_value(struct view *v, const struct view_place *p, size_t a
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 {
     struct slice s = v->text;
-    size_t key = token_next(s, p->at), at = view_value_offset(v, p);
+    size_t key = token_skip_to_next(s, p->at), at = view_value_offset(v, p);
     if (at >= s.n && key >= s.n)
         return;
     if (token_closes_container(s.p[key])) {
@@ -192,7 +192,7 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     else
         cells_add_blanks(c, 2);
     if (at != key) {
-        view_add_token(c, CELLS_KEY, (struct slice){s.p + key, token_end(s, key) - key});
+        view_add_token(c, CELLS_KEY, (struct slice){s.p + key, token_find_end(s, key) - key});
         cells_add_str(c, CELLS_DIM, ": ");
     }
     if (at < s.n)

@@ -14,7 +14,7 @@ size_t view_indent_columns(size_t depth)
 
 size_t view_value_offset(const struct view *v, const struct view_place *p)
 {
-    size_t at = token_next(v->text, p->at);
+    size_t at = token_skip_to_next(v->text, p->at);
     size_t value = token_value_of_member(v->text, at);
     /* in invalid JSON, a key may have no value: the key is then used as the value */
     return value >= v->text.n || token_closes_container(v->text.p[value]) ? at : value;
@@ -38,37 +38,37 @@ static size_t first_index_at_offset(const void *list, size_t n, size_t size, siz
     return from;
 }
 
-size_t view_first_exception(const struct view *v, size_t at)
+size_t view_find_first_exception(const struct view *v, size_t at)
 {
     return first_index_at_offset(v->exception, v->exceptions_n, sizeof *v->exception, at);
 }
 
-size_t view_first_inner(const struct view *v, size_t at)
+size_t view_find_first_inner(const struct view *v, size_t at)
 {
     return first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
 }
 
-size_t view_first_note(const struct view *v, size_t at)
+size_t view_find_first_note(const struct view *v, size_t at)
 {
     return first_index_at_offset(v->note, v->notes_n, sizeof *v->note, at);
 }
 
 bool view_is_folded(const struct view *v, size_t at, size_t depth)
 {
-    size_t i = view_first_exception(v, at);
+    size_t i = view_find_first_exception(v, at);
     bool is_exception = i < v->exceptions_n && v->exception[i] == at;
     return (depth >= v->folded_from) != is_exception;
 }
 
 struct inner *view_find_inner(const struct view *v, size_t at)
 {
-    size_t i = view_first_inner(v, at);
+    size_t i = view_find_first_inner(v, at);
     return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
 }
 
 size_t view_count_notes(const struct view *v, size_t at)
 {
-    size_t first = view_first_note(v, at), i = first;
+    size_t first = view_find_first_note(v, at), i = first;
     while (i < v->notes_n && v->note[i].at == at)
         i++;
     return i - first;
@@ -106,7 +106,7 @@ bool view_is_text(const struct view *v, size_t at)
     if (at >= s.n || s.p[at] != '"' || v->nested == VIEW_INNER_DEPTH)
         return false;
     size_t near = size_min(s.n, at + VIEW_LONG_STRING);
-    size_t end = token_end((struct slice){s.p, near}, at);
+    size_t end = token_find_end((struct slice){s.p, near}, at);
     if (end == near && near < s.n)
         return true;
     size_t first = token_skip_blank(s, at + 1);

@@ -47,7 +47,7 @@ static size_t path_begin_value(const struct view *v, struct view_path *p, size_t
         l->index++;
         l->key = (struct slice){0};
         if (value != i)
-            l->key = (struct slice){s.p + i, token_end(s, i) - i};
+            l->key = (struct slice){s.p + i, token_find_end(s, i) - i};
     }
     return value;
 }
@@ -56,10 +56,11 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
 {
     struct slice s = v->text;
     ret->n = 0;
-    for (size_t i = token_next(s, 0); i < s.n && (i < at || !token_closes_container(s.p[i]));) {
+    for (size_t i = token_skip_to_next(s, 0);
+         i < s.n && (i < at || !token_closes_container(s.p[i]));) {
         if (token_closes_container(s.p[i])) {
             ret->n -= ret->n > 0;
-            i = token_next(s, i + 1);
+            i = token_skip_to_next(s, i + 1);
             continue;
         }
         if (i > at)
@@ -67,7 +68,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
         i = path_begin_value(v, ret, i);
         if (i >= at)
             break;
-        size_t end = token_opens_container(s.p[i]) ? i + 1 : token_end(s, i);
+        size_t end = token_opens_container(s.p[i]) ? i + 1 : token_find_end(s, i);
         if (token_opens_container(s.p[i])) {
             ret->n++;
             struct view_level *l = innermost_level(ret);
@@ -77,7 +78,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
         } else if (at < end) {
             break;
         }
-        i = token_next(s, end);
+        i = token_skip_to_next(s, end);
     }
 }
 
@@ -137,18 +138,19 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
     struct slice s = v->text;
     size_t index = 0, children;
     bool found = false;
-    for (size_t i = token_next(s, at + 1); i < s.n && !token_closes_container(s.p[i]); index++) {
+    for (size_t i = token_skip_to_next(s, at + 1); i < s.n && !token_closes_container(s.p[i]);
+         index++) {
         size_t value = token_value_of_member(s, i);
         if (value >= s.n || token_closes_container(s.p[value]))
             break;
         struct slice key = {0};
         if (value != i)
-            key = (struct slice){s.p + i, token_end(s, i) - i};
+            key = (struct slice){s.p + i, token_find_end(s, i) - i};
         if (pointer_token_names_member(v, key, index, token)) {
             *ret = value;
             found = true;
         }
-        i = token_next(s, token_skip_value(s, value, &children));
+        i = token_skip_to_next(s, token_skip_value(s, value, &children));
     }
     return found;
 }
@@ -156,7 +158,7 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at)
 {
     struct slice token;
-    size_t at = token_next(v->text, 0);
+    size_t at = token_skip_to_next(v->text, 0);
     if (v->kind != VIEW_JSON || at >= v->text.n || token_closes_container(v->text.p[at]))
         return false;
     while (pointer_next(&pointer, &token))

@@ -40,7 +40,7 @@ void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_
         *ret_column = view_columns_between(v, p.at, at);
         return;
     }
-    size_t key = token_next(v->text, p.at), value = view_value_offset(v, &p);
+    size_t key = token_skip_to_next(v->text, p.at), value = view_value_offset(v, &p);
     struct inner *in = view_find_inner(v, value);
     bool closes = key < v->text.n && token_closes_container(v->text.p[key]);
     *ret_column = view_indent_columns(p.depth - (closes && p.depth > 0)) + 2;
@@ -52,7 +52,7 @@ void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_
     } else if (at < value || value == key) {
         *ret_column += view_columns_between(v, key, at);
     } else {
-        *ret_column += view_columns_between(v, key, token_end(v->text, key)) + 2 +
+        *ret_column += view_columns_between(v, key, token_find_end(v->text, key)) + 2 +
                        view_columns_between(v, value, at);
     }
 }

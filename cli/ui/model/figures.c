@@ -13,8 +13,8 @@ void figures_close(struct figures *f)
 
 /* Finds the figures of a tool or method, or adds new figures. *ret is NULL if there are too many
  * names. */
-static int figures_find(struct figures *f, struct slice method, struct slice target,
-                        struct tool_figures **ret)
+static int figures_find_or_add(struct figures *f, struct slice method, struct slice target,
+                               struct tool_figures **ret)
 {
     bool tool = method.p != NULL && slice_is(method, "tools/call") && target.p != NULL;
     struct slice name = tool ? target : method.p != NULL ? method : slice_of("");
@@ -23,7 +23,7 @@ static int figures_find(struct figures *f, struct slice method, struct slice tar
     /* the table is full: no name can be added */
     if (f->tools == FIGURES_TOOLS) {
         for (i = 0; i < f->tools; i++)
-            if (slice_eq(intern_text(&f->names, i), name))
+            if (slice_eq(intern_get_text(&f->names, i), name))
                 *ret = &f->tool[i];
         return 0;
     }
@@ -38,7 +38,7 @@ static int figures_find(struct figures *f, struct slice method, struct slice tar
 int figures_count_request(struct figures *f, struct slice method, struct slice target)
 {
     struct tool_figures *t;
-    if (figures_find(f, method, target, &t) < 0)
+    if (figures_find_or_add(f, method, target, &t) < 0)
         return MI_ENOMEM;
     f->all.calls++;
     f->all.open++;
@@ -78,7 +78,7 @@ int figures_count_answer(struct figures *f, struct slice method, struct slice ta
                          enum call_status status, int64_t took_us, enum figures_order order)
 {
     struct tool_figures *t;
-    if (figures_find(f, method, target, &t) < 0)
+    if (figures_find_or_add(f, method, target, &t) < 0)
         return MI_ENOMEM;
     figures_count_end(&f->all, status, took_us, order);
     if (t != NULL)

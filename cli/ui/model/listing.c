@@ -40,8 +40,8 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
 }
 
 /* Removes a request. Returns false if the table does not have it. */
-static bool listing_take_request(struct listing_requests *r, int64_t seq,
-                                 struct listing_request *ret)
+static bool listing_remove_request(struct listing_requests *r, int64_t seq,
+                                   struct listing_request *ret)
 {
     size_t i = SEARCH_INT64(r->request, r->n, seq, seq);
     if (i == r->n || r->request[i].seq != seq)
@@ -71,7 +71,7 @@ static int listing_add_oldest(struct listing *l, const struct listed *row)
 }
 
 /* Returns the index of the first old row with this seq or a higher one; old_n if there is none. */
-static size_t listing_old_place(const struct listing *l, int64_t seq)
+static size_t listing_find_old_row(const struct listing *l, int64_t seq)
 {
     size_t from = 0, to = l->old_n;
     while (from < to) {
@@ -100,7 +100,7 @@ size_t listing_place_of_seq(const struct listing *l, int64_t seq)
 {
     if (!listing_keeps_rows(l))
         return seq < 1 ? 0 : size_min((size_t)seq - 1, (size_t)l->last);
-    size_t at = listing_old_place(l, seq);
+    size_t at = listing_find_old_row(l, seq);
     return at < l->old_n ? at : l->old_n + SEARCH_INT64(l->young, l->young_n, seq, seq);
 }
 
@@ -170,11 +170,11 @@ static int listing_count_ended(struct listing *l, const struct query_call *c, en
 
 /* Whether one of the call's requests, or the notification that ended its task, matches the filter.
  * Removes these matches from the table. */
-static bool listing_take_match(struct listing *l, const struct query_call *c)
+static bool listing_remove_matches(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;
-    bool by_request = listing_take_request(&l->matched, c->request_seq, &match);
-    return listing_take_request(&l->matched, c->closing_seq, &match) || by_request;
+    bool by_request = listing_remove_request(&l->matched, c->request_seq, &match);
+    return listing_remove_request(&l->matched, c->closing_seq, &match) || by_request;
 }
 
 int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end)
@@ -184,7 +184,7 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
     int st = open.counted ? figures_count_request(&l->figures, c->method, c->target) : 0;
     l->figures.others += !open.counted;
     l->figures.others_failed += !open.counted && call_status_failed(c->status);
-    bool matches = listing_take_match(l, c) || l->every;
+    bool matches = listing_remove_matches(l, c) || l->every;
     if (st == 0 && c->status == CALL_OPEN)
         st = listing_put_request(&l->open, &open);
     else if (st == 0 && open.counted)
@@ -197,7 +197,7 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
 int listing_add_continuation(struct listing *l, int64_t seq, int64_t first)
 {
     struct listing_request match;
-    if (!listing_take_request(&l->matched, seq, &match) || listing_find_row(l, first) != NULL)
+    if (!listing_remove_request(&l->matched, seq, &match) || listing_find_row(l, first) != NULL)
         return 0;
     return listing_put_request(&l->matched, &(struct listing_request){.seq = first});
 }
@@ -209,13 +209,13 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     int st = 0;
     if (c->request_seq < l->first) /* the call will be read later */
         return 0;
-    bool matches = listing_take_match(l, c);
+    bool matches = listing_remove_matches(l, c);
     if (c->status == CALL_OPEN)
         return matches && l->mode == LISTING_CALLS && listing_find_row(l, row.seq) == NULL
                    ? listing_insert_row(l, &row)
                    : 0;
     matches |= l->every;
-    if (listing_take_request(&l->open, c->request_seq, &open)) {
+    if (listing_remove_request(&l->open, c->request_seq, &open)) {
         l->figures.others_failed += !open.counted && call_status_failed(c->status);
         st = open.counted ? listing_count_ended(l, c, LISTING_NEWER) : 0;
     }
@@ -228,7 +228,7 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     return 0;
 }
 
-void listing_note_range(struct listing *l, int64_t first, int64_t last)
+void listing_declare_range_added(struct listing *l, int64_t first, int64_t last)
 {
     l->first = first < l->first ? first : l->first;
     l->last = last > l->last ? last : l->last;

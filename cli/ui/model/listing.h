@@ -83,7 +83,7 @@ MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t fir
 /* Updates a call that may have been added as open, or that may match only now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 /* Declares all messages first..last as added, in case some of them are not in the vault. */
-void listing_note_range(struct listing *l, int64_t first, int64_t last);
+void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);
 struct listed listing_row_at(const struct listing *l, size_t at);

@@ -71,7 +71,8 @@ static bool row_cache_on_message(void *ctx, const struct query_message *m)
     return false;
 }
 
-int row_cache_get(struct row_cache *r, struct query *q, int64_t seq, const struct row_copy **ret)
+int row_cache_get_row(struct row_cache *r, struct query *q, int64_t seq,
+                      const struct row_copy **ret)
 {
     struct copying c = {&r->row[(uint64_t)seq % ROW_CACHE_MAX], seq, MI_ENOENT};
     int64_t more = query_is_store(q) ? STORE_BLOCK : 1, from = seq - seq % more;

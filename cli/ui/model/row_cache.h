@@ -29,7 +29,7 @@ struct row_cache {
 /* Selects a session, and drops the rows of any other session. Returns 0 or MI_ENOMEM. */
 MI_MUST int row_cache_set_session(struct row_cache *r, int64_t session_id);
 void row_cache_close(struct row_cache *r);
-MI_MUST int row_cache_get(struct row_cache *r, struct query *q, int64_t seq,
-                          const struct row_copy **ret);
+MI_MUST int row_cache_get_row(struct row_cache *r, struct query *q, int64_t seq,
+                              const struct row_copy **ret);
 
 #endif

@@ -133,7 +133,7 @@ static int sessions_read_newest(struct sessions *l, struct query *q, struct page
     int64_t newest = 0;
     if (l->store != NULL)
         return page_read_sessions(q, NULL, INT64_MIN, INT64_MAX, SESSIONS_PAGE, ret);
-    int st = query_newest(q, &newest);
+    int st = query_newest_session(q, &newest);
     return st < 0 || newest <= l->newest
                ? st
                : page_read_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
@@ -174,7 +174,8 @@ static bool sessions_on_failed_call(void *ctx, const struct query_call *c)
 }
 
 /* Counts the failed calls among the next SESSIONS_COUNTED messages of a session. */
-static int sessions_count_part(const struct sessions *l, struct session_row *r, struct query *q)
+static int sessions_count_failed_part(const struct sessions *l, struct session_row *r,
+                                      struct query *q)
 {
     struct filter f = FILTER_ANY;
     int64_t id = r->page->session.id, to = r->counted + SESSIONS_COUNTED;
@@ -205,7 +206,7 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
              now_us - r->counted_us < SESSIONS_RECOUNT_US))
             continue;
         *ret_more = true;
-        return sessions_count_part(l, r, q);
+        return sessions_count_failed_part(l, r, q);
     }
     return 0;
 }

@@ -83,7 +83,7 @@ static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
     ret->escape = len == 0 || !width_printable(code) || (ascii && code > 0x7E);
     if (!ret->escape) {
         ret->text = (struct slice){s.p, len};
-        ret->columns = width_of(code);
+        ret->columns = width_of_char(code);
         return len;
     }
     ret->text.p = ret->escape_text;
@@ -158,7 +158,7 @@ static void cells_add_character(struct cells *c, enum cells_style style, const s
 
 /* Adds a combining character to the last character. Returns false if the combining character must
  * become an escape. */
-static bool cells_join_last(struct cells *c, const struct shown *s)
+static bool cells_join_to_last(struct cells *c, const struct shown *s)
 {
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX)
         return false;
@@ -184,7 +184,7 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
     }
     size_t len = cells_show_char(text, c->ascii, &s);
     if (!s.escape && s.columns == 0) {
-        if (cells_join_last(c, &s))
+        if (cells_join_to_last(c, &s))
             return len;
         (void)cells_show_char(text, true, &s);
     }

@@ -98,6 +98,6 @@ enum mcpfile_format mcpfile_format_of(const char *path);
 MI_MUST int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format format);
 void mcpfile_close(struct mcpfile *f); /* safe to call twice */
 /* Returns the version of libyaml, such as "0.2.5". */
-const char *mcpfile_libyaml(void);
+const char *mcpfile_libyaml_version(void);
 
 #endif

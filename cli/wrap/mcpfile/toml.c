@@ -75,7 +75,7 @@ static bool mcpfile_toml_scan_string(struct mcpfile_scan *s, struct span *ret)
             break;
         if (*s->p == quote && s->end - s->p >= 3 && s->p[1] == quote && s->p[2] == quote) {
             s->p += 2;
-            /* up to two more quotes belong to the text */
+            /* The text may end with one or two quotes, directly before the three closing quotes. */
             for (int i = 0; i < 2 && s->p + 1 < s->end && s->p[1] == quote; i++)
                 s->p++;
             break;

@@ -6,21 +6,21 @@
 
 enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER };
 
-/* A complete value. Its path is the current path of the scan. */
+/* A complete value. The current path of the scan is the path of this value. */
 struct mcpfile_value {
     enum mcpfile_type type;
     struct span token, key;
     size_t end; /* offset at which a new member can be inserted after this value */
     bool on_line;
-    size_t first_arg, args_n;       /* if args of a server: mcpfile.arg[first_arg…] */
-    size_t first_header, headers_n; /* if headers of a server: mcpfile.header[first_header…] */
+    size_t first_arg, args_n;       /* the server's args are mcpfile.arg[first_arg…] */
+    size_t first_header, headers_n; /* the server's headers are mcpfile.header[first_header…] */
     bool mixed;                     /* some elements of the array are not strings */
     bool dashes;                    /* a YAML list without brackets */
     bool uneven; /* a YAML list whose first string is not on the same line as its dash */
 };
 
-/* The functions that differ between JSON and TOML. Each function except `skip` starts at the first
- * character of its token. */
+/* Functions whose code differs between JSON and TOML. Each function except `skip` is called when
+ * the scan is at the first character of the token. */
 struct mcpfile_language {
     const char *quotes;                   /* characters that begin a string */
     bool (*skip)(struct mcpfile_scan *s); /* skips white space and comments between elements */

@@ -8,15 +8,15 @@ struct yaml {
     struct mcpfile_scan *s;
     yaml_parser_t parser;
     yaml_event_t event; /* the current event */
-    size_t index, at;   /* a character index of the file, and its byte offset */
+    size_t index, at;   /* index: a character of the file; at: the byte offset of this character */
     size_t end;         /* offset after the last scalar or bracket */
     bool flow;          /* the current value is within brackets */
 };
 
 static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v);
 
-/* Converts a character index of libyaml to a byte offset. Continues from the last index, because
- * indexes nearly always increase. */
+/* Converts a character index of libyaml to a byte offset. Counts on from the index of the previous
+ * call, because indexes nearly always increase. */
 static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
 {
     const struct slice text = y->s->f->text;
@@ -226,7 +226,7 @@ bool mcpfile_scan_yaml(struct mcpfile_scan *s)
     return good;
 }
 
-const char *mcpfile_libyaml(void)
+const char *mcpfile_libyaml_version(void)
 {
     return yaml_get_version_string();
 }

@@ -109,7 +109,7 @@ static void test_memory_kept_private_is_not_inherited(void **state)
     assert_int_equal(write_in_child(p), 0);
     assert_int_equal(*p, 'c');
     *p = 'p';
-    assert_int_equal(memory_keep_private(p, size()), 0);
+    assert_int_equal(memory_make_private(p, size()), 0);
     int status = write_in_child(p);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);

@@ -361,14 +361,14 @@ static void test_outbox_reset_accepts_again_and_counts_bytes_of_the_old_peer(voi
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_int_equal(outbox_add_copy(&o, slice_of("lost")), 0);
     outbox_discard_after_error(&o);
-    assert_int_equal(outbox_accepted(&o), 3);
+    assert_int_equal(outbox_accepted_bytes(&o), 3);
     outbox_reset(&o);
     assert_int_equal(outbox_add_copy(&o, slice_of("two")), 0);
     assert_totals(&o, 10, 7, 7);
-    assert_int_equal(outbox_accepted(&o), 3);
+    assert_int_equal(outbox_accepted_bytes(&o), 3);
     outbox_release(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
-    assert_int_equal(outbox_accepted(&o), 6);
+    assert_int_equal(outbox_accepted_bytes(&o), 6);
     assert_got(&p, "onetwo");
     outbox_close(&o);
     peer_close(&p);

@@ -225,7 +225,8 @@ static void test_process_dies_with_its_parent(void **state)
     if (parent == 0) {
         pid_t self = getpid();
         if (fork() == 0) {
-            if (process_die_with(self + 1) || !process_die_with(self) || write(fd[1], "r", 1) != 1)
+            if (process_die_with_parent(self + 1) || !process_die_with_parent(self) ||
+                write(fd[1], "r", 1) != 1)
                 _exit(1);
             pause();
         }
@@ -245,15 +246,15 @@ static void test_process_program_is_this_file(void **state)
     assert_non_null(path);
     assert_string_equal(strrchr(path, '/'), "/test_process");
     free(path);
-    assert_true(process_namespace() > 0);
+    assert_true(process_pid_namespace() > 0);
 }
 
 static void test_process_boot_is_one_word(void **state)
 {
     (void)state;
     char boot[PROCESS_BOOT_MAX], again[PROCESS_BOOT_MAX];
-    process_boot(boot);
-    process_boot(again);
+    process_read_boot_id(boot);
+    process_read_boot_id(again);
     assert_int_equal(strlen(boot), 36);
     assert_string_equal(boot, again);
     assert_int_equal(strcspn(boot, " \n"), 36);

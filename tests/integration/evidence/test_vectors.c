@@ -135,7 +135,7 @@ static void test_vectors_roots_of_sessions(void **state)
         if (!digest_eq(&is, &should))
             fail_msg("the root over %d records", (int)p.n);
         buf_clear(&got);
-        tree_pack(&p.groups, &got);
+        tree_append_roots(&p.groups, &got);
         assert_true(slice_eq(buf_slice(&got), bytes(member(v, "tree"), &want)));
     }
     assert_in_range(count, 5, 1000);

@@ -52,7 +52,7 @@ static bool until(struct fixture *f, bool (*fact)(const struct postmortem *), in
                   const struct process_sample *base)
 {
     for (int64_t end = clock_mono_us() + 60000000; clock_mono_us() < end;) {
-        postmortem_read(&f->pm, f->s.pid, f->s.pid, stdin_fd, base);
+        postmortem_read_processes(&f->pm, f->s.pid, f->s.pid, stdin_fd, base);
         if (fact(&f->pm))
             return true;
         nanosleep(&(struct timespec){0, 2000000}, NULL);
@@ -245,7 +245,7 @@ static void test_postmortem_stopped_server(void **state)
 static void test_postmortem_without_a_process(void **state)
 {
     struct fixture *f = *state;
-    postmortem_read(&f->pm, 0, 0, -1, NULL);
+    postmortem_read_processes(&f->pm, 0, 0, -1, NULL);
     assert_int_equal(f->pm.n, 0);
     assert_string_equal(sentence(f), "no process of the server was left");
     assert_json(f, "{\"processes\":[]}");

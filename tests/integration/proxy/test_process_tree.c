@@ -59,7 +59,7 @@ static size_t server_of(const struct group *f)
     struct process_tree t;
     process_tree_read(&t, f->pid, f->pid);
     assert_true(t.n >= 2);
-    return process_tree_server(&t);
+    return process_tree_find_server(&t);
 }
 
 static void test_process_tree_server_that_computes_is_no_helper(void **state)

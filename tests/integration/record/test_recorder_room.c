@@ -824,37 +824,37 @@ static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stor
     begin_pass(f);
     orders->stores = false;
     assert_int_equal(add_and_publish(f, 31 * MIB), RECORDER_PUBLISHED);
-    assert_false(recorder_slow_down(f->r));
+    assert_false(recorder_must_slow_client(f->r));
     assert_int_equal(add_and_publish(f, 31 * MIB), RECORDER_PUBLISHED);
     int changed = f->changed;
-    assert_true(recorder_slow_down(f->r));
-    assert_true(recorder_slow_down(f->r)); /* another turn in between */
+    assert_true(recorder_must_slow_client(f->r));
+    assert_true(recorder_must_slow_client(f->r)); /* another turn in between */
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
     int64_t until = clock_mono_us() + DEADLINE_US;
-    while (recorder_slow_down(f->r))
+    while (recorder_must_slow_client(f->r))
         assert_true(clock_mono_us() < until);
 
     struct row answer = {.kind = KIND_RESULT, .direction = ROW_S2C};
     journal_append(recorder_journal(f->r), &answer);
     f->added++;
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
-    assert_false(
-        recorder_slow_down(f->r)); /* a message of the server: the client did not send too much */
+    assert_false(recorder_must_slow_client(
+        f->r)); /* a message of the server: the client did not send too much */
 
     wait_for_trouble(f, RING_FAILING);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-    assert_false(recorder_slow_down(f->r)); /* --on-record-error decides */
+    assert_false(recorder_must_slow_client(f->r)); /* --on-record-error decides */
     wait_for_trouble(f, RING_FINE);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-    assert_true(recorder_slow_down(f->r));
+    assert_true(recorder_must_slow_client(f->r));
 
     orders->stores = true;
     until = clock_mono_us() + DEADLINE_US;
     while (!ring_is_stored(&f->r->ring))
         assert_true(clock_mono_us() < until);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
-    assert_false(recorder_slow_down(f->r));
+    assert_false(recorder_must_slow_client(f->r));
 }
 
 static void test_recorder_returns_the_memory_of_a_burst(void **state)

@@ -66,7 +66,7 @@ static int record(const char *uid)
         return 100;
     poison_ring = &r;
     store_step = on_step;
-    store_take_over(s, &r);
+    store_take_over_journal(s, &r);
     while (((result = store_batch(s, &r, &n)) == STORE_DONE && n > 0) || result == STORE_BUSY)
         continue;
     if (result == STORE_DONE)
@@ -202,27 +202,27 @@ static void test_store_stores_every_entry_in_order(void **state)
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
     assert_false(has_journal(j));
     assert_string_equal(sql_rows(&j->t,
-                                    "SELECT group_concat(seq) FROM (SELECT seq FROM messages ORDER "
-                                    "BY id)"),
+                                 "SELECT group_concat(seq) FROM (SELECT seq FROM messages ORDER "
+                                 "BY id)"),
                         "1,2,3,4,5,6,7,8,9,10,11,12,16");
-    assert_string_equal(
-        sql_rows(&j->t, "SELECT count(*), sum(body_length > 70000) FROM messages"), "13|3");
+    assert_string_equal(sql_rows(&j->t, "SELECT count(*), sum(body_length > 70000) FROM messages"),
+                        "13|3");
     assert_string_equal(
         sql_rows(&j->t, "SELECT group_concat(kind) FROM (SELECT kind FROM events ORDER BY id)"),
         "spawn,resent,escalation,resent,escalation,resent,gap");
     assert_string_equal(sql_rows(&j->t, "SELECT detail FROM events WHERE kind = 'gap'"),
                         "{\"reason\":\"full\",\"lost\":3,\"first_seq\":13,\"last_seq\":15}");
-    assert_string_equal(
-        sql_rows(&j->t, "SELECT client_name, server_name, end_reason, exit_status, pid, "
-                           "ended_at_us - started_at_us FROM sessions"),
-        "client|server \xef\xbf\xbd|client-closed|0|4242|1000000");
-    assert_string_equal(
-        sql_rows(&j->t, "SELECT count(*), sum(status = 'open'), sum(status = 'ok') FROM "
-                           "calls"),
-        "9|6|3");
     assert_string_equal(sql_rows(&j->t,
-                                    "SELECT (SELECT count(*) FROM running), (SELECT count(*) FROM "
-                                    "journals), (SELECT count(*) FROM escalations)"),
+                                 "SELECT client_name, server_name, end_reason, exit_status, pid, "
+                                 "ended_at_us - started_at_us FROM sessions"),
+                        "client|server \xef\xbf\xbd|client-closed|0|4242|1000000");
+    assert_string_equal(sql_rows(&j->t,
+                                 "SELECT count(*), sum(status = 'open'), sum(status = 'ok') FROM "
+                                 "calls"),
+                        "9|6|3");
+    assert_string_equal(sql_rows(&j->t,
+                                 "SELECT (SELECT count(*) FROM running), (SELECT count(*) FROM "
+                                 "journals), (SELECT count(*) FROM escalations)"),
                         "0|0|2");
     char *text = vault_of(j);
     assert_null(strstr(text, "secret"));
@@ -376,7 +376,7 @@ static void open_it(struct open_store *o, const struct journal_unit *j)
     assert_int_equal(ring_open(&o->r, o->f.fd), 0);
     assert_int_equal(form_read_start(ring_start(&o->r), &o->start), 0);
     assert_int_equal(store_open(&o->s, &o->start, &calls, o), 0);
-    store_take_over(o->s, &o->r);
+    store_take_over_journal(o->s, &o->r);
 }
 
 static void close_it(struct open_store *o)
@@ -500,8 +500,8 @@ static void test_store_on_a_full_disk_tries_until_there_is_room(void **state)
     assert_int_equal(said_lines(), lines + 1);
     assert_true(said_holds("recording again"));
     assert_string_equal(sql_rows(&j->t,
-                                    "SELECT count(*) = max(seq), count(*) = (SELECT count(*) FROM "
-                                    "events WHERE kind = 'resent') FROM messages"),
+                                 "SELECT count(*) = max(seq), count(*) = (SELECT count(*) FROM "
+                                 "events WHERE kind = 'resent') FROM messages"),
                         "1|1");
     char last[40];
     snprintf(last, sizeof last, "%llu", (unsigned long long)j->seq);
@@ -584,9 +584,8 @@ static void test_store_escalates_each_call_without_progress_of_a_transaction(voi
     said_begin();
     assert_stored(&o, 80);
     said_end();
-    assert_string_equal(sql_rows(&j->t,
-                                    "SELECT tool FROM escalations WHERE cause = 'no-progress' "
-                                    "ORDER BY tool"),
+    assert_string_equal(sql_rows(&j->t, "SELECT tool FROM escalations WHERE cause = 'no-progress' "
+                                        "ORDER BY tool"),
                         "read;write");
     assert_string_equal(sql_rows(&j->t, "SELECT count(*) FROM events WHERE kind = 'escalation'"),
                         "2");
@@ -731,11 +730,11 @@ static void test_orphan_is_stored_closed_and_removed(void **state)
     assert_string_equal(
         sql_rows(&j->t, "SELECT end_reason, ended_at_us - started_at_us FROM sessions"),
         "killed|160");
-    assert_string_equal(
-        sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
-                           "(SELECT count(*) FROM running), (SELECT count(*) FROM journals)"
-                           " FROM messages"),
-        "13|7|0|0");
+    assert_string_equal(sql_rows(&j->t,
+                                 "SELECT count(*), (SELECT count(*) FROM events), "
+                                 "(SELECT count(*) FROM running), (SELECT count(*) FROM journals)"
+                                 " FROM messages"),
+                        "13|7|0|0");
     orphans_store(j->t.vault, NULL, NULL);
 }
 
@@ -770,10 +769,9 @@ static void test_orphan_that_has_ended_is_only_removed(void **state)
     journal_unit_die(j);
     orphans_store(j->t.vault, NULL, NULL);
     assert_false(has_journal(j));
-    assert_string_equal(sql_rows(&j->t,
-                                    "SELECT count(*), (SELECT count(*) FROM events), "
-                                    "(SELECT end_reason FROM sessions), (SELECT count(*) FROM "
-                                    "journals) FROM messages"),
+    assert_string_equal(sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
+                                        "(SELECT end_reason FROM sessions), (SELECT count(*) FROM "
+                                        "journals) FROM messages"),
                         "13|7|client-closed|0");
 }
 
@@ -805,7 +803,7 @@ static void test_orphan_found_by_many_processes_is_stored_once(void **state)
         }
         assert_false(has_journal(j));
         assert_string_equal(sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
-                                               "(SELECT count(*) FROM sessions) FROM messages"),
+                                            "(SELECT count(*) FROM sessions) FROM messages"),
                             "13|7|1");
     }
 }
@@ -867,14 +865,14 @@ static void leave_dead_session(struct journal_unit *j, int id)
 {
     char sql[600], boot[PROCESS_BOOT_MAX];
     sqlite3 *db = NULL;
-    process_boot(boot);
+    process_read_boot_id(boot);
     snprintf(
         sql, sizeof sql,
         "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host, record_level,"
         " interposer_version, salt) VALUES (%d, 'U%d', 'n', '[]', 1, 1, 'h', 'full', '0', x'00');"
         "INSERT INTO running (session_id, boot, pid_namespace, pid, pid_start)"
         " VALUES (%d, '%s', %lld, 1, 0)",
-        id, id, id, boot, (long long)process_namespace());
+        id, id, id, boot, (long long)process_pid_namespace());
     assert_int_equal(sqlite3_open(temp_path(&j->t, "vault/interposer.db"), &db), SQLITE_OK);
     sql_run(db, sql);
     sqlite3_close(db);

@@ -62,7 +62,7 @@ static void test_aside_leaves_a_sound_database(void **state)
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     assert_int_equal(unlink(in_vault(f, VAULT_DB, "")), 0);
     assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
-    assert_int_equal(aside_count(f->dir.fd, name), 0);
+    assert_int_equal(aside_count_databases(f->dir.fd, name), 0);
 }
 
 static void test_aside_renames_all_files_and_overwrites_none(void **state)
@@ -79,7 +79,7 @@ static void test_aside_renames_all_files_and_overwrites_none(void **state)
         assert_int_equal(aside_move_database(&f->dir, name[i], &f->why), 0);
         assert_string_equal(buf_str(&f->why), "file is not a database");
         assert_false(exists(in_vault(f, VAULT_DB, "")) || exists(in_vault(f, VAULT_DB, "-wal")));
-        assert_int_equal(aside_count(f->dir.fd, newest), i + 1);
+        assert_int_equal(aside_count_databases(f->dir.fd, newest), i + 1);
     }
     for (size_t i = 0; i < MI_COUNT(name); i++) {
         char *db = slurp(in_vault(f, name[i], ""), NULL);
@@ -114,7 +114,7 @@ static void test_aside_of_several_processes_renames_once(void **state)
         done += WEXITSTATUS(status) == 10;
     }
     assert_int_equal(done, 1);
-    assert_int_equal(aside_count(f->dir.fd, NULL), 1);
+    assert_int_equal(aside_count_databases(f->dir.fd, NULL), 1);
 }
 
 int main(void)

@@ -273,7 +273,7 @@ static struct buf counts(struct vault *v)
         struct group_line *l;
         struct count c = {.by = (enum count_by)by, .filter = FILTER_ANY};
         assert_int_equal(count_calls(&c, q), 0);
-        assert_int_equal(group_lines(&c, &c, NULL, &l), 0);
+        assert_int_equal(make_group_lines(&c, &c, NULL, &l), 0);
         for (size_t i = 0; i < c.tally.n; i++) {
             buf_slice_add(&b, l[i].key);
             buf_printf(&b, " %lld %lld %lld %lld %lld\n", (long long)l[i].g.calls,

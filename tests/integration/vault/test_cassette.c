@@ -439,11 +439,12 @@ static void test_cassette_invalid_file_is_rejected_with_line_reason_and_remedy(v
          "c.jsonl:1: `ended_at_us` is before `started_at_us`; "},
         {"{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"x\",\"started_at_us\":"
          "253402300800000000}\n",
-         "c.jsonl:1: its time is after the year 9999; "},
+         "c.jsonl:1: the session's time is after the year 9999; "},
         {"{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"x\",\"started_at_us\":"
          "253402300799999998}\n" C2S("2", "{}"),
-         "c.jsonl:2: its time is after the year 9999; "},
-        {HEAD C2S("9223372036854775807", "{}"), "c.jsonl:2: its time is after the year 9999; "},
+         "c.jsonl:2: the message's time is after the year 9999; "},
+        {HEAD C2S("9223372036854775807", "{}"),
+         "c.jsonl:2: the message's time is after the year 9999; "},
         {HEAD, "c.jsonl:1: the end line is missing: the file is truncated; export the session "
                "again"},
         {HEAD "\n", "c.jsonl:2: nothing but white space (byte 1); repair the line"},

@@ -38,7 +38,7 @@ static struct prune *begin(struct temp *t, struct retention rule)
 {
     struct prune *p = NULL;
     struct buf error = {0};
-    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0 || prune_measure(p, &error) < 0)
+    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0 || prune_complete_totals(p, &error) < 0)
         fail_msg("%s", buf_str(&error));
     buf_close(&error);
     return p;
@@ -56,12 +56,11 @@ static void test_prune_step_is_short_and_the_next_run_continues(void **state)
     assert_int_equal(prune_plan(p)->messages, 500);
     assert_int_equal(prune_step(p, &done, &error), 0);
     assert_false(done);
-    assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
+    assert_int_equal(prune_get_report(p)->messages, PRUNE_ROWS);
+    assert_string_equal(sql_rows(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"),
+                        "300|201");
     assert_string_equal(
-        sql_rows(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"), "300|201");
-    assert_string_equal(
-        sql_rows(t, "SELECT count(*), min(id & 65535) FROM calls WHERE id >> 36 = 1"),
-        "300|201");
+        sql_rows(t, "SELECT count(*), min(id & 65535) FROM calls WHERE id >> 36 = 1"), "300|201");
     prune_close(p); /* as if killed */
     p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
     assert_int_equal(prune_plan(p)->messages, 300);
@@ -104,7 +103,7 @@ static void test_prune_locked_database_can_be_tried_again(void **state)
     buf_close(&error);
     sql_run(db, "COMMIT");
     assert_int_equal(prune_step(p, &done, &error), 0);
-    assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
+    assert_int_equal(prune_get_report(p)->messages, PRUNE_ROWS);
     prune_close(p);
     sqlite3_close(db);
 }
@@ -117,13 +116,13 @@ static void test_prune_is_quiet_if_no_other_process_has_written(void **state)
     bool done;
     open_vault(t, &db);
     struct prune *p = begin(t, (struct retention){.keep_last = 1});
-    assert_false(prune_is_quiet(p)); /* there is no earlier call to compare with */
-    assert_true(prune_is_quiet(p));
+    assert_false(prune_database_is_unchanged(p)); /* there is no earlier call to compare with */
+    assert_true(prune_database_is_unchanged(p));
     assert_int_equal(prune_step(p, &done, &error), 0);
-    assert_true(prune_is_quiet(p)); /* our own change does not count */
+    assert_true(prune_database_is_unchanged(p)); /* our own change does not count */
     sql_run(db, "UPDATE sessions SET pid = 2 WHERE id = 3");
-    assert_false(prune_is_quiet(p));
-    assert_true(prune_is_quiet(p));
+    assert_false(prune_database_is_unchanged(p));
+    assert_true(prune_database_is_unchanged(p));
     prune_close(p);
     sqlite3_close(db);
 }
@@ -144,7 +143,7 @@ static void test_prune_escalation_is_removed_with_its_row(void **state)
     struct prune *p = begin(t, (struct retention){.older_us = 10 * DAY});
     while (!done)
         assert_int_equal(prune_step(p, &done, &error), 0);
-    assert_int_equal(prune_done(p)->escalations, 1);
+    assert_int_equal(prune_get_report(p)->escalations, 1);
     assert_string_equal(sql_rows(t, "SELECT file FROM escalations"), "2.md");
     prune_close(p);
     sqlite3_close(db);
@@ -166,7 +165,7 @@ static void test_prune_vault_without_the_table_of_escalations(void **state)
     struct prune *p = begin(t, (struct retention){.older_us = 10 * DAY});
     while (!done)
         assert_int_equal(prune_step(p, &done, &error), 0);
-    assert_int_equal(prune_done(p)->escalations, 1);
+    assert_int_equal(prune_get_report(p)->escalations, 1);
     prune_close(p);
     sqlite3_close(db);
 }

@@ -130,7 +130,7 @@ static void test_query_open_empty_is_a_vault_without_sessions(void **state)
     assert_false(query_is_stored(q));
     assert_int_equal(query_dir_fd(q), -1);
     assert_string_equal(query_vault(q), "/nonexistent/vault");
-    assert_int_equal(query_newest(q, &newest), 0);
+    assert_int_equal(query_newest_session(q, &newest), 0);
     assert_int_equal(newest, 0);
     struct query_session session;
     assert_int_equal(query_session(q, NULL, &session), MI_ENOENT);
@@ -685,9 +685,9 @@ static void test_query_facts_and_events_backwards(void **state)
         assert_int_equal(b.last, rows[i].last);
     }
     struct backwards all = {.last = INT64_MAX}, some = {.last = 1201, .stop_at = 700};
-    assert_int_equal(query_events_back(q, 1, INT64_MAX, id_falls, &all), 0);
+    assert_int_equal(query_events_backwards(q, 1, INT64_MAX, id_falls, &all), 0);
     assert_int_equal(all.n, 1300);
-    assert_int_equal(query_events_back(q, 1, 1200, id_falls, &some), 0);
+    assert_int_equal(query_events_backwards(q, 1, 1200, id_falls, &some), 0);
     assert_int_equal(some.last, 501);
     query_close(q);
 }
@@ -817,7 +817,7 @@ static void test_query_statements_never_scan_messages(void **state)
         if (i >= Q_DERIVED && i <= Q_DERIVE_DONE) /* of temporary tables */
             continue;
         buf_adds(&sql, "EXPLAIN QUERY PLAN ");
-        columns_expand(query_sql[i], SCHEMA_VERSION, false, &sql);
+        columns_expand_statement(query_sql[i], SCHEMA_VERSION, false, &sql);
         assert_int_equal(sqlite3_prepare_v2(v->db, buf_str(&sql), -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *plan = (const char *)sqlite3_column_text(st, 3);

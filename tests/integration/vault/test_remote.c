@@ -408,8 +408,8 @@ static void test_remote_words_are_found_in_the_sessions_that_are_searched(void *
     assert_int_equal(search_open(&index, q), 0);
     assert_int_equal(search_terms_open(&terms), 0);
     assert_int_equal(search_terms_add(&terms, "Red", false), 0);
-    assert_true(search_query(index, &terms, &match));
-    assert_int_equal(search_file(index, group, 9, NULL, NULL), 0);
+    assert_true(search_make_query(index, &terms, &match));
+    assert_int_equal(search_update_file(index, group, 9, NULL, NULL), 0);
     struct matches m = {.q = q};
     assert_int_equal(search_ask_words(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 9 * 450);
@@ -591,7 +591,7 @@ static void test_remote_no_statement_sorts(void **state)
         if ((i >= Q_DERIVED && i <= Q_DERIVE_DONE) || i == Q_MATCHING_ENDS) /* not of the store */
             continue;
         buf_adds(&sql, "EXPLAIN QUERY PLAN ");
-        columns_expand(query_sql[i], SCHEMA_VERSION, true, &sql);
+        columns_expand_statement(query_sql[i], SCHEMA_VERSION, true, &sql);
         assert_int_equal(sqlite3_prepare_v2(q->d.db, buf_str(&sql), -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *step = (const char *)sqlite3_column_text(st, 3);

@@ -154,20 +154,20 @@ static void test_running_lock_lasts_while_one_process_has_its_description(void *
     int fd = running_lock_open(dir);
     assert_true(fd >= 0);
     int look = running_lock_find(dir);
-    assert_int_equal(running_lock_look(-1, 7), LIVENESS_NO_LOCK);
-    assert_int_equal(running_lock_look(look, 7), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_check(-1, 7), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_check(look, 7), LIVENESS_NO_LOCK);
     assert_int_equal(running_lock_take(fd, dir, 7), 0);
     assert_int_equal(running_lock_take(fd, dir, 7), 0); /* a recorder that replaces another one */
-    assert_int_equal(running_lock_look(look, 7), LIVENESS_LOCKED);
-    assert_int_equal(running_lock_look(look, 6), LIVENESS_NO_LOCK);
-    assert_int_equal(running_lock_look(look, 8), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_check(look, 7), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_check(look, 6), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_check(look, 8), LIVENESS_NO_LOCK);
     f->kid[f->kids++] = sharer();
     close(fd);
-    assert_int_equal(running_lock_look(look, 7), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_check(look, 7), LIVENESS_LOCKED);
     kill(f->kid[0], SIGKILL);
     assert_int_equal(waitpid(f->kid[0], NULL, 0), f->kid[0]);
     f->kids = 0;
-    assert_int_equal(running_lock_look(look, 7), LIVENESS_UNLOCKED);
+    assert_int_equal(running_lock_check(look, 7), LIVENESS_UNLOCKED);
     close(look);
     close(dir);
 }
@@ -184,9 +184,9 @@ static void test_running_lock_of_another_session_is_not_taken(void **state)
     assert_true(running_lock_is_of(second, dir));
     assert_int_equal(running_lock_take(second, dir, 3), 0); /* in a new database */
     int look = running_lock_find(dir);
-    assert_int_equal(running_lock_look(look, 1), LIVENESS_LOCKED);
-    assert_int_equal(running_lock_look(look, 2), LIVENESS_UNLOCKED);
-    assert_int_equal(running_lock_look(look, 3), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_check(look, 1), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_check(look, 2), LIVENESS_UNLOCKED);
+    assert_int_equal(running_lock_check(look, 3), LIVENESS_LOCKED);
     running_lock_remove(dir);
     assert_false(running_lock_is_of(second, dir));
     close(first);
@@ -212,7 +212,7 @@ static void test_running_session_of_another_namespace_is_judged_by_its_lock(void
     assert_int_equal(running_row_state(&l, &row), SESSION_ELSEWHERE);
     assert_int_equal(running_lock_take(fd, dir, 5), 0);
     assert_int_equal(running_row_state(&l, &row), SESSION_LIVE);
-    assert_false(running_is_here(&row.r));
+    assert_false(running_pids_are_valid(&row.r));
     close(fd);
     assert_int_equal(running_row_state(&l, &row), SESSION_DIED);
     row.r.boot[0] ^= 1; /* another machine has the file without this one's locks */
@@ -387,12 +387,11 @@ static void test_running_close_dead_sessions_closes_only_killed_proxies(void **s
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
     assert_string_equal(sql_rows(&f->t,
-                                    "SELECT s.id, end_reason, ended_at_us = started_at_us + t_us,"
-                                    " exit_status FROM sessions s JOIN messages m ON"
-                                    " m.session_id = s.id ORDER BY 1"),
+                                 "SELECT s.id, end_reason, ended_at_us = started_at_us + t_us,"
+                                 " exit_status FROM sessions s JOIN messages m ON"
+                                 " m.session_id = s.id ORDER BY 1"),
                         "1|-|-|-;2|killed|1|-;3|-|-|-;4|killed|1|-");
-    assert_string_equal(sql_rows(&f->t, "SELECT group_concat(session_id) FROM running"),
-                        "1,3,4");
+    assert_string_equal(sql_rows(&f->t, "SELECT group_concat(session_id) FROM running"), "1,3,4");
     /* a recorded end is not changed */
     struct buf error = {0};
     end_session(s[0]);

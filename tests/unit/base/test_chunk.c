@@ -22,8 +22,8 @@ static void test_chunk_is_freed_with_the_last_reference(void **state)
     (void)state;
     struct chunk *c = chunk_new(8);
     assert_non_null(c);
-    assert_ptr_equal(chunk_hold(c), c);
-    assert_ptr_equal(chunk_hold(c), c);
+    assert_ptr_equal(chunk_add_reference(c), c);
+    assert_ptr_equal(chunk_add_reference(c), c);
     assert_int_equal(c->refs, 3);
     chunk_drop(c);
     chunk_drop(c);
@@ -76,7 +76,7 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_non_null(next);
     assert_int_equal(chunk_grow(&c, 3 * CHUNK_LARGE), 0);
     struct chunk *large = c;
-    assert_ptr_equal(chunk_hold(c), c);
+    assert_ptr_equal(chunk_add_reference(c), c);
     chunk_drop(c);
     memcpy(next->data, "12345678", 8);
     assert_int_equal(chunk_grow(&next, CHUNK_LARGE), 0); /* the other is still in use */
@@ -91,9 +91,9 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_int_equal(next->cap, 3 * CHUNK_LARGE);
     assert_int_equal(next->refs, 1);
     assert_memory_equal(next->data, "12345678", 8);
-    assert_false(chunk_is_kept()); /* it is in use */
+    assert_false(chunk_has_spare()); /* it is in use */
     chunk_drop(next);
-    assert_true(chunk_is_kept());
+    assert_true(chunk_has_spare());
     struct chunk *few = chunk_new((size_t)64 << 10); /* not for so few bytes */
     assert_non_null(few);
     assert_ptr_not_equal(few, large);
@@ -103,7 +103,7 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_int_equal(next->refs, 1);
     chunk_drop(next);
     chunk_free_spare();
-    assert_false(chunk_is_kept());
+    assert_false(chunk_has_spare());
     chunk_free_spare();
 }
 
@@ -122,10 +122,10 @@ static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
         chunk_free_spare();
         struct chunk *large = chunk_new(rows[i].kept << 10);
         chunk_drop(large);
-        assert_true(chunk_is_kept());
+        assert_true(chunk_has_spare());
         struct chunk *c = chunk_new(rows[i].wanted << 10);
         assert_int_equal(c->cap > rows[i].wanted << 10, rows[i].used);
-        assert_int_equal(chunk_is_kept(), !rows[i].used);
+        assert_int_equal(chunk_has_spare(), !rows[i].used);
         chunk_drop(c);
     }
     chunk_free_spare();

@@ -15,7 +15,7 @@ static void test_intern_equal_texts_get_equal_numbers_in_order(void **state)
     for (size_t i = 0; i < MI_COUNT(texts); i++) {
         assert_int_equal(intern_add(&t, slice_of(texts[i]), &n), 0);
         assert_int_equal(n, numbers[i]);
-        assert_true(slice_is(intern_text(&t, n), texts[i]));
+        assert_true(slice_is(intern_get_text(&t, n), texts[i]));
     }
     assert_int_equal(t.n, 4);
     intern_close(&t);

@@ -179,8 +179,8 @@ static void test_opt_environment_is_read_by_long_name(void **state)
     is(&s, "name", "server");
     assert_true(opt_is_on(&s, "verbose"));
     assert_false(opt_is_on(&s, "quiet"));
-    assert_int_equal(opt_source(&s, "max-message"), OPT_ENVIRONMENT);
-    assert_int_equal(opt_source(&s, "name"), OPT_DEFAULT);
+    assert_int_equal(opt_get_source(&s, "max-message"), OPT_ENVIRONMENT);
+    assert_int_equal(opt_get_source(&s, "name"), OPT_DEFAULT);
     opt_close(&s);
 }
 
@@ -228,7 +228,7 @@ static void test_opt_unknown_key_in_the_configuration_is_named(void **state)
     assert_int_equal(opt_set_from_config(&s, "--name", "y"), MI_ENOENT);
     assert_int_equal(opt_set_from_config(&s, "n", "y"), MI_ENOENT);
     is(&s, "name", "x");
-    assert_int_equal(opt_source(&s, "name"), OPT_CONFIG);
+    assert_int_equal(opt_get_source(&s, "name"), OPT_CONFIG);
     opt_close(&s);
 }
 
@@ -258,7 +258,7 @@ static void test_opt_source_with_priority_wins_in_any_order(void **state)
                 assert_int_equal(st, 0);
             }
             is(&s, "name", value[strongest]);
-            assert_int_equal(opt_source(&s, "name"), strongest);
+            assert_int_equal(opt_get_source(&s, "name"), strongest);
             opt_close(&s);
         }
 }

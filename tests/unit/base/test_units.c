@@ -30,7 +30,7 @@ static void test_units_duration_of_each_form_is_parsed_to_microseconds(void **st
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         int64_t us = -1;
-        if (units_duration(rows[i].text, &us) != 0)
+        if (units_parse_duration(rows[i].text, &us) != 0)
             fail_msg("refused: %s", rows[i].text);
         assert_int_equal(us, rows[i].us);
     }
@@ -62,7 +62,7 @@ static void test_units_size_of_each_form_is_parsed_to_bytes(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         size_t bytes = 7;
-        if (units_size(rows[i].text, &bytes) != 0)
+        if (units_parse_size(rows[i].text, &bytes) != 0)
             fail_msg("refused: %s", rows[i].text);
         assert_int_equal(bytes, rows[i].bytes);
     }
@@ -77,18 +77,19 @@ static void test_units_invalid_text_is_rejected_and_nothing_written(void **state
     int64_t us = 4711;
     size_t bytes = 4711;
     for (size_t i = 0; i < MI_COUNT(both); i++) {
-        if (units_duration(both[i], &us) != MI_EINVAL || units_size(both[i], &bytes) != MI_EINVAL)
+        if (units_parse_duration(both[i], &us) != MI_EINVAL ||
+            units_parse_size(both[i], &bytes) != MI_EINVAL)
             fail_msg("accepted: '%s'", both[i]);
     }
     static const char *const no_duration[] = {"1S",   "1M",    "1min",        "1sec",
                                               "1KiB", "3661d", "99999999999", "1e18"};
     for (size_t i = 0; i < MI_COUNT(no_duration); i++)
-        if (units_duration(no_duration[i], &us) != MI_EINVAL)
+        if (units_parse_duration(no_duration[i], &us) != MI_EINVAL)
             fail_msg("accepted: '%s'", no_duration[i]);
     static const char *const no_size[] = {"1b", "1kib",  "1KB",  "1mib",         "1s",
                                           "1m", "1TiB1", "1e19", "5000000000GiB"};
     for (size_t i = 0; i < MI_COUNT(no_size); i++)
-        if (units_size(no_size[i], &bytes) != MI_EINVAL)
+        if (units_parse_size(no_size[i], &bytes) != MI_EINVAL)
             fail_msg("accepted: '%s'", no_size[i]);
     assert_int_equal(us, 4711);
     assert_int_equal(bytes, 4711);

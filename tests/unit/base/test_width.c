@@ -16,8 +16,8 @@ static void test_width_known_characters(void **state)
         {0x10FFFF, 1},
     };
     for (size_t i = 0; i < MI_COUNT(known); i++)
-        if (width_of(known[i].code) != known[i].columns)
-            fail_msg("U+%04X: %zu", (unsigned)known[i].code, width_of(known[i].code));
+        if (width_of_char(known[i].code) != known[i].columns)
+            fail_msg("U+%04X: %zu", (unsigned)known[i].code, width_of_char(known[i].code));
 }
 
 /* The sums of the lengths of the ranges: the search finds all of them, so they are in order. */
@@ -26,7 +26,7 @@ static void test_width_every_range_is_found(void **state)
     (void)state;
     size_t n[3] = {0};
     for (uint32_t c = 0; c <= 0x10FFFF; c++)
-        n[width_of(c)]++;
+        n[width_of_char(c)]++;
     assert_int_equal(n[0], 7351);
     assert_int_equal(n[2], 191877);
 }

@@ -20,7 +20,7 @@ static void add(struct check_report *r, bool from_client, const char *names, bre
                               .method = slice_of("tools/call"),
                               .target = slice_of("a\nb"),
                               .finding = names != NULL ? slice_of(names) : (struct slice){0}};
-    assert_true(check_add(r, &m, broken, detail, (void *)(uintptr_t)with_detail));
+    assert_true(check_add_message(r, &m, broken, detail, (void *)(uintptr_t)with_detail));
 }
 
 static void open_with(struct check_report *r, const char *fail_on, const char *ignore)
@@ -124,7 +124,7 @@ static void test_findings_of_the_other_side_are_omitted(void **state)
     assert_int_equal(r.recordings[0].n, 0);
     add(&r, true, "crlf", 0, NULL);
     assert_int_equal(r.recordings[0].n, 1);
-    assert_string_equal(check_sender(&r.recordings[0].findings[0]), "client");
+    assert_string_equal(check_finding_sender(&r.recordings[0].findings[0]), "client");
     check_close(&r);
 }
 

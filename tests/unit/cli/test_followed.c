@@ -95,7 +95,7 @@ static void test_followed_call_ends_with_its_answer_or_its_session(void **state)
     followed_remove_open_call(&l, 1, 5);
     assert_int_equal(l.open_n, 2);
     assert_int_equal(l.open[0].session_id, 2); /* the order is kept */
-    followed_drop(&l, 0);
+    followed_remove_session(&l, 0);
     assert_int_equal(l.open_n, 1);
     assert_int_equal(l.open[0].session_id, 2);
     followed_close(&l);

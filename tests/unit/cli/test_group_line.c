@@ -12,14 +12,14 @@ static void add(struct count *c, const char *name, enum call_status status, int6
         .status = status, .duration_us = took_us, .request_size = 10, .response_size = took_us};
     struct buf key = {0};
     buf_printf(&key, "%s\xFF", name);
-    assert_int_equal(tally_add(&c->tally, buf_slice(&key), &call, at_us), 0);
+    assert_int_equal(tally_add_call(&c->tally, buf_slice(&key), &call, at_us), 0);
     buf_close(&key);
 }
 
 static void lines_begin(struct count *c, const char *sort, const char *first, const char *second)
 {
     struct group_line *l;
-    assert_int_equal(group_lines(c, c, sort, &l), 0);
+    assert_int_equal(make_group_lines(c, c, sort, &l), 0);
     assert_true(slice_is(c->by == COUNT_DAY ? l[0].day : l[0].server, first));
     assert_true(slice_is(c->by == COUNT_DAY ? l[1].day : l[1].server, second));
     free(l);

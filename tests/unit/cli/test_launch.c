@@ -1,6 +1,6 @@
 /* The commands that start the interposer: what is recognized, what is written, and what the variable may say. */
-#include "cli/wrap/wrap_edit.h"
 #include "cli/wrap/launch.h"
+#include "cli/wrap/wrap_edit.h"
 
 #include "tests/support/unit.h"
 
@@ -45,7 +45,7 @@ static void test_launch_variable_gives_the_words(void **state)
     struct launch l;
     struct buf error = {0}, typed = {0};
     setenv(LAUNCH_VARIABLE, " npx -y\tmcp-interposer@1.2.3 ", 1);
-    assert_int_equal(launch_open(&l, &error), 0);
+    assert_int_equal(launch_find(&l, &error), 0);
     assert_true(l.by_runner && !l.in_path);
     assert_string_equal(l.words[0], "npx");
     assert_string_equal(l.words[1], "-y");
@@ -72,7 +72,7 @@ static void test_launch_variable_that_is_not_ours_is_refused(void **state)
         struct launch l;
         struct buf error = {0};
         setenv(LAUNCH_VARIABLE, values[i], 1);
-        assert_int_equal(launch_open(&l, &error), MI_EINVAL);
+        assert_int_equal(launch_find(&l, &error), MI_EINVAL);
         assert_non_null(strstr(buf_str(&error), "does not start this program: expected"));
         launch_close(&l);
         buf_close(&error);

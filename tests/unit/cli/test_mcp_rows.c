@@ -24,11 +24,11 @@ static void begin_json(struct tool_call *c)
 static void add_rows(struct rows *r, int n, const char *text)
 {
     for (int i = 1; i <= n; i++) {
-        if (rows_begin(r, 7, i)) {
+        if (rows_begin_row(r, 7, i)) {
             json_out_int(&r->c->j, "n", i);
             buf_adds(&r->c->text, text);
         }
-        assert_true(rows_end(r));
+        assert_true(rows_end_row(r));
     }
 }
 
@@ -72,8 +72,8 @@ static void test_rows_counting_ends_when_it_takes_long(void **state)
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
     add_rows(&r, 3, "row");
     r.count_until_us = clock_mono_us() - 1;
-    assert_false(rows_begin(&r, 7, 4));
-    assert_false(rows_end(&r));
+    assert_false(rows_begin_row(&r, 7, 4));
+    assert_false(rows_end_row(&r));
     rows_close(&r, "none");
     assert_string_equal(buf_str(&c.text), "row\nThese are rows 1 to 1 of at least 4.\n"
                                           "There is more: call again with cursor \"7.2.1\".\n");
@@ -136,8 +136,8 @@ static void test_rows_late_page_still_does_some_work(void **state)
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
     c.late_us = clock_mono_us() - 1;
-    assert_false(rows_is_late(&r, 9, 0));
-    assert_true(rows_is_late(&r, 8, 5));
+    assert_false(rows_page_is_late(&r, 9, 0));
+    assert_true(rows_page_is_late(&r, 8, 5));
     rows_close(&r, "none");
     assert_string_equal(buf_str(&c.json),
                         "{\"rows\":[],\"total_at_least\":0,\"next_cursor\":\"8.5.0\"");
@@ -190,8 +190,8 @@ static int64_t part(const char *body, const char *pointer, int64_t offset, int64
     struct json_scan scan;
     int64_t next = -1;
     begin_json(&c);
-    assert_int_equal(body_add(&c, &v, slice_of(body)), 0);
-    assert_int_equal(tool_end(&c), 0);
+    assert_int_equal(body_add_members(&c, &v, slice_of(body)), 0);
+    assert_int_equal(tool_end_result(&c), 0);
     assert_int_equal(json_scan(buf_slice(&c.json), NULL, NULL, &scan), 0);
     struct json_value root = {scan.type, scan.root};
     json_unescape(ret, json_string_raw(json_get(root, "text")));

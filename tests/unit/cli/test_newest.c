@@ -30,12 +30,13 @@ static void test_newest_wants_rows_until_it_is_full_of_newer_ones(void **state)
     (void)state;
     struct newest l;
     newest_open(&l, 2);
-    assert_true(newest_would_keep(&l, INT64_MIN));
+    assert_true(newest_would_keep_row(&l, INT64_MIN));
     add(&l, 5, 1, 1, false);
-    assert_true(newest_would_keep(&l, 1));
+    assert_true(newest_would_keep_row(&l, 1));
     add(&l, 7, 1, 2, false);
-    assert_false(newest_would_keep(&l, 4));
-    assert_true(newest_would_keep(&l, 5)); /* another session may have a row of the same moment */
+    assert_false(newest_would_keep_row(&l, 4));
+    assert_true(
+        newest_would_keep_row(&l, 5)); /* another session may have a row of the same moment */
     add(&l, 4, 1, 3, false);
     add(&l, 9, 1, 4, false);
     newest_sort(&l);
@@ -43,7 +44,7 @@ static void test_newest_wants_rows_until_it_is_full_of_newer_ones(void **state)
     assert_int_equal(l.row[1].at_us, 9);
     newest_close(&l);
     newest_open(&l, 0);
-    assert_false(newest_would_keep(&l, 9));
+    assert_false(newest_would_keep_row(&l, 9));
     add(&l, 9, 1, 1, false);
     assert_int_equal(l.n, 0);
     newest_close(&l);
@@ -76,8 +77,8 @@ static void test_history_run_ends_at_a_gap_an_event_or_another_session(void **st
     static const size_t ends[] = {2, 2, 3, 4, 5, 7, 8, 8};
     struct newest l = {.row = rows, .n = MI_COUNT(rows)};
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        assert_int_equal(history_run_end(&l, i, 2), ends[i]);
-    assert_int_equal(history_run_end(&l, 5, 64), 8);
+        assert_int_equal(history_find_run_end(&l, i, 2), ends[i]);
+    assert_int_equal(history_find_run_end(&l, 5, 64), 8);
 }
 
 int main(void)

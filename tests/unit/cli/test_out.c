@@ -153,7 +153,7 @@ static const struct table_column columns[] = {
 
 static void add(struct table *t, const char *text)
 {
-    table_add(t, slice_of(text), OUT_PLAIN);
+    table_add_cell(t, slice_of(text), OUT_PLAIN);
 }
 
 static void fill(struct table *t)

@@ -12,7 +12,7 @@ static int read_words(struct outgoing *r, const char *words, char **copy, struct
     int n = 0;
     for (char *word; n < MAX && (word = strtok_r(rest, " ", &rest)) != NULL;)
         list[n++] = word;
-    return outgoing_read(r, list, n, error);
+    return outgoing_read_words(r, list, n, error);
 }
 
 static void check_words(const char *words, const char *want)
@@ -22,7 +22,8 @@ static void check_words(const char *words, const char *want)
     char *copy;
     int st = read_words(&r, words, &copy, &error);
     if (st == 0) {
-        assert_int_equal(outgoing_make(&r, (struct json_value){0}, (struct slice){"", 0}), 0);
+        assert_int_equal(outgoing_make_params(&r, (struct json_value){0}, (struct slice){"", 0}),
+                         0);
         outgoing_write_message(&r, &message);
     }
     const char *got = st == 0 ? buf_str(&message) : buf_str(&error);
@@ -72,7 +73,7 @@ static void test_outgoing_meta_is_a_member_of_params(void **state)
     char *copy;
     (void)state;
     assert_int_equal(read_words(&r, "tools/list", &copy, &error), 0);
-    assert_int_equal(outgoing_make(&r, (struct json_value){0}, slice_of("{\"v\":1}")), 0);
+    assert_int_equal(outgoing_make_params(&r, (struct json_value){0}, slice_of("{\"v\":1}")), 0);
     assert_string_equal(buf_str(&r.params), "{\"_meta\":{\"v\":1}}");
     outgoing_close(&r);
     free(copy);
@@ -91,7 +92,7 @@ static void check_set(const char *params, const char *words, bool tool, const ch
     char *copy = strdup(words), *rest = copy;
     buf_adds(&b, params);
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
-        assert_int_equal(given_add(&sets, word, true, &error), 0);
+        assert_int_equal(given_add_word(&sets, word, true, &error), 0);
     int st = outgoing_set(&b, &sets, tool ? schema : none, &error);
     const char *got = st == 0 ? buf_str(&b) : buf_str(&error);
     if (strcmp(got, want) != 0)
@@ -141,7 +142,7 @@ static void check_secrets(const char *params, const char *set, const char *want)
     struct given_list sets = {0};
     struct buf told = {0}, error = {0};
     if (set != NULL)
-        assert_int_equal(given_add(&sets, set, true, &error), 0);
+        assert_int_equal(given_add_word(&sets, set, true, &error), 0);
     assert_int_equal(outgoing_each_secret(slice_of(params), &sets, on_secret, &told), 0);
     if (strcmp(buf_str(&told), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", params, buf_str(&told), want);

@@ -66,7 +66,7 @@ static void test_layout_columns_leave_with_their_level(void **state)
     struct layout l;
     struct layout_widths w = show_of(200, 25, 14);
     for (int level = LAYOUT_FULL; level <= LAYOUT_PACKED; level++) {
-        layout_set(&l, &w, (enum layout_level)level);
+        layout_set_columns(&l, &w, (enum layout_level)level);
         assert_int_equal(l.size > 0, level < LAYOUT_NO_SIZE);
         assert_int_equal(l.id > 0, level < LAYOUT_NO_ID);
         assert_int_equal(l.gap, level < LAYOUT_PACKED ? 2 : 1);
@@ -75,10 +75,10 @@ static void test_layout_columns_leave_with_their_level(void **state)
     }
     w.of_many = true;
     w.columns = 80;
-    layout_set(&l, &w, LAYOUT_PACKED);
+    layout_set_columns(&l, &w, LAYOUT_PACKED);
     assert_int_equal(l.session, 4);
     w.columns = 79;
-    layout_set(&l, &w, LAYOUT_PACKED);
+    layout_set_columns(&l, &w, LAYOUT_PACKED);
     assert_int_equal(l.session, 0);
     assert_int_equal(l.server, 8);
 }
@@ -91,11 +91,11 @@ static void test_layout_a_wide_method_is_narrowed_for_the_content(void **state)
     layout_choose(&l, &w);
     assert_int_equal(l.method, 20);
     w.method = 500; /* a later line of `tail` */
-    layout_set(&l, &w, l.level);
+    layout_set_columns(&l, &w, l.level);
     assert_int_equal(l.method, 30); /* a quarter */
     assert_int_equal(content_of(&l, &w), 37);
     w.columns = OUT_UNLIMITED;
-    layout_set(&l, &w, LAYOUT_FULL);
+    layout_set_columns(&l, &w, LAYOUT_FULL);
     assert_int_equal(l.method, 28);
 }
 

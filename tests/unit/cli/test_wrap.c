@@ -80,7 +80,7 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
             assert_int_equal(wrap_inspect(&f, &f.server[i], &v), 0);
             bool wanted = which >> (i % 64) & 1;
             if (wanted && wrap && v.state == WRAP_PLAIN) {
-                assert_true(wrap_edit_add(&e, &f, &f.server[i], &with));
+                assert_true(wrap_edit_wrap_server(&e, &f, &f.server[i], &with));
                 n++;
             } else if (wanted && wrap && remote_too && v.state == WRAP_REMOTE &&
                        fits(&f, &f.server[i])) {
@@ -443,10 +443,10 @@ static const struct {
     {MCPFILE_JSON, "\"url\":5", "the URL is not a string"},
     {MCPFILE_JSON, "\"url\":\"https://\xff\"", "the URL, headers or type are not valid UTF-8"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"httpUrl\":\"https://y\"", "the server has two URLs"},
-    {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":{\"a\":1}", "a value in its `headers`"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":{\"a\":1}", "a value in `headers`"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "`headers` is not one object"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
-     "it does not have one `type`"},
+     "the server does not have one `type`"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}",
      "the server has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",
@@ -523,22 +523,23 @@ static const struct {
     {"\"url\":\"https://x\",\"command\":\"npx\"", WRAP_PLAIN, NULL},
     {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"x\"]", WRAP_WRAPPED, NULL},
     {"\"command\":\"mcp-interposer\",\"args\":[\"replay\",\"x\"]", WRAP_ODD,
-     "it runs the interposer, but"},
+     "the command runs the interposer, but"},
     {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\"]", WRAP_ODD,
-     "it runs the interposer without"},
-    {"\"command\":\"mcp-interposer\",\"args\":[]", WRAP_ODD, "it runs the interposer, but"},
-    {"\"command\":\"mcp-interposer\"", WRAP_ODD, "it runs the interposer, but"},
+     "the command runs the interposer without"},
+    {"\"command\":\"mcp-interposer\",\"args\":[]", WRAP_ODD,
+     "the command runs the interposer, but"},
+    {"\"command\":\"mcp-interposer\"", WRAP_ODD, "the command runs the interposer, but"},
     {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"--bananas\",\"x\"]", WRAP_ODD,
-     "it runs the interposer with unknown"},
-    {"\"command\":\"npx -y thing\"", WRAP_ODD, "its command contains blanks"},
+     "the command runs the interposer with unknown"},
+    {"\"command\":\"npx -y thing\"", WRAP_ODD, "the command contains blanks"},
     {"\"command\":\"\"", WRAP_ODD, "the server has no command"},
     {"\"args\":[]", WRAP_ODD, "the server has no command"},
-    {"\"command\":\"-x\"", WRAP_ODD, "its command begins with"},
+    {"\"command\":\"-x\"", WRAP_ODD, "the command begins with"},
     {"\"command\":5", WRAP_ODD, "`command` is not a string"},
     {"\"command\":\"a\",\"command\":\"b\"", WRAP_ODD, "the server has two members `command`"},
     {"\"command\":\"a\",\"args\":[],\"args\":[]", WRAP_ODD, "the server has two members `args`"},
-    {"\"command\":\"a\",\"args\":\"b\"", WRAP_ODD, "its `args` is not an array"},
-    {"\"command\":\"a\",\"args\":[\"b\",5]", WRAP_ODD, "its `args` is not an array"},
+    {"\"command\":\"a\",\"args\":\"b\"", WRAP_ODD, "`args` is not an array"},
+    {"\"command\":\"a\",\"args\":[\"b\",5]", WRAP_ODD, "`args` is not an array"},
 };
 
 static void test_wrap_state_is_reported_for_each_kind(void **state)
@@ -582,7 +583,7 @@ static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
         st = wrap_inspect(&f, &f.server[i], &v);
         if (st == 0) {
             if (v.state == WRAP_PLAIN)
-                assert_true(wrap_edit_add(&e, &f, &f.server[i], &with));
+                assert_true(wrap_edit_wrap_server(&e, &f, &f.server[i], &with));
             else if (v.state == WRAP_REMOTE)
                 st = remote_check(&f, &f.server[i], &why);
             if (st == 0 && v.state == WRAP_REMOTE && why == NULL)

@@ -285,7 +285,7 @@ static void test_bundle_sizes(void **state)
         assert_int_equal(opens(buf_slice(&b), &m.key.public, &why), 0);
         struct bundle whole;
         assert_int_equal(bundle_open(&whole, buf_slice(&b), &m.key.public, &why), 0);
-        assert_true(bundle_is_whole(&whole));
+        assert_true(bundle_has_all_records(&whole));
         struct bundle_walk w = bundle_begin(&whole);
         struct bundle_record r;
         for (size_t k = 0; k < n; k++) {
@@ -404,7 +404,7 @@ static void test_bundle_parts_agree(void **state)
     assert_int_equal(leaf_read(buf_slice(&saved), &l), 0);
     static const char *const says[] = {"several sessions", "another end",
                                        "groups do not have the form", "`end` is not the one",
-                                       "not of its session"};
+                                       "do not belong to its session"};
     for (size_t i = 0; i < MI_COUNT(says); i++) {
         struct leaf wrong = l;
         if (i == 0)
@@ -473,7 +473,7 @@ static void test_bundle_leaves_of_the_session(void **state)
     wrong.digest = m.commitment[1];
     set_leaf(&m, m.seal - 1, &wrong);
     bundle(&m, &m.key, 0, 3, &b);
-    REFUSED(buf_slice(&b), &m.key.public, "is not the one that was opened");
+    REFUSED(buf_slice(&b), &m.key.public, "is not the one that was stored when the session began");
     wrong = open;
     wrong.uid = slice_of(VAULT);
     set_leaf(&m, m.seal - 1, &wrong);

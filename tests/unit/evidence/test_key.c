@@ -164,12 +164,12 @@ static void test_key_names(void **state)
     (void)state;
     char longest[KEY_NAME_MAX + 2];
     memset(longest, 'a', sizeof longest);
-    assert_true(key_name_valid((struct slice){longest, KEY_NAME_MAX}));
-    assert_false(key_name_valid((struct slice){longest, KEY_NAME_MAX + 1}));
+    assert_true(key_name_is_valid((struct slice){longest, KEY_NAME_MAX}));
+    assert_false(key_name_is_valid((struct slice){longest, KEY_NAME_MAX + 1}));
     static const char *const bad[] = {"", " ", "a b", "a+b", "a\n", "\x7f", "\xc3\xa4", "a\tb"};
     for (size_t i = 0; i < MI_COUNT(bad); i++)
-        assert_false(key_name_valid(slice_of(bad[i])));
-    assert_true(key_name_valid(slice_of("example.org/a-b_c~!")));
+        assert_false(key_name_is_valid(slice_of(bad[i])));
+    assert_true(key_name_is_valid(slice_of("example.org/a-b_c~!")));
 }
 
 int main(void)

@@ -76,14 +76,14 @@ static void test_tree_grows_as_defined_and_survives_being_packed(void **state)
         assert_true(digest_eq(&got, &want));
         struct buf b = {0};
         struct tree again;
-        tree_pack(&t, &b);
-        assert_true(tree_unpack(&again, n, buf_slice(&b)));
+        tree_append_roots(&t, &b);
+        assert_true(tree_read_roots(&again, n, buf_slice(&b)));
         got = tree_root_digest(&again);
         assert_true(digest_eq(&got, &want));
         struct slice less = {buf_slice(&b).p, b.n > 0 ? b.n - 1 : 0};
-        assert_false(b.n > 0 && tree_unpack(&again, n, less));
+        assert_false(b.n > 0 && tree_read_roots(&again, n, less));
         buf_addc(&b, 0);
-        assert_false(tree_unpack(&again, n, buf_slice(&b)));
+        assert_false(tree_read_roots(&again, n, buf_slice(&b)));
         buf_close(&b);
         if (n == N)
             break;
@@ -184,7 +184,7 @@ static void test_places_are_groups_in_a_tree(void **state)
         if (!digest_eq(&got, &want))
             fail_msg("the root over %zu records", sizes[i]);
         assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);
-        assert_int_equal(places_count_rest(&p), sizes[i] % PLACES_GROUP);
+        assert_int_equal(places_count_outside_groups(&p), sizes[i] % PLACES_GROUP);
     }
 }
 

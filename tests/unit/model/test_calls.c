@@ -39,7 +39,7 @@ static struct slice text(const char *s)
 static int add(struct call_set *c, const struct call_message *m, struct call **ret)
 {
     int64_t seq;
-    int step = call_set_add(c, m, ret, &seq);
+    int step = call_set_add_message(c, m, ret, &seq);
     assert_true(step >= 0);
     return step;
 }
@@ -283,7 +283,7 @@ static void store_batch(struct table *t, struct call_set *c, const struct call_m
     for (size_t i = 0; i < late_n; i++) {
         struct call *call = row_of(t, late_seq[i]);
         if (call != NULL && message_ends_call(call, &late[i]))
-            call_end(call, &late[i]);
+            call_end_by_message(call, &late[i]);
     }
     call_set_clear(c);
 }
@@ -298,7 +298,7 @@ static void add_in_batches(struct table *t, const struct call_message *m, size_t
     *t = (struct table){0};
     for (size_t i = 0; i < n; i++) {
         struct call *call;
-        if (call_set_add(&c, &m[i], &call, &late_seq[late_n]) == CALLS_ELSEWHERE)
+        if (call_set_add_message(&c, &m[i], &call, &late_seq[late_n]) == CALLS_ELSEWHERE)
             late[late_n++] = m[i];
         if ((splits >> i & 1) != 0 || i + 1 == n) {
             store_batch(t, &c, late, late_seq, late_n);
@@ -432,7 +432,7 @@ static void test_calls_tokens_are_those_of_results_for_the_client(void **state)
         m.result = (struct context_result){7, 0, 0};
         if (rows[i].has_body)
             m.body = slice_of(body);
-        call_end(&c, &m);
+        call_end_by_message(&c, &m);
         if (c.result.tokens != rows[i].tokens || (c.result.binaries < 0) != (c.result.tokens < 0))
             fail_msg("row %zu: %lld tokens", i, (long long)c.result.tokens);
     }

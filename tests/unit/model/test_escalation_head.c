@@ -105,12 +105,12 @@ static void test_escalation_head_set_changes_one_value_only(void **state)
     struct escalation_head h = {.count = 42, .last_at = slice_of("later")};
     struct buf b = {0};
     buf_adds(&b, "---\nmine: 1\ncount: 1\nnote: kept\n---\n\ncount: 1\n");
-    assert_true(escalation_head_set(&b, ESCALATION_HEAD_AT_count, &h));
+    assert_true(escalation_head_set_field(&b, ESCALATION_HEAD_AT_count, &h));
     assert_string_equal(buf_str(&b), "---\nmine: 1\ncount: 42\nnote: kept\n---\n\ncount: 1\n");
-    assert_false(escalation_head_set(&b, ESCALATION_HEAD_AT_last_at, &h));
+    assert_false(escalation_head_set_field(&b, ESCALATION_HEAD_AT_last_at, &h));
     buf_clear(&b);
     buf_adds(&b, "count: 1\n---\n");
-    assert_false(escalation_head_set(&b, ESCALATION_HEAD_AT_count, &h));
+    assert_false(escalation_head_set_field(&b, ESCALATION_HEAD_AT_count, &h));
     buf_close(&b);
 }
 

@@ -130,7 +130,7 @@ static void test_fields_texts_are_copied_with_a_nul(void **state)
     size_t n = fields_text_bytes(&fields_of_session, &s);
     char *copy = malloc(n);
     assert_non_null(copy);
-    assert_ptr_equal(fields_keep_texts(&fields_of_session, &s, copy), copy + n);
+    assert_ptr_equal(fields_copy_texts(&fields_of_session, &s, copy), copy + n);
     memset(uid, 'x', sizeof uid);
     memset(name, 'x', sizeof name);
     assert_string_equal(s.uid.p, "01M82");

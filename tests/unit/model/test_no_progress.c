@@ -6,18 +6,18 @@
 static struct no_progress p;
 static int64_t seq;
 
-static struct no_progress_found add(enum row_direction direction, enum row_kind kind, int64_t request_seq,
-                                 const char *text)
+static struct no_progress_found add(enum row_direction direction, enum row_kind kind,
+                                    int64_t request_seq, const char *text)
 {
     char *body = strdup(text);
     for (char *c = body; *c != '\0'; c++)
         *c = *c == '\'' ? '"' : *c;
     struct no_progress_message m = {.seq = ++seq,
-                                 .request_seq = request_seq,
-                                 .direction = direction,
-                                 .kind = kind,
-                                 .action = ROW_FORWARDED,
-                                 .method = slice_of(kind == KIND_REQUEST ? "tools/call" : "")};
+                                    .request_seq = request_seq,
+                                    .direction = direction,
+                                    .kind = kind,
+                                    .action = ROW_FORWARDED,
+                                    .method = slice_of(kind == KIND_REQUEST ? "tools/call" : "")};
     struct rpc read;
     int st = rpc_read(slice_of(body), &read);
     struct no_progress_found f = no_progress_note_message(&p, &m, st == 0 ? &read : NULL);
@@ -40,7 +40,7 @@ static const char *call(const char *params, const char *answer)
         add(ROW_S2C, is_error ? KIND_ERROR : KIND_RESULT, request, buf_str(&line));
     assert_int_equal(f.request, f.times > 0 ? request : f.request);
     if (f.times > 0)
-        no_progress_describe(&words, f.times, f.failed);
+        no_progress_append_text(&words, f.times, f.failed);
     snprintf(text, sizeof text, "%s", buf_str(&words));
     buf_close(&line);
     buf_close(&words);
@@ -72,7 +72,8 @@ static void test_no_progress_same_result_is_reported_at_five_and_each_doubling(v
         char want[64] = "";
         if (i == 5 || i == 10 || i == 20 || i == 40)
             snprintf(want, sizeof want, "the same result %u times in a row", i);
-        assert_string_equal(call(i % 2 == 0 ? A : A_SPELLED, i % 3 == 0 ? DONE : DONE_SPELLED), want);
+        assert_string_equal(call(i % 2 == 0 ? A : A_SPELLED, i % 3 == 0 ? DONE : DONE_SPELLED),
+                            want);
     }
 }
 
@@ -146,13 +147,15 @@ static void test_no_progress_calls_at_once_count_as_one(void **state)
         int64_t first[20];
         set_up(NULL);
         for (int k = 0; k < 20; k++) {
-            add(ROW_C2S, KIND_REQUEST, 0, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':" A "}");
+            add(ROW_C2S, KIND_REQUEST, 0,
+                "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':" A "}");
             first[k] = seq;
         }
         for (int k = 19; k >= 0; k--) {
             char line[128];
             snprintf(line, sizeof line, "{'jsonrpc':'2.0','id':1,%s}", answers[i]);
-            assert_int_equal(add(ROW_S2C, i == 0 ? KIND_RESULT : KIND_ERROR, first[k], line).times, 0);
+            assert_int_equal(add(ROW_S2C, i == 0 ? KIND_RESULT : KIND_ERROR, first[k], line).times,
+                             0);
         }
         for (int k = 2; k <= 5; k++)
             assert_int_equal(call(A, answers[i])[0] != '\0', k == 5);
@@ -166,10 +169,10 @@ static void test_no_progress_answer_that_was_dropped_counts_for_nothing(void **s
         call(A, DONE);
     add(ROW_C2S, KIND_REQUEST, 0, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':" A "}");
     struct no_progress_message m = {.seq = seq + 1,
-                                 .request_seq = seq,
-                                 .direction = ROW_S2C,
-                                 .kind = KIND_RESULT,
-                                 .action = ROW_SWALLOWED};
+                                    .request_seq = seq,
+                                    .direction = ROW_S2C,
+                                    .kind = KIND_RESULT,
+                                    .action = ROW_SWALLOWED};
     struct rpc read;
     assert_int_equal(rpc_read(slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"), &read), 0);
     assert_int_equal(no_progress_note_message(&p, &m, &read).times, 0);
@@ -196,17 +199,20 @@ static void test_no_progress_limits_forget_the_oldest(void **state)
         assert_string_equal(call(A, FAILED), "");
     assert_string_equal(call(A, FAILED), "failed 5 times");
     for (int i = 0; i < NO_PROGRESS_OPEN + 1; i++)
-        add(ROW_C2S, KIND_REQUEST, 0, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':" B "}");
-    struct no_progress_found f = add(ROW_S2C, KIND_RESULT, seq - NO_PROGRESS_OPEN,
-                                  "{'jsonrpc':'2.0','id':1," DONE "}");
+        add(ROW_C2S, KIND_REQUEST, 0,
+            "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':" B "}");
+    struct no_progress_found f =
+        add(ROW_S2C, KIND_RESULT, seq - NO_PROGRESS_OPEN, "{'jsonrpc':'2.0','id':1," DONE "}");
     assert_int_equal(f.times, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_no_progress_same_result_is_reported_at_five_and_each_doubling, set_up),
-        cmocka_unit_test_setup(test_no_progress_large_results_are_compared_as_they_are_written, set_up),
+        cmocka_unit_test_setup(test_no_progress_same_result_is_reported_at_five_and_each_doubling,
+                               set_up),
+        cmocka_unit_test_setup(test_no_progress_large_results_are_compared_as_they_are_written,
+                               set_up),
         cmocka_unit_test_setup(test_no_progress_row_ends_with_another_result_or_call, set_up),
         cmocka_unit_test_setup(test_no_progress_other_messages_do_not_end_a_row, set_up),
         cmocka_unit_test_setup(test_no_progress_failing_call_is_counted_across_other_calls, set_up),

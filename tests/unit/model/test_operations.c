@@ -37,14 +37,14 @@ static void run(struct operations *o, const char *const *lines, size_t n, int64_
         struct call *call;
         int64_t seq;
         struct call_message m = message_of(lines, (int64_t)i + 1);
-        int step = call_set_add(&set, &m, &call, &seq);
+        int step = call_set_add_message(&set, &m, &call, &seq);
         assert_true(step >= 0);
         if (m.kind == KIND_NOTIFICATION)
             operations_note_task_state(o, m.direction, m.seq, m.t_us, &m.link);
         else if (step == CALLS_BEGAN)
-            operations_begin(o, call, &m.link);
+            operations_note_request(o, call, &m.link);
         else if (step == CALLS_ENDED)
-            operations_end(o, call, &m.link);
+            operations_note_ended_call(o, call, &m.link);
     }
     const struct call *c;
     memset(operation_seq, 0, (n + 1) * sizeof *operation_seq);
@@ -197,16 +197,16 @@ static void test_operations_are_bounded(void **state)
     struct link asks = {.kind = LINK_ASKS, .key = 1}, retry = {.kind = LINK_RETRY};
     for (int64_t i = 1; i <= OPERATIONS_MAX + 1; i++) {
         asks.key = (uint64_t)i;
-        operations_end(
+        operations_note_ended_call(
             o, &(struct call){.seq = i, .status = CALL_OK, .method = slice_of("tools/call")},
             &asks);
     }
     struct call c = {.seq = 1000, .status = CALL_OPEN, .method = slice_of("tools/call")};
     retry.key = 1;
-    operations_begin(o, &c, &retry);
+    operations_note_request(o, &c, &retry);
     assert_int_equal(c.operation_seq, 0);
     retry.key = 2;
-    operations_begin(o, &c, &retry);
+    operations_note_request(o, &c, &retry);
     assert_int_equal(c.operation_seq, 2);
     free(o);
 }

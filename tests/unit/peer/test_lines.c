@@ -23,7 +23,7 @@ static void take(struct lines *l, struct buf *got, bool has, struct slice result
 {
     struct rpc m;
     while (has) {
-        if (rpc_read(result, &m) == 0 && rpc_is_ours(&m))
+        if (rpc_read(result, &m) == 0 && rpc_is_interposer_error(&m))
             buf_printf(got, "<%.*s>|", (int)m.id.text.n, m.id.text.p);
         else
             buf_printf(got, "%.*s|", (int)result.n, result.p);
@@ -40,7 +40,7 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
         int64_t now_us = 1000000;
         lines_open(&l, 1 << 20);
         if (asked != 0)
-            lines_set_asked(&l, asked, slice_of("tools/call"));
+            lines_set_awaited_request(&l, asked, slice_of("tools/call"));
         for (size_t k = 0; k < MI_COUNT(rows[i].said); k++) {
             const char *line = rows[i].said[k].line;
             if (rows[i].said[k].ms > 0) {
@@ -58,7 +58,7 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
         }
         if (strcmp(buf_str(&got), rows[i].got) != 0)
             fail_msg("row %zu:\n  got    %s\n  wanted %s", i, buf_str(&got), rows[i].got);
-        lines_end(&l);
+        lines_end_waits(&l);
         assert_false(lines_out_of_memory(&l));
         assert_int_equal(lines_wait_until_us(&l), INT64_MAX);
         buf_close(&got);
@@ -112,14 +112,14 @@ static void test_lines_wait_has_limits(void **state)
     assert_false(lines_next(&l, &ret));
     /* the end of the output: no error is made of a line that is cut */
     assert_false(lines_take(&l, slice_of("{\"id\":1,"), false, 8, &ret));
-    lines_end(&l);
+    lines_end_waits(&l);
     assert_true(lines_next(&l, &ret));
     assert_true(slice_is(ret, "{\"id\":1,"));
     lines_close(&l);
     lines_open(&l, 100);
     assert_true(lines_take(&l, slice_of("{\"id\":1,\"result\":\"\\u00"), true, 8, &ret));
     assert_true(slice_is(ret, "{\"id\":1,\"result\":\"\\u00"));
-    lines_end(&l);
+    lines_end_waits(&l);
     assert_false(lines_next(&l, &ret));
     lines_close(&l);
 }

@@ -215,7 +215,7 @@ static void test_batch_requests_are_answered_when_the_server_has_exited(void **s
     const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
     assert_int_equal(p->written_at, f->traffic.out[ROW_C2S].staged); /* the end of the line */
     assert_int_equal(p->next->written_at, f->traffic.out[ROW_C2S].staged);
-    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited", "gone", 0);
+    final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited", "gone", 0);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         "<1 -32000 server-exited><2 -32000 server-exited>");

@@ -44,7 +44,7 @@ static void answered(struct handshake *h, const char *request, const char *answe
     pending_open(&t);
     struct pending *p = ask(&t, request);
     char *text = read_message(answer, &m);
-    handshake_learn_answer(h, p, &m);
+    handshake_note_answer(h, p, &m);
     free(text);
     pending_close(&t);
 }
@@ -75,7 +75,7 @@ static void test_handshake_without_initialize_sends_nothing(void **state)
     size_t at = 0;
     handshake_open(&h);
     assert_false(handshake_write_initialize(&h, &b));
-    assert_false(handshake_list_changed(&h, &at, &b));
+    assert_false(handshake_next_list_changed(&h, &at, &b));
     check_next(&h, &at, NULL);
     assert_int_equal(b.n, 0);
     handshake_close(&h);
@@ -296,7 +296,7 @@ static void test_handshake_announces_changed_lists_that_the_server_announces(voi
              ANSWER("2025-06-18",
                     "{\"prompts\":{\"listChanged\":true},\"tools\":{\"listChanged\":"
                     "true},\"resources\":{\"listChanged\":false,\"subscribe\":true}}"));
-    while (handshake_list_changed(&h, &at, &b)) {
+    while (handshake_next_list_changed(&h, &at, &b)) {
         buf_addc(&b, '\n');
         n++;
     }

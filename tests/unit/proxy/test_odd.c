@@ -364,7 +364,7 @@ static void test_odd_lines_are_refused_under_protocol(void **state)
 static void wait_us(struct fixture *f, int64_t us)
 {
     f->journal.now_us += us;
-    expire_due(&f->traffic);
+    expire_due_requests(&f->traffic);
     traffic_turn(f);
 }
 
@@ -373,18 +373,18 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
-    assert_int_equal(expire_next_us(&f->traffic), -1);
+    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
     traffic_say(f, "S {'jsonrpc':'2.0','id':1,");
-    assert_int_equal(expire_next_us(&f->traffic), ODD_WAIT_US);
+    assert_int_equal(expire_next_wait_us(&f->traffic), ODD_WAIT_US);
     wait_us(f, ODD_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     traffic_say(f, "S 'result':{"); /* waits again */
-    assert_int_equal(expire_next_us(&f->traffic), ODD_WAIT_US);
+    assert_int_equal(expire_next_wait_us(&f->traffic), ODD_WAIT_US);
     wait_us(f, ODD_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     wait_us(f, 1);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
-    assert_int_equal(expire_next_us(&f->traffic), -1);
+    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
     /* in time, whatever comes */
     traffic_say(f, "C " PING("2"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':2,");
@@ -397,10 +397,10 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     /* not while nothing is read: the next line may be there */
     traffic_say(f, "C " PING("3"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':3,");
-    assert_true(expire_not_reading(&f->traffic, true));
+    assert_true(expire_pause_if_not_reading(&f->traffic, true));
     wait_us(f, 10 * ODD_WAIT_US);
     assert_true(f->traffic.odd.lines.waits);
-    assert_true(expire_not_reading(&f->traffic, false));
+    assert_true(expire_pause_if_not_reading(&f->traffic, false));
     traffic_say(f, "S 'result':{}}");
     wait_us(f, 0);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1") ERROR("2") OK("3") "|");
@@ -522,7 +522,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_say(f, "S HTTP/1.1 200 OK");
     wait_us(f, ODD_HTTP_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
-    assert_int_equal(expire_next_us(&f->traffic), -1);
+    assert_int_equal(expire_next_wait_us(&f->traffic), -1);
     traffic_end(f);
     /* a log before a slow answer */
     traffic_begin(f, VALIDATE_WIRE, MAX);

@@ -46,9 +46,9 @@ static void end(void)
 static void let_pass(int64_t us)
 {
     traffic_turn(r.f);
-    (void)expire_next_us(&r.f->traffic);
+    (void)expire_next_wait_us(&r.f->traffic);
     r.f->journal.now_us += us;
-    expire_due(&r.f->traffic);
+    expire_due_requests(&r.f->traffic);
     traffic_turn(r.f);
 }
 

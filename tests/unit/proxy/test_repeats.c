@@ -288,7 +288,7 @@ static uint64_t key_of(const char *params)
     for (size_t i = 0; i < line.n; i++)
         line.p[i] = line.p[i] == '\'' ? '"' : line.p[i];
     assert_int_equal(rpc_read(buf_slice(&line), &m), 0);
-    uint64_t key = repeats_key(&r, &m);
+    uint64_t key = repeats_key_of_call(&r, &m);
     assert_true(key != 0);
     buf_close(&line);
     return key;

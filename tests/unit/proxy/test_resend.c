@@ -130,14 +130,14 @@ static void test_resend_nothing_is_blamed_for_what_a_cancelled_request_may_have_
     pending_mark_cancelled(t, a);
     assert_ptr_equal(resend_next(&t->open), b);
     send_again(b, 20);
-    assert_false(resend_take_cancelled(&t->cancelled, 9)); /* it was not read */
+    assert_false(resend_reset_cancelled(&t->cancelled, 9)); /* it was not read */
     a->resend = RESEND_TRIED;
-    assert_true(resend_take_cancelled(&t->cancelled, READ));
+    assert_true(resend_reset_cancelled(&t->cancelled, READ));
     assert_int_equal(resend_decide(b, READ, RESEND_END_CANCELLED, true), RESEND_AGAIN);
     b->written_at = PENDING_NOT_STAGED;
     assert_ptr_equal(resend_next(&t->open), b);
     send_again(b, 20);
-    assert_false(resend_take_cancelled(&t->cancelled, READ)); /* this process did not get it */
+    assert_false(resend_reset_cancelled(&t->cancelled, READ)); /* this process did not get it */
     assert_int_equal(resend_decide(b, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
 }
 

@@ -82,7 +82,7 @@ static void test_traffic_finished_invocation_is_logged_with_its_status(void **st
     assert_string_equal(logged(f, "status"), "error");
     assert_string_equal(logged(f, "tool"), "b");
     traffic_say(f, "C " CALL("7", "c"));
-    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited", "it \"exited\"", 0);
+    final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited", "it \"exited\"", 0);
     assert_string_equal(logged(f, "status"), "server-gone");
     assert_string_equal(
         logged(f, "error"),

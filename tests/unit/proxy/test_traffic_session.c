@@ -25,9 +25,9 @@ static void test_final_answers_reach_every_pending_request(void **state)
     traffic_say(f, "S " PING("5"));
     traffic_turn(f);
     buf_clear(&f->got[ROW_S2C]);
-    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited",
-                       "the server srv exited with status 1", 0);
-    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited", "once is enough", 0);
+    final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited",
+                              "the server srv exited with status 1", 0);
+    final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited", "once is enough", 0);
     traffic_say(f, "S " OK("1"));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
@@ -47,7 +47,7 @@ static void test_final_answers_interrupt_calls_when_the_session_ends(void **stat
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " CALL("1", "a"));
-    final_answers_send(&f->traffic, CALL_INTERRUPTED, "interrupted", "a signal", 0);
+    final_answers_send_errors(&f->traffic, CALL_INTERRUPTED, "interrupted", "a signal", 0);
     traffic_say(f, "C " CALL("2", "a"));
     final_answers_record_failed(&f->traffic, "record-error", "cannot record");
     traffic_turn(f);
@@ -77,8 +77,8 @@ static void test_final_answers_end_subscriptions_with_a_result(void **state)
     traffic_say(f, "C " CANCEL("4"));
     traffic_turn(f);
     final_answers_end_listens(&f->traffic);
-    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited",
-                       "the server srv exited with status 0", 0);
+    final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited",
+                              "the server srv exited with status 0", 0);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         LISTENED("1") "|" LISTENED("'s'") "|<2 -32000 server-exited>");
@@ -245,7 +245,7 @@ static void test_traffic_request_to_a_closed_stdin_stays_pending(void **state)
     traffic_say(f, "S " OK("1")); /* it may still answer earlier requests */
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
-    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-closed", "it ended", read);
+    final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-closed", "it ended", read);
     traffic_turn(f);
     assert_string_equal(
         traffic_got(f, ROW_S2C),

@@ -18,7 +18,7 @@ static void test_due_is_sorted_by_time_and_then_by_order(void **state)
         if (unit_random(&r, 3) == 0)
             due_remove(&h, one);
         else
-            assert_int_equal(due_put(&h, one, (int64_t)unit_random(&r, 50)), 0);
+            assert_int_equal(due_set_time(&h, one, (int64_t)unit_random(&r, 50)), 0);
         const struct due *first = NULL;
         for (size_t i = 0; round % 64 == 0 && i < N; i++)
             if (d[i].place != 0 && (first == NULL || d[i].at_us < first->at_us ||

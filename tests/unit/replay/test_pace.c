@@ -54,10 +54,10 @@ static void test_pace_factor_is_read_strictly(void **state)
     static const char *const bad[] = {"",       ".",  "-1",  "1e3",   "1000001",
                                       "0.0001", "1x", "nan", "1.2.3", " 1"};
     for (size_t i = 0; i < MI_COUNT(good); i++)
-        assert_int_equal(pace_read(good[i], &p), 0);
+        assert_int_equal(pace_parse(good[i], &p), 0);
     for (size_t i = 0; i < MI_COUNT(bad); i++)
-        assert_int_equal(pace_read(bad[i], &p), MI_EINVAL);
-    assert_int_equal(pace_read("0.5", &p), 0);
+        assert_int_equal(pace_parse(bad[i], &p), MI_EINVAL);
+    assert_int_equal(pace_parse("0.5", &p), 0);
     assert_true(p.speed > 0.49 && p.speed < 0.51);
 }
 

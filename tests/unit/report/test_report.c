@@ -22,7 +22,7 @@ struct some {
 
 static void add(struct report *r, const struct some *s)
 {
-    struct report_case *c = report_new(r);
+    struct report_case *c = report_begin_case(r);
     c->outcome = s->outcome;
     c->rule = s->rule;
     c->place = s->place;
@@ -30,7 +30,7 @@ static void add(struct report *r, const struct some *s)
     buf_adds(&c->name, s->name != NULL ? s->name : "");
     buf_adds(&c->message, s->message != NULL ? s->message : "");
     buf_adds(&c->detail, s->detail != NULL ? s->detail : "");
-    report_add(r);
+    report_add_case(r);
 }
 
 static void test_report_junit_has_suites_with_their_own_counts(void **state)

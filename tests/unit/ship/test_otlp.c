@@ -1,7 +1,7 @@
 /* What is sent to a collector, where, and what its answers mean. */
-#include "ship/otlp/url.h"
 #include "ship/otlp/http_verdict.h"
 #include "ship/otlp/session_walk.h"
+#include "ship/otlp/url.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -215,8 +215,8 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
     struct query_message own = message(14, KIND_REQUEST, ROW_C2S, 0); /* of the proxy itself */
     own.origin = ROW_INTERPOSER;
     step(w, own);
-    assert_int_equal(walk_take_open(w), 4);
-    assert_int_equal(walk_take_open(w), 0);
+    assert_int_equal(walk_take_open_call(w), 4);
+    assert_int_equal(walk_take_open_call(w), 0);
     walks_drop_saved(&list, true);
 }
 

@@ -16,7 +16,7 @@ static struct chain chain_of(const char *const *leaf, size_t n)
 {
     struct chain c = {0};
     for (size_t i = 0; i < n; i++)
-        chain_add(&c, slice_of(leaf[i]));
+        chain_add_leaf(&c, slice_of(leaf[i]));
     return c;
 }
 
@@ -55,13 +55,13 @@ static void test_waits_grow_from_one_second_to_five_minutes(void **state)
     (void)state;
     for (int failures = 1; failures < 100; failures++) {
         for (uint32_t random = 0; random < 100000; random += 997) {
-            int64_t ms = backoff_ms(failures, random * 40000u);
+            int64_t ms = backoff_wait_ms(failures, random * 40000u);
             assert_true(ms >= BACKOFF_MIN_MS / 2 && ms <= BACKOFF_MAX_MS);
             assert_true(failures > 1 || ms <= BACKOFF_MIN_MS);
             assert_true(failures < 10 || ms >= BACKOFF_MAX_MS / 2);
         }
     }
-    assert_int_not_equal(backoff_ms(5, 1), backoff_ms(5, 5000));
+    assert_int_not_equal(backoff_wait_ms(5, 1), backoff_wait_ms(5, 5000));
 }
 
 /* ---- progress ---- */
@@ -78,7 +78,7 @@ static void test_sessions_are_found_and_ordered_by_uid(void **state)
     char uid[UID_LEN + 1];
     for (int i = 0; i < 1000; i++) {
         name(uid, i * 7919 % 1000);
-        struct shipped_session *s = progress_add(&p, slice_of(uid));
+        struct shipped_session *s = progress_find_or_add(&p, slice_of(uid));
         assert_non_null(s);
         s->id = i * 7919 % 1000;
     }
@@ -87,19 +87,20 @@ static void test_sessions_are_found_and_ordered_by_uid(void **state)
         name(uid, i);
         assert_int_equal(p.list[i].id, i);
         assert_ptr_equal(progress_find(&p, slice_of(uid)), &p.list[i]);
-        assert_ptr_equal(progress_add(&p, slice_of(uid)), &p.list[i]);
+        assert_ptr_equal(progress_find_or_add(&p, slice_of(uid)), &p.list[i]);
     }
     assert_null(progress_find(&p, slice_of("01M7YSNFPE4WHD7A4MYSY01000")));
     assert_null(progress_find(&p, slice_of("")));
-    assert_null(progress_add(&p, slice_of("../../../etc/passwd")));
+    assert_null(progress_find_or_add(&p, slice_of("../../../etc/passwd")));
     progress_close(&p);
 }
 
 static void test_the_hash_of_a_row_continues(void **state)
 {
     (void)state;
-    uint64_t parts = progress_hash(progress_hash(PROGRESS_HASH, slice_of("fo")), slice_of("obar"));
-    assert_true(parts == progress_hash(PROGRESS_HASH, slice_of("foobar")));
+    uint64_t parts =
+        progress_hash_bytes(progress_hash_bytes(PROGRESS_HASH, slice_of("fo")), slice_of("obar"));
+    assert_true(parts == progress_hash_bytes(PROGRESS_HASH, slice_of("foobar")));
     assert_true(parts == UINT64_C(0x85944171f73967e8)); /* a test vector of FNV-1a */
 }
 

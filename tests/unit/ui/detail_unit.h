@@ -25,7 +25,7 @@ static inline void unit_expect(struct detail *d, size_t from, const char *want)
 {
     struct cells c = {0};
     struct buf got = {0};
-    size_t n = detail_end(d);
+    size_t n = detail_count_exact_lines(d);
     for (size_t i = from; i < n; i++)
         buf_printf(&got, "%s\n", unit_line(d, i, &c));
     assert_string_equal(buf_str(&got), want);

@@ -100,7 +100,7 @@ static void test_detail_fold_and_unfold(void **state)
     detail_fold_from_depth(u.d, 0);
     unit_expect(u.d, f, "  + {...} 2 keys\n");
     detail_fold_from_depth(u.d, SIZE_MAX);
-    assert_int_equal(detail_end(u.d), f + 12);
+    assert_int_equal(detail_count_exact_lines(u.d), f + 12);
     unit_doc_close(&u);
 }
 
@@ -159,7 +159,7 @@ static void test_detail_strings_unfold_as_lines_and_json(void **state)
     assert_int_equal(fold(u.d, f + 4, DETAIL_FOLD), f);
     unit_expect(u.d, f, "  + {...} 3 keys\n");
     assert_int_equal(fold(u.d, f, DETAIL_UNFOLD), f);
-    assert_int_equal(detail_fold_line(u.d, detail_end(u.d) - 2, DETAIL_UNFOLD, &line),
+    assert_int_equal(detail_fold_line(u.d, detail_count_exact_lines(u.d) - 2, DETAIL_UNFOLD, &line),
                      MI_ENOENT); /* "short" */
     unit_doc_close(&u);
 }
@@ -363,9 +363,9 @@ static void test_detail_values_of_a_call_are_folded_searched_and_copied(void **s
     assert_int_equal(detail_search(u.d, slice_of("needle"), 5, false, &hit), 0);
     assert_int_equal(hit.line, 5);
     /* but the rest of the message is, and it is unfolded */
-    size_t end = detail_end(u.d);
+    size_t end = detail_count_exact_lines(u.d);
     assert_int_equal(detail_search(u.d, slice_of("jsonrpc"), 0, true, &hit), 0);
-    assert_true(hit.line > 11 && detail_end(u.d) > end);
+    assert_true(hit.line > 11 && detail_count_exact_lines(u.d) > end);
     /* its root has no brackets: a member folds the part */
     assert_int_equal(detail_fold_line(u.d, 3, DETAIL_TOGGLE, &line), 0);
     assert_int_equal(line, 2);

@@ -91,7 +91,7 @@ static void test_detail_long_body_is_found_from_any_side(void **state)
     assert_true(detail_draw_line(u.d, f + 5, 0, 80, &c));
     size_t estimate = detail_count_lines(u.d, &exact);
     assert_false(exact);
-    size_t lines = detail_end(u.d);
+    size_t lines = detail_count_exact_lines(u.d);
     assert_int_equal(lines, f + 4 * rows + 5);
     assert_true(estimate > lines / 3 && estimate < lines * 3);
     assert_string_equal(unit_line(u.d, lines - 2, &c), "      \"end\": \"here\"");
@@ -104,10 +104,10 @@ static void test_detail_long_body_is_found_from_any_side(void **state)
     }
     size_t line;
     assert_int_equal(detail_fold_line(u.d, f + 2 + 4 * 10000, DETAIL_FOLD, &line), 0);
-    assert_int_equal(detail_end(u.d), lines - 3);
+    assert_int_equal(detail_count_exact_lines(u.d), lines - 3);
     assert_string_equal(unit_line(u.d, f + 2 + 4 * 10000 + 2, &c), "          \"n\": 10001,");
     assert_int_equal(detail_fold_line(u.d, f + 2 + 4 * 500 + 2, DETAIL_UNFOLD, &line), 0); /* "t" */
-    assert_int_equal(detail_end(u.d), lines - 3 + 2);
+    assert_int_equal(detail_count_exact_lines(u.d), lines - 3 + 2);
     assert_string_equal(unit_line(u.d, f + 2 + 4 * 500 + 4, &c), "          | of 20000");
     struct detail_hit hit;
     assert_int_equal(detail_search(u.d, slice_of("ROW 19999"), 0, true, &hit), 0);

@@ -134,12 +134,12 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
     struct prompt p;
     struct prompt_history h = {0};
     prompt_set(&p, "typed");
-    prompt_recall(&p, &h, true); /* nothing is kept yet */
+    prompt_show_history_line(&p, &h, true); /* nothing is kept yet */
     assert_string_equal(p.text, "typed");
-    prompt_keep(&h, "one");
-    prompt_keep(&h, "");
-    prompt_keep(&h, "two");
-    prompt_keep(&h, "one"); /* moves it to the front */
+    prompt_add_to_history(&h, "one");
+    prompt_add_to_history(&h, "");
+    prompt_add_to_history(&h, "two");
+    prompt_add_to_history(&h, "one"); /* moves it to the front */
     assert_int_equal(h.n, 2);
     static const struct {
         bool older;
@@ -147,17 +147,17 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
     } steps[] = {{true, "one"},  {true, "two"},    {true, "two"},
                  {false, "one"}, {false, "typed"}, {false, "typed"}};
     for (size_t i = 0; i < MI_COUNT(steps); i++) {
-        prompt_recall(&p, &h, steps[i].older);
+        prompt_show_history_line(&p, &h, steps[i].older);
         assert_string_equal(p.text, steps[i].text);
         assert_int_equal(p.at, strlen(steps[i].text));
     }
     prompt_set(&p, "one"); /* the last line is proposed: the one before it comes */
-    prompt_recall(&p, &h, true);
+    prompt_show_history_line(&p, &h, true);
     assert_string_equal(p.text, "two");
     char line[16];
     for (int i = 0; i < 2 * PROMPT_KEPT; i++) {
         snprintf(line, sizeof line, "%d", i);
-        prompt_keep(&h, line);
+        prompt_add_to_history(&h, line);
     }
     assert_int_equal(h.n, PROMPT_KEPT);
     assert_string_equal(h.line[0], "63");

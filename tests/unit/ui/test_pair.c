@@ -76,12 +76,12 @@ static void test_pair_aligns_members_and_elements(void **state)
     assert_int_equal(pair_count_differences(p), 4);
     static const size_t places[] = {2, 8, 12, 15, 15};
     for (size_t i = 0; i + 1 < MI_COUNT(places); i++) {
-        assert_int_equal(pair_next(p, places[i], true), places[i + 1]);
-        assert_int_equal(pair_next(p, places[i + 1], false),
+        assert_int_equal(pair_next_difference(p, places[i], true), places[i + 1]);
+        assert_int_equal(pair_next_difference(p, places[i + 1], false),
                          i + 2 < MI_COUNT(places) ? places[i] : 12);
     }
-    assert_int_equal(pair_next(p, 0, true), 2);
-    assert_int_equal(pair_next(p, 0, false), 0);
+    assert_int_equal(pair_next_difference(p, 0, true), 2);
+    assert_int_equal(pair_next_difference(p, 0, false), 0);
     pair_close(p);
 }
 

@@ -28,7 +28,7 @@ static void test_token_end_of_strings_with_many_escapes(void **state)
         text[from] = '"';
         char *copy = unit_copy(text, n);
         size_t want = slow_end((struct slice){copy, n}, from);
-        assert_int_equal(token_end((struct slice){copy, n}, from), want);
+        assert_int_equal(token_find_end((struct slice){copy, n}, from), want);
         free(copy);
     }
 }

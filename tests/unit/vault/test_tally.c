@@ -8,7 +8,7 @@ static void add(struct tally *t, const char *key, enum call_status status, int64
 {
     struct query_call c = {
         .status = status, .duration_us = took_us, .request_size = 10, .response_size = 100};
-    assert_int_equal(tally_add(t, slice_of(key), &c, at_us), 0);
+    assert_int_equal(tally_add_call(t, slice_of(key), &c, at_us), 0);
 }
 
 static void test_tally_counts_each_status(void **state)

@@ -220,7 +220,7 @@ static void test_line_long_line_is_complete_and_its_memory_freed(void **state)
     assert_memory_equal(line.p, text, len);
     assert_int_equal(line_next(&r, &line), LINE_READY);
     assert_true(slice_is((struct slice){line.p, line.n}, "last"));
-    struct chunk *large = chunk_hold(line.chunk);
+    struct chunk *large = chunk_add_reference(line.chunk);
     assert_int_equal(large->refs, 2);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
     assert_int_equal(large->refs, 1); /* only the holder of the line is left */
@@ -311,7 +311,7 @@ static void test_line_held_chunk_keeps_its_lines(void **state)
         feed(&r, held[i].text, (size_t)n);
         feed(&r, "\n", 1);
         assert_int_equal(line_next(&r, &held[i].line), LINE_READY);
-        chunk_hold(held[i].line.chunk);
+        chunk_add_reference(held[i].line.chunk);
         held[i].line.p[held[i].line.n] = '\n'; /* the byte after a line belongs to it */
         size_t some = unit_random(&rnd, sizeof part);
         feed(&r, part, some);
@@ -398,7 +398,7 @@ static bool survives_failure(int n, bool held, const char *text, size_t len, int
     feed(&r, "first\n", 6);
     assert_int_equal(line_next(&r, &first), LINE_READY);
     if (held) /* then the partial line must move to a chunk of its own */
-        chunk_hold(first.chunk);
+        chunk_add_reference(first.chunk);
     bool failed = false;
     fail_after = n;
     for (size_t at = 0; at < len;) {

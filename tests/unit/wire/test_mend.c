@@ -11,7 +11,7 @@ static enum mend_result mend_one(struct mend *ret, const char *text, size_t n)
 {
     char *copy = unit_copy(text, n);
     mend_open(ret, ROOM);
-    enum mend_result result = mend_add(ret, (struct slice){copy, n});
+    enum mend_result result = mend_add_line(ret, (struct slice){copy, n});
     size_t behind = ret->trailing.n > 0 ? (size_t)(ret->trailing.p - copy) : n;
     free(copy);
     ret->trailing.p = text + behind;
@@ -197,7 +197,7 @@ static void test_mend_a_value_in_two_lines_at_any_byte(void **state)
         if (result == MEND_MORE) {
             size_t rest = sizeof sample - 1 - n;
             char *copy = unit_copy(sample + n, rest);
-            result = mend_add(&m, (struct slice){copy, rest});
+            result = mend_add_line(&m, (struct slice){copy, rest});
             free(copy);
         }
         if (result == MEND_WHOLE) {
@@ -225,7 +225,7 @@ static enum mend_result mend_lines(struct mend *m, const char *const *lines)
     mend_open(m, ROOM);
     for (; *lines != NULL; lines++) {
         char *copy = unit_copy(*lines, strlen(*lines));
-        result = mend_add(m, (struct slice){copy, strlen(*lines)});
+        result = mend_add_line(m, (struct slice){copy, strlen(*lines)});
         free(copy);
         if (result != MEND_MORE)
             break;
@@ -301,7 +301,7 @@ static void test_mend_the_replaced_bytes_are_bounded(void **state)
     mend_close(&m);
     /* and so is the text */
     mend_open(&m, 100);
-    assert_int_equal(mend_add(&m, buf_slice(&text)), MEND_FLAWED);
+    assert_int_equal(mend_add_line(&m, buf_slice(&text)), MEND_FLAWED);
     assert_true(m.text.n <= 100);
     mend_close(&m);
     buf_close(&text);

@@ -250,15 +250,15 @@ static void test_method_field_is_found_by_name(void **state)
     for (int f = 0; f < FIELD_COUNT; f++) {
         const char *name = field_name((enum field)f);
         assert_true(strlen(name) <= FIELD_NAME_MAX);
-        assert_int_equal(field_find(slice_of(name)), f);
+        assert_int_equal(field_find_name(slice_of(name)), f);
         char other[32];
         snprintf(other, sizeof other, "%s!", name);
-        assert_int_equal(field_find(slice_of(other)), FIELD_COUNT);
+        assert_int_equal(field_find_name(slice_of(other)), FIELD_COUNT);
         other[strlen(name)] = '\0';
         other[0] ^= 1;
-        assert_int_equal(field_find(slice_of(other)), FIELD_COUNT);
+        assert_int_equal(field_find_name(slice_of(other)), FIELD_COUNT);
     }
-    assert_int_equal(field_find(slice_of("")), FIELD_COUNT);
+    assert_int_equal(field_find_name(slice_of("")), FIELD_COUNT);
 }
 
 static void test_method_capabilities_are_read_from_declarations(void **state)

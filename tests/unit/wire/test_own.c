@@ -36,13 +36,13 @@ static void test_own_tools_list_has_a_cursor_and_meta_only_if_given(void **state
 {
     (void)state;
     struct buf b = {0};
-    own_tools_list(&b, slice_of("1"), (struct slice){0}, (struct slice){0});
+    own_write_tools_list(&b, slice_of("1"), (struct slice){0}, (struct slice){0});
     struct rpc m = read_own(&b);
     assert_int_equal(m.kind, RPC_REQUEST);
     assert_int_equal(json_get(m.params, "cursor").type, JSON_NONE);
     assert_int_equal(json_get(m.params, "_meta").type, JSON_NONE);
     buf_clear(&b);
-    own_tools_list(&b, slice_of("2"), slice_of("{\"x\":1}"), slice_of("\"next\""));
+    own_write_tools_list(&b, slice_of("2"), slice_of("{\"x\":1}"), slice_of("\"next\""));
     m = read_own(&b);
     assert_true(json_key_is(json_string_raw(json_get(m.params, "cursor")), "next"));
     assert_int_equal(json_get(m.params, "_meta").type, JSON_OBJECT);
@@ -54,7 +54,7 @@ static void test_own_revisions_are_told_in_initialize_and_in_meta(void **state)
     (void)state;
     struct buf b = {0}, line = {0};
     own_write_meta(&b);
-    own_tools_list(&line, slice_of("1"), buf_slice(&b), (struct slice){0});
+    own_write_tools_list(&line, slice_of("1"), buf_slice(&b), (struct slice){0});
     struct rpc m = read_own(&line);
     assert_true(rpc_is_modern(&m));
     buf_clear(&b);

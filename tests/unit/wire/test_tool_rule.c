@@ -264,10 +264,10 @@ static void test_tool_rule_cuts_members_and_commas_only(void **state)
         assert_int_equal(
             tool_rule_open(&r, lists[i].tools, lists[i].hide, lists[i].read_only, &why), 0);
         assert_int_equal(tool_rule_cut(&r, v, &c, &cut, NULL, NULL), 0);
-        size_t size = changes_size(&c, all);
+        size_t size = changes_text_size(&c, all);
         char *out = malloc(size + 1);
         assert_non_null(out);
-        changes_write(&c, all, out);
+        changes_write_text(&c, all, out);
         out[size] = '\0';
         assert_string_equal(out, lists[i].cut != NULL ? lists[i].cut : lists[i].result);
         assert_int_equal(c.n > 0, cut.hidden > 0);
@@ -298,7 +298,7 @@ static void test_tool_rule_long_names_and_many_tools(void **state)
         0);
     assert_int_equal(cut.listed, 20001);
     assert_int_equal(cut.hidden, 19999);
-    assert_int_equal(changes_size(&c, buf_slice(&list)),
+    assert_int_equal(changes_text_size(&c, buf_slice(&list)),
                      strlen("{\"tools\":[{\"name\":\"\"},{\"name\":\"tool-7\"}]}") +
                          TOOL_RULE_NAME_MAX);
     changes_close(&c);
@@ -483,8 +483,8 @@ static void test_tool_rule_hints_decide_with_read_only(void **state)
 }
 
 #define MARKED                                                                                     \
-    "mcp-interposer forwards only calls of tools that the server marks readOnlyHint, and its "     \
-    "list of tools is not known: "
+    "mcp-interposer forwards only calls of tools that the server marks readOnlyHint, and the "     \
+    "server's list of tools is not known: "
 
 static const struct {
     enum tool_verdict verdict;
@@ -532,7 +532,7 @@ static void test_tool_rule_refusal_says_why(void **state)
     assert_int_equal(tool_rule_open(&r, buf_str(&name), NULL, false, &why), 0);
     buf_clear(&why);
     tool_call_explain(&r, TOOL_CALL_HIDDEN, NULL, buf_slice(&name), "", &why);
-    assert_non_null(strstr(buf_str(&why), "nnn…': it is hidden"));
+    assert_non_null(strstr(buf_str(&why), "nnn…': the tool is hidden"));
     assert_true(why.n < 600 && strcmp(buf_str(&why) + why.n - strlen("n…"), "n…") == 0);
     tool_rule_close(&r);
     buf_close(&name);

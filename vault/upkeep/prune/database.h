@@ -18,7 +18,7 @@ enum prune_query {
     P_SENT,
     P_UID,
     P_HAS_UID,
-    P_SIZE_MESSAGES, /* statement: rows of session ?1, as prune_size_session() counts them */
+    P_SIZE_MESSAGES, /* statement: rows of session ?1, as prune_add_session_size() counts them */
     P_SIZE_MESSAGES_BEFORE_EVIDENCE,
     P_SIZE_EVENTS,
     P_SIZE_REPLACED,

@@ -67,7 +67,7 @@ static int file_is_orphaned_body(struct prune *p, const char *name, const struct
     int64_t has;
     *ret_until = 0;
     if (strlen(name) != UID_LEN || file_changed_us(st) >= p->now_us - DAY_US ||
-        aside_count(p->dir.fd, NULL) > 0)
+        aside_count_databases(p->dir.fd, NULL) > 0)
         return 0;
     int found = db_read_number(&p->d, P_HAS_UID, &has, DB_WITH(db_text(slice_of(name))));
     return found == MI_ENOENT ? 1 : found;
@@ -128,7 +128,7 @@ int prune_files_find(struct prune *p, int64_t *bytes)
 
 /* ---- the plan ---- */
 
-int prune_files_plan_body(struct prune *p, int64_t id, int64_t *bytes)
+int prune_files_plan_bodies(struct prune *p, int64_t id, int64_t *bytes)
 {
     struct stat file;
     char uid[UID_LEN + 1];

@@ -11,7 +11,7 @@
  * or MI_ENOMEM. */
 MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
 /* Plans the removal of the large bodies of a session, and adds their size to *bytes. */
-MI_MUST int prune_files_plan_body(struct prune *p, int64_t id, int64_t *bytes);
+MI_MUST int prune_files_plan_bodies(struct prune *p, int64_t id, int64_t *bytes);
 /* Plans the removal of the next file. Returns the size of the file. */
 int64_t prune_files_plan_next(struct prune_files *f);
 /* Plans the removal of the files that have no data later than until_us. Returns their size. */

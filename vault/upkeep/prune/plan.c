@@ -75,9 +75,9 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
         return MI_ENOMEM;
     p->session[p->n++] = c->id;
     c->planned = true;
-    st = prune_files_plan_body(p, c->id, bytes);
+    st = prune_files_plan_bodies(p, c->id, bytes);
     if (st == 0 && p->rule.max_bytes > 0)
-        st = prune_size_session(p, c->id, &rows);
+        st = prune_add_session_size(p, c->id, &rows);
     *bytes += rows;
     return st;
 }

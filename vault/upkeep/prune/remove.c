@@ -59,7 +59,7 @@ const struct prune_report *prune_plan(const struct prune *p)
     return &p->plan;
 }
 
-const struct prune_report *prune_done(const struct prune *p)
+const struct prune_report *prune_get_report(const struct prune *p)
 {
     return &p->done;
 }
@@ -70,20 +70,20 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids)
     return p->n;
 }
 
-int prune_measure(struct prune *p, struct buf *error)
+int prune_complete_totals(struct prune *p, struct buf *error)
 {
     int64_t rows = 0, sum = 0;
     int st = 0;
     p->d.error = error;
     for (size_t i = 0; p->rule.max_bytes == 0 && i < p->n && st == 0; i++) {
-        st = prune_size_session(p, p->session[i], &rows);
+        st = prune_add_session_size(p, p->session[i], &rows);
         sum += rows;
     }
     p->plan.bytes_after -= st == 0 ? sum : 0;
     return prune_convert_status(p, st);
 }
 
-bool prune_is_quiet(struct prune *p)
+bool prune_database_is_unchanged(struct prune *p)
 {
     int64_t version;
     struct buf none = {0}, *error = p->d.error;
@@ -112,7 +112,7 @@ static int prune_add_leaf(struct prune *p, int64_t id)
     if (st < 0 || !has || uid[0] == '\0')
         return st;
     leaf.uid = slice_of(uid);
-    st = ledger_add(p->d.db, &leaf, &n);
+    st = ledger_add_leaf(p->d.db, &leaf, &n);
     return st == MI_ESTORE ? db_fail(&p->d) : st;
 }
 
@@ -168,7 +168,7 @@ static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
  * search may make the index again in between. */
 static int prune_remove_index(struct prune *p, int64_t id)
 {
-    if (search_forget(p->dir.path, id) == 0)
+    if (search_delete_index(p->dir.path, id) == 0)
         return 0;
     buf_printf(p->d.error,
                "cannot remove the index of session %lld below %s/" VAULT_SEARCH
@@ -217,7 +217,7 @@ static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_r
 }
 
 /* Shrinks the database if no proxy runs, because VACUUM locks the database. */
-static int prune_last_step(struct prune *p)
+static int prune_shrink_step(struct prune *p)
 {
     int64_t pages = 0, unused = 0, size = 0;
     int st = db_read_number(&p->d, P_PAGES, &pages, NULL, 0);
@@ -260,7 +260,7 @@ static int prune_next_step(struct prune *p, bool *ret_done)
         return prune_file_step(&p->escalations, &p->done.escalations, &p->done, p->d.error);
     }
     *ret_done = true;
-    return prune_last_step(p);
+    return prune_shrink_step(p);
 }
 
 int prune_step(struct prune *p, bool *ret_done, struct buf *error)

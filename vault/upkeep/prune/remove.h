@@ -11,7 +11,7 @@
  *           session. If the vault is larger than `max_bytes`, log files of past days are removed
  *           before sessions as long as log files take more than all other data.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run,
- *           call prune_step() only when prune_is_quiet().
+ *           call prune_step() only when prune_database_is_unchanged().
  *           If the steps stop early, a session without its first messages or a file in Bodies/
  *           without a session may remain; the next run removes both.
  * Disk      removing files frees space at once. The database keeps its size, and new messages use
@@ -42,7 +42,7 @@ struct prune_report {
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
      * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are
-     * known only with max_bytes, or after prune_measure(). */
+     * known only with max_bytes, or after prune_complete_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */
 };
@@ -60,14 +60,15 @@ const struct prune_report *prune_plan(const struct prune *p);
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
 /* Completes the totals of the plan by reading the rows of its sessions. 0, MI_ESTORE, MI_EFULL or
  * MI_ENOMEM, as above. */
-MI_MUST int prune_measure(struct prune *p, struct buf *error);
+MI_MUST int prune_complete_totals(struct prune *p, struct buf *error);
 
 /* Runs one step. Returns 0, or an error as above. MI_EFULL: call prune_step() again later.
  * MI_EBUSY: a session was changed and must be sent again; make another plan. *ret_done: whether it
  * was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
-const struct prune_report *prune_done(const struct prune *p); /* returns what was removed so far */
+const struct prune_report *
+prune_get_report(const struct prune *p); /* returns what was removed so far */
 /* Whether no other connection has written to the database since the last call. */
-bool prune_is_quiet(struct prune *p);
+bool prune_database_is_unchanged(struct prune *p);
 
 #endif

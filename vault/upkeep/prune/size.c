@@ -127,7 +127,7 @@ static int count_table_pages(struct prune *p, size_t i, int64_t id, int64_t *pag
     return db_finish_statement(&p->d, q, rc);
 }
 
-int prune_size_session(struct prune *p, int64_t id, int64_t *ret)
+int prune_add_session_size(struct prune *p, int64_t id, int64_t *ret)
 {
     int64_t pages = 0, file = search_file_of_session(NULL, id) + 1, index = 0;
     int st = p->page_size == 0 ? db_read_number(&p->d, P_PAGE_SIZE, &p->page_size, NULL, 0) : 0;
@@ -136,7 +136,7 @@ int prune_size_session(struct prune *p, int64_t id, int64_t *ret)
     if (st < 0)
         return st;
     if (file != p->index)
-        index = search_forget_bytes(p->dir.fd, id);
+        index = search_file_bytes_of_session(p->dir.fd, id);
     p->index = file;
     *ret = pages * p->page_size + index;
     return 0;

@@ -39,8 +39,9 @@ struct prune {
     int64_t page_size;
     struct prune_pages pages[2]; /* pages of `messages`, and pages of all other tables */
     int64_t index; /* number of the index file that was counted last, plus 1; 0: none was counted */
-    int64_t version; /* value of PRAGMA data_version in the last call of prune_is_quiet() */
-    bool forgotten;  /* true: the search index of session[at] was removed */
+    int64_t
+        version; /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */
+    bool forgotten; /* true: the search index of session[at] was removed */
     /* true: the log has a leaf that states the removal of session[at] */
     bool stated;
 };

@@ -57,9 +57,9 @@ static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
         }
     }
     if (st == 0 && all > 0) {
-        st = scrub_change(s, S_ESCALATION,
-                          DB_WITH(db_int(sqlite3_column_int64(q, 0)), db_text(now[0]),
-                                  db_text(now[1]), db_text(now[2])));
+        st = scrub_run_change(s, S_ESCALATION,
+                              DB_WITH(db_int(sqlite3_column_int64(q, 0)), db_text(now[0]),
+                                      db_text(now[1]), db_text(now[2])));
     }
     for (int i = 0; i < NAMES; i++)
         buf_close(&text[i]);
@@ -125,8 +125,8 @@ static int copy_begin(struct lines *l, struct copy *c, long upto)
 
 /* Writes a line to the replacement, which begins at the first line that has a secret. clean: the
  * sanitized line; {NULL, 0}: the line has no secret. at: offset of the line. */
-static int copy_line(struct lines *l, struct copy *c, struct slice line, struct slice clean,
-                     bool ended, long at)
+static int copy_or_replace_line(struct lines *l, struct copy *c, struct slice line,
+                                struct slice clean, bool ended, long at)
 {
     int st = 0;
     if (c->out == NULL && clean.p == NULL)
@@ -162,7 +162,7 @@ static int scrub_lines(struct lines *l, struct copy *c)
         if (mine)
             st = scrub_text(l->s, line, l->kind, &key, hit, &clean, &found);
         if (st == 0 && l->s->d.db != NULL)
-            st = copy_line(l, c, line, clean, ended, at);
+            st = copy_or_replace_line(l, c, line, clean, ended, at);
         at += n;
     }
     if (st == 0 && !feof(c->in))

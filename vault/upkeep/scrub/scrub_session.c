@@ -39,7 +39,7 @@ static int scrub_open_bodies(struct scrub *s)
 }
 
 /* Adds a range to which a row refers to s->ranges, so that the range is not overwritten. */
-static int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length)
+static int scrub_note_used_range(struct scrub *s, int64_t offset, int64_t length)
 {
     if (s->d.db == NULL)
         return 0;
@@ -80,7 +80,7 @@ static int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_of
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = scrub_bodies_fail(s, "write to a file in");
     if (st == 0)
-        st = scrub_keep_range(s, end, (int64_t)body.n);
+        st = scrub_note_used_range(s, end, (int64_t)body.n);
     *ret_offset = end;
     return st;
 }
@@ -131,7 +131,7 @@ static int scrub_blank_bodies(struct scrub *s)
 /* ---- messages ---- */
 
 /* Replaces secrets in the method and the target of a message, and of its call. */
-static int scrub_names(struct scrub *s, const struct query_message *m)
+static int scrub_method_and_target(struct scrub *s, const struct query_message *m)
 {
     struct slice method, target, now[2] = {m->method, m->target};
     struct buf first = {0};
@@ -154,7 +154,7 @@ static int scrub_names(struct scrub *s, const struct query_message *m)
                                      db_text(now[0]), db_text(now[1]), db_int(0)};
         /* change the call before the message: if the process is killed in between, the next run
          * finds the message again */
-        st = scrub_change(s, S_CALL, value, MI_COUNT(value));
+        st = scrub_run_change(s, S_CALL, value, MI_COUNT(value));
         if (st == 0)
             st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq, value, MI_COUNT(value));
     }
@@ -204,14 +204,14 @@ static int scrub_body(struct scrub *s, const struct query_message *m)
     if (st == 0 && clean.p != NULL && s->d.db != NULL)
         return scrub_replace_body(s, m, clean, n);
     if (st == 0 && m->is_large)
-        st = scrub_keep_range(s, m->body_offset, m->body_length);
+        st = scrub_note_used_range(s, m->body_offset, m->body_length);
     return st;
 }
 
 static bool scrub_on_message(void *ctx, const struct query_message *m)
 {
     struct scrub *s = ctx;
-    s->status = scrub_names(s, m);
+    s->status = scrub_method_and_target(s, m);
     if (s->status == 0)
         s->status = scrub_body(s, m);
     return s->status == 0;
@@ -329,7 +329,8 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
         st = scrub_commit(s);
     if (st == 0 && s->d.db != NULL)
         st = scrub_blank_bodies(s);
-    if (st == 0 && s->d.db != NULL && s->found > 0 && search_forget(query_vault(s->q), id) < 0)
+    if (st == 0 && s->d.db != NULL && s->found > 0 &&
+        search_delete_index(query_vault(s->q), id) < 0)
         st = scrub_fail(s, "remove the index of", VAULT_SEARCH);
     if (s->bodies_fd >= 0)
         close(s->bodies_fd);
