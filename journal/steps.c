@@ -106,8 +106,8 @@ static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
     return false;
 }
 
-/* Finds the first n free steps in a row, or `next` if its steps are free and no n steps before it
- * are. */
+/* Finds the first n free steps in a row. If there are none before `next`, and the steps of `next`
+ * are free, finds `next`. */
 static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
                            struct step_run *ret)
 {

@@ -4,7 +4,7 @@
 
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-void uid_begin(int64_t wall_us, char ret[UID_TIME_LEN + 1])
+void uid_make_time_prefix(int64_t wall_us, char ret[UID_TIME_LEN + 1])
 {
     uint64_t ms = (uint64_t)(wall_us / 1000);
     for (int i = UID_TIME_LEN - 1; i >= 0; i--, ms >>= 5)
@@ -18,7 +18,7 @@ int uid_make(int64_t wall_us, char *ret)
     unsigned char r[16];
     if (random_fill(r, sizeof r) < 0)
         return MI_EIO;
-    uid_begin(wall_us, ret);
+    uid_make_time_prefix(wall_us, ret);
     for (int i = 0; i < 16; i++)
         ret[UID_TIME_LEN + i] = digits[r[i] & 31];
     ret[UID_LEN] = '\0';

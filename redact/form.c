@@ -45,7 +45,7 @@ static bool word_is_one_of(struct slice word, const char *const *words)
     return place_is_one_of((struct slice){low, word.n}, words);
 }
 
-/* Whether this word may follow a secret that a text asks for. A noun may not: "token count". */
+/* Whether a text with this word after the secret may ask for it. "token count" does not. */
 static bool word_may_follow_secret(struct slice word)
 {
     static const char *const words[] = {

@@ -20,7 +20,7 @@ struct reader {
 #define KEY_IS(key, name)                                                                          \
     ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 
-static enum env env_of_plain_key(struct slice key)
+static enum env env_of_unescaped_key(struct slice key)
 {
     return KEY_IS(key, "jsonrpc")  ? ENV_JSONRPC
            : KEY_IS(key, "id")     ? ENV_ID
@@ -72,8 +72,8 @@ static struct slice unescape_short_key(struct slice key, char room[KEY_MAX])
 static enum env env_of_key(struct slice key)
 {
     char name[KEY_MAX];
-    enum env e = env_of_plain_key(key);
-    return e != ENV_OTHER ? e : env_of_plain_key(unescape_short_key(key, name));
+    enum env e = env_of_unescaped_key(key);
+    return e != ENV_OTHER ? e : env_of_unescaped_key(unescape_short_key(key, name));
 }
 
 static void read_envelope_member(struct reader *r, const struct json_member *mb)

@@ -44,7 +44,7 @@ static bool recorded_on_request(void *ctx, const struct query_message *m)
     return ++r->requests < REQUESTS_MAX && recorded_wants_more_candidates(r);
 }
 
-static bool recorded_on_session(void *ctx, const struct query_session *s)
+static bool add_names_of_session(void *ctx, const struct query_session *s)
 {
     struct reading *r = ctx;
     struct filter requests = FILTER_ANY;
@@ -76,7 +76,7 @@ void recorded_add_candidates(struct candidates *c, enum recorded what, const cha
     struct buf error = {0};
     struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};
     if (query_open(&r.q, vault, &error) == 0) {
-        if (query_sessions(r.q, SESSIONS_MAX, recorded_on_session, &r) < 0)
+        if (query_sessions(r.q, SESSIONS_MAX, add_names_of_session, &r) < 0)
             c->recorded = CANDIDATES_MAX; /* no further candidates from recordings are added */
         query_close(r.q);
     }

@@ -187,8 +187,8 @@ static const struct report_rule rules[RESULT_CHANGES] = {
                         "arguments: then there is an added call, too.",
                         REPORT_ERROR},
     [RESULT_ADDED] = {"added", "The call is only in the second recording.",
-                      "The client made a call that it did not make the first time, or with other "
-                      "arguments: then there is a missing call, too.",
+                      "The client made a call that is not in the first recording. If only its "
+                      "arguments differ, there is a missing call, too.",
                       REPORT_WARNING},
 };
 

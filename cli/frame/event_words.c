@@ -51,8 +51,8 @@ static const struct {
     {"repeat", "decision", "forwarded",
      "message {seq} repeats the call {tool} of message {first}, which may have run: forwarded"},
     {"repeat", "decision", "insisted",
-     "message {seq} repeats the call {tool} of message {first}, which may have run, after a "
-     "refusal: forwarded"},
+     "message {seq} repeats the call {tool} of message {first}, which may have run; an earlier "
+     "repeat was refused: forwarded"},
     {"repeat", "decision", "answered",
      "message {seq} repeats the call {tool} of message {first}, which may have run: answered with "
      "the late answer"},

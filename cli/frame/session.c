@@ -29,7 +29,7 @@ enum session_state session_state_of(struct query *q, const struct query_session 
     if (!x.ended && !query_is_store(q)) {
         struct running r;
         lock = running_lock_find(query_dir_fd(q));
-        if (query_running(q, s->id, &r) == 0)
+        if (query_read_running_processes(q, s->id, &r) == 0)
             x.r = r;
     }
     enum session_state state = running_session_state(&x, lock);

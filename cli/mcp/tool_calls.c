@@ -63,7 +63,7 @@ static bool add_brief(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Adds the beginning of a message to both forms. */
+/* Adds the beginning of a message to the text and to the JSON of the answer. */
 static int mcp_calls_add_body(struct listing *l, const char *name, int64_t seq)
 {
     struct tool_call *c = l->rows.c;

@@ -116,7 +116,7 @@ static const char *prompt_question(enum asking what)
         return "| ";
     case ASK_REPLACE:
         return "the file exists; replace it? (y/n) ";
-    case ASK_YES_NO: /* draw_prompt() has the question */
+    case ASK_YES_NO: /* draw_prompt() draws the question */
     case ASK_NOTHING:
     case ASKINGS:
         break;

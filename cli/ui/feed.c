@@ -142,7 +142,7 @@ static int feed_read_messages(struct part *p, int64_t from, int64_t to)
     bool back = p->end == LISTING_OLDER;
     p->until_us = clock_mono_us() + STEP_US;
     p->seq = back ? from : to;
-    if (back && !u->narrowed) /* without a filter, older messages themselves are not needed */
+    if (back && !u->narrowed) /* without a filter, the messages need not be read */
         return 0;
     int st = query_message_rows(u->q, ui_chosen_session(u)->id, from, to,
                                 back ? QUERY_BACKWARD : QUERY_FORWARD,

@@ -326,7 +326,7 @@ static int show_update_waiting_time(struct ui *u)
     int64_t last, end_us = (live ? clock_wall_us() : s->ended_at_us) - s->started_at_us;
     int st = live || s->ended_at_us != 0 ? 0 : query_last_message(u->q, s->id, &last, &end_us);
     if (st == 0)
-        detail_set_waited(u->shown.doc, end_us - u->shown.message[0].t_us, !live);
+        detail_update_open_call(u->shown.doc, end_us - u->shown.message[0].t_us, !live);
     return st;
 }
 

@@ -30,13 +30,14 @@ enum liveness {
 /* The facts at a deadline. */
 struct liveness_facts {
     enum on_hang on_hang;
-    bool answered;        /* the process has answered a request with an id */
-    bool last;            /* --max-timeout has passed */
-    int64_t helpers_us;   /* CPU time of the server's helpers since the request was written */
-    bool helper_runs;     /* a helper runs or waits for a processor */
-    int64_t processes_us; /* CPU time of all its processes, in about the second half of that time */
-    bool process_runs;    /* a process of the server runs or waits for a processor */
-    bool wrote_stderr;    /* the server wrote to stderr in about the second half of that time */
+    bool answered;      /* the process has answered a request with an id */
+    bool last;          /* --max-timeout has passed */
+    int64_t helpers_us; /* CPU time of the server's helpers since the request was written */
+    bool helper_runs;   /* a helper runs or waits for a processor */
+    /* CPU time of all processes of the server in about the second half of the time limit */
+    int64_t processes_us;
+    bool process_runs; /* a process of the server runs or waits for a processor */
+    bool wrote_stderr; /* the server wrote to stderr in about the second half of the time limit */
 };
 
 /* The facts after a liveness ping was sent and the grace time passed without a message from the

@@ -56,8 +56,8 @@ static void reply_append_with_member(struct buf *b, struct slice object, struct 
 }
 
 /* Appends a result or an error, with the member `mark` added to its object `holder`. */
-static void reply_append_marked(struct buf *b, struct slice text, const char *holder,
-                                struct slice mark)
+static void reply_append_with_mark(struct buf *b, struct slice text, const char *holder,
+                                   struct slice mark)
 {
     struct buf member = {0};
     struct json_value object = {0};
@@ -98,8 +98,8 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
     if (mark.failed)
         b->failed = true;
     else /* without its braces, `mark` is a member */
-        reply_append_marked(b, text, is_error ? "data" : "_meta",
-                            (struct slice){mark.p + 1, mark.n - 2});
+        reply_append_with_mark(b, text, is_error ? "data" : "_meta",
+                               (struct slice){mark.p + 1, mark.n - 2});
     json_out_end(&j);
     buf_close(&mark);
 }

@@ -44,8 +44,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
 {
     uint64_t tail = atomic_load(&r->shared->tail);
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
-    /* If the session was added already, no transaction is needed: a full disk may have no room for
-     * it. */
+    /* Begin no transaction if the session was added already, because it fails on a full disk. */
     if (s->session_id != 0)
         return writer_position_read(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);

@@ -277,8 +277,8 @@ static struct json_value answer_content(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-/* Whether the pages that a row has read are compared as parts of their lists: both are first pages,
- * or their first pages are also paired in a row. */
+/* Whether the two pages of a row are compared as parts of their lists. They are if both are first
+ * pages, or if another row pairs the first pages of the two lists. */
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];

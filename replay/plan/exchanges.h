@@ -49,7 +49,7 @@ enum plan_kind {
     PLAN_UNLISTEN, /* a message that cancels the subscription of its exchange */
     PLAN_QUESTION, /* a request of the server */
     PLAN_STDERR,   /* a line of the server's standard error */
-    PLAN_ANSWER,   /* the outcome of its exchange */
+    PLAN_ANSWER,   /* the result or error of the exchange */
     PLAN_END,      /* the server exits */
 };
 

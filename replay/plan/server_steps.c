@@ -23,7 +23,7 @@ static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
 
 /* Returns the place of the last event that may have caused a message of this task. task PLAN_NONE:
  * the message names no task. */
-static uint64_t place_of_last_cause(const struct plan *p, uint32_t task)
+static uint64_t find_place_of_last_cause(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
 }
@@ -73,7 +73,7 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
         plan_append_inside(p, *x, step);
     } else {
         step_wait_for_events(p, step, p->exchanges[*x].place,
-                             place_of_last_cause(p, p->exchanges[*x].task));
+                             find_place_of_last_cause(p, p->exchanges[*x].task));
         plan_append_step(p, &p->exchanges[*x].after, step);
     }
     return 0;
@@ -92,7 +92,7 @@ static int plan_add_server_stream(struct plan *p, const struct source_message *m
         return st;
     p->ends_listen = kind == PLAN_UNLISTEN;
     step_wait_for_events(p, step, p->exchanges[x].place,
-                         p->ends_listen ? p->reached : place_of_last_cause(p, task));
+                         p->ends_listen ? p->reached : find_place_of_last_cause(p, task));
     plan_append_inside(p, x, step);
     return 0;
 }

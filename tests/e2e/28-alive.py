@@ -95,7 +95,7 @@ case_of("killed: a server that waits before its first answer", "spawn timeout ha
 for name, script in (("whose processes work", "work:60000"), ("that writes to stderr", "err:1 sleep:100 " * 60 + "hang")):
     case_of(f"killed at --max-timeout, not at the deadline: a server {name} before its first answer",
             "spawn timeout alive hang kill exit restart spawn", [Wait("init"), Event("spawn", 2)], options=[*START, "--max-timeout", ms(25)],
-            server=[f"initialize@1={script}"], init=[INIT], want={"init": timed_out(D)}, because="starting", words=["it is starting"])
+            server=[f"initialize@1={script}"], init=[INIT], want={"init": timed_out(D)}, because="starting", words=["the server is starting"])
 case_of("not killed: a server that answers initialize after its deadline, and worked until then", "spawn timeout alive", [Wait("init"), request("l", "tools/list"), Wait("l")],
         options=START, grace=120, server=[f"initialize=work:{n_ms(15)}"], init=[INIT], want={"init": timed_out(D), "l": ok()}, because="starting")
 

@@ -980,7 +980,7 @@ def _(t):
     run(t, "wrap", "--file", plugin, status=3, stderr=None)
     plugin.write_text('{"fs": {"command": "mcp-interposer", "args": ["proxy", "--", "server-fs"]}}')
     row = json.loads(run(t, "wrap", "--list", "--json").stdout)
-    check(row["state"] == "wrapped" and row["why"].startswith("a plugin"), f"wrapped by its author: {row}")
+    check(row["state"] == "wrapped" and row["why"].startswith("this file is part of a plugin"), f"wrapped by its author: {row}")
     there = config(t, "one/.mcp.json", '{"mcpServers": {"fs": {"command": "sh"}}}')
     run(t, "wrap", cwd=there.parent, stderr=None)
     r = run(t, "unwrap", "fs", status=3, stderr=None)

@@ -175,7 +175,7 @@ void where_add_session(struct where *w, const struct filter *f, enum filter_time
                         : "ifnull(nullif(s.ended_at_us, 0), 9223372036854775807) >= ",
                     f->since_us);
     if (time == FILTER_BEGAN && w->by_uid && f->since_us > 0) {
-        uid_begin(f->since_us, w->uid);
+        uid_make_time_prefix(f->since_us, w->uid);
         filter_add_value(w, "s.uid >= ", cell_of_text(w->uid), "");
     }
 }

@@ -27,7 +27,7 @@ bool query_has_running(struct query *q)
     return q->remote == NULL && query_refresh(q) == 0 && running_has_rows(q->d.db);
 }
 
-int query_running(struct query *q, int64_t session_id, struct running *ret)
+int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret)
 {
     int status = query_refresh(q);
     if (status == 0)

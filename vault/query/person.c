@@ -152,7 +152,8 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
     *l = (struct person_list){0};
     if (query_is_store(q))
         return 0;
-    /* Clear conditions on the call: the server's requests have other methods and later times. */
+    /* Remove the filter's conditions on the call, because the server's requests have other methods
+     * and later times than the call. */
     f.tool = f.method = NULL;
     f.failed = false;
     f.statuses = f.kinds = 0;

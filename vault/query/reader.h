@@ -324,7 +324,7 @@ MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret
 /* Whether there are sessions that have not ended; false also if that cannot be read. */
 bool query_has_running(struct query *q);
 /* Reads the recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
-MI_MUST int query_running(struct query *q, int64_t session_id, struct running *ret);
+MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret);
 /* Reads the seq of the last message and the id of the last event; 0 if there is none. */
 MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
                                  int64_t *ret_event);

@@ -377,7 +377,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     struct call_message *late = &b->late[b->late_n];
     *late = *m;
     late->request_seq = seq;
-    late->result = call_message_result(m);
+    late->result = result_of_call_message(m);
     late->body = (struct slice){0};
     late->read = NULL;
     if (m->link.kind != LINK_NONE) /* a later message may continue the operation */

@@ -25,8 +25,8 @@
 
 #include <sqlite3.h>
 
-#define CALL_BATCH_MAX 1024 /* most messages in a batch */
-#define CALL_KEPT_MAX 256   /* most open calls in `kept` */
+#define CALL_BATCH_MAX 1024 /* maximum number of messages in a batch */
+#define CALL_KEPT_MAX 256   /* maximum number of open calls in `kept` */
 /* Longest texts of a call in `kept`, in bytes; a call with longer texts is read from the table. */
 #define CALL_KEPT_TEXT 96
 

@@ -112,7 +112,7 @@ int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool 
     if (st < 0)
         return st;
     st = call_fill_in_transaction(f, w);
-    st = st < 0 ? writer_fail_coverage(w, st) : writer_commit(w);
+    st = st < 0 ? writer_mark_coverage_failed(w, st) : writer_commit(w);
     if (st < 0) {
         writer_rollback(w);
         *f = (struct call_fill){0};

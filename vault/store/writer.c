@@ -86,12 +86,12 @@ static int writer_insert_rows(struct writer *s)
         sqlite3_bind_int64(s->q[Q_ROWS_USUAL], 1, s->batch.row[0].session_id);
     int st = writer_run(s, s->batch.usual ? Q_ROWS_USUAL : Q_ROWS);
     if (st == 0 && (st = call_batch_flush(&s->calls, s->db)) < 0)
-        st = writer_fail_coverage(s, st);
+        st = writer_mark_coverage_failed(s, st);
     row_batch_clear(&s->batch);
     return st;
 }
 
-int writer_fail_coverage(struct writer *s, int st)
+int writer_mark_coverage_failed(struct writer *s, int st)
 {
     if (st == MI_ESTORE)
         return writer_fail_sql(s);
@@ -106,7 +106,7 @@ int writer_commit(struct writer *s)
 {
     int st = writer_insert_rows(s);
     if (st == 0 && (st = coverage_save(&s->coverage, s->db)) < 0)
-        st = writer_fail_coverage(s, st);
+        st = writer_mark_coverage_failed(s, st);
     return st < 0 ? st : writer_run(s, Q_COMMIT);
 }
 
@@ -133,7 +133,7 @@ int writer_use_coverage(struct writer *s, int64_t session_id)
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
     int st = other ? writer_take_lock(s) : 0;
     if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
-        st = writer_fail_coverage(s, st);
+        st = writer_mark_coverage_failed(s, st);
     return st;
 }
 
@@ -173,7 +173,7 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
     if (st == 0)
         st = writer_use_coverage(s, session_id);
     if (st == 0 && (st = coverage_add_event(&s->coverage, e)) < 0)
-        st = writer_fail_coverage(s, st);
+        st = writer_mark_coverage_failed(s, st);
     if (st < 0)
         return st;
     sqlite3_bind_int64(q, 1, session_id);
@@ -232,7 +232,7 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     if (st == 0 && s->calls.session_id != session_id)
         st = writer_insert_rows(s);
     if (st == 0 && (st = call_batch_use_session(&s->calls, s->db, session_id)) < 0)
-        st = writer_fail_coverage(s, st);
+        st = writer_mark_coverage_failed(s, st);
     return st;
 }
 
@@ -287,7 +287,7 @@ static int writer_add_to_batch(struct writer *s, const struct row *r, const stru
         m.link = link_of_received_row(r);
         int st = call_batch_add(&s->calls, s->db, &m);
         if (st < 0)
-            return writer_fail_coverage(s, st);
+            return writer_mark_coverage_failed(s, st);
     }
     return row_batch_is_full(&s->batch) ? writer_insert_rows(s) : 0;
 }
@@ -335,7 +335,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         b.finding = buf_slice(&found);
     bool kept = b.body.p != NULL || b.is_large;
     if ((st = coverage_add_message(&s->coverage, &b, kept ? k.body : (struct slice){0})) < 0)
-        return writer_fail_coverage(s, st);
+        return writer_mark_coverage_failed(s, st);
     s->covered = b.covered;
     s->commitment = b.commitment;
     return writer_add_to_batch(s, r, &b);

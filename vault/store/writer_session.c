@@ -75,7 +75,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     if (read < 0)
         return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
     if (salts_take_next(&s->coverage.salts, &salt) < 0)
-        return writer_fail_coverage(s, MI_EIO);
+        return writer_mark_coverage_failed(s, MI_EIO);
     SESSION_FIELDS(CUT)
     n.interposer_version = slice_of(MI_VERSION);
     if (sanitize_session(s, &n, text) < 0) {
@@ -104,7 +104,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);
     if (st == 0 && is_new && (st = coverage_open(&s->coverage, s->db, id)) < 0)
-        st = writer_fail_coverage(s, st);
+        st = writer_mark_coverage_failed(s, st);
     if (st == 0)
         *ret_id = id;
     return st;
@@ -140,7 +140,7 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
     if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
         st = writer_use_coverage(s, id);
         if (st == 0 && (st = coverage_session_changed(&s->coverage, s->db)) < 0)
-            st = writer_fail_coverage(s, st);
+            st = writer_mark_coverage_failed(s, st);
     }
     return st;
 }
@@ -185,7 +185,7 @@ int writer_store_position(struct writer *s, int64_t session_id, uint64_t positio
     sqlite3_bind_int64(q, 1, session_id);
     sqlite3_bind_int64(q, 2, (int64_t)position);
     if ((st = coverage_bind_columns(&s->coverage, q, 3)) < 0)
-        return writer_fail_coverage(s, st);
+        return writer_mark_coverage_failed(s, st);
     return writer_run(s, Q_POSITION);
 }
 

@@ -55,10 +55,10 @@ struct writer {
 };
 
 /* Set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses SQLite's last error,
- * writer_fail_coverage() an error of coverage.h or call_batch.h. */
+ * writer_mark_coverage_failed() an error of coverage.h or call_batch.h. */
 int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
-int writer_fail_coverage(struct writer *s, int st);
+int writer_mark_coverage_failed(struct writer *s, int st);
 
 /* Takes the write lock, if writer_begin_later() has postponed taking it. */
 MI_MUST int writer_take_lock(struct writer *s);

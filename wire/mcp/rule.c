@@ -8,7 +8,7 @@ static const struct {
     [RULE_REQUEST_BEFORE_INITIALIZE] =
         {"request-before-initialize", SEVERITY_WARNING,
          "The request came before initialize was answered.",
-         "A client that does not wait. Some servers exit, others never answer."},
+         "The client does not wait for that answer. Some servers exit then, others never answer."},
     [RULE_REQUEST_BEFORE_INITIALIZED] =
         {"request-before-initialized", SEVERITY_WARNING,
          "The client sends requests although it has not sent notifications/initialized.",

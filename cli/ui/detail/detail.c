@@ -214,7 +214,7 @@ void detail_set_width(struct detail *d, size_t columns, bool ascii)
                            ascii);
 }
 
-void detail_set_waited(struct detail *d, int64_t waited_us, bool ended)
+void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended)
 {
     d->s.ended = ended;
     d->s.waited_us = waited_us;

@@ -99,7 +99,7 @@ void detail_close(struct detail *d); /* d may be NULL */
  * called after opening and after a resize. Line numbers change. */
 void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
-void detail_set_waited(struct detail *d, int64_t waited_us, bool ended);
+void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended);
 
 /* Returns the number of lines. If *exact is false, the number is an estimate, and at least one more
  * line follows the known ones. */

@@ -66,8 +66,8 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
          "message 9 repeats the call send of message 5, which may have run: answered with the "
          "late answer"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
-         "message 9 repeats the call send of message 5, which may have run, after a refusal: "
-         "forwarded"},
+         "message 9 repeats the call send of message 5, which may have run; an earlier repeat was "
+         "refused: forwarded"},
         {"repeats-full", NULL,
          "there are more uncertain calls than can be remembered: some repeats may not be noticed"},
         {"tool-changed",

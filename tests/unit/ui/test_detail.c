@@ -553,9 +553,9 @@ static void test_detail_open_call_waits(void **state)
     struct cells c = {0};
     assert_int_equal(detail_open(&d, &s), 0);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 1.00s");
-    detail_set_waited(d, 2500000, false);
+    detail_update_open_call(d, 2500000, false);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 2.50s");
-    detail_set_waited(d, 3000000, true);
+    detail_update_open_call(d, 3000000, true);
     assert_string_equal(unit_line(d, 1, &c),
                         "  Status    no answer; the recording ends after 3.00s");
     unit_expect(d, 2, "▸ about the call\n▾ → request 3  +0us  9B\n  not recorded\n");
