@@ -17,8 +17,8 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
     buf_addc(b, '\n');
 }
 
-/* Takes the first line of *rest, without its newline. Returns false if there is no line, or if it
- * is empty. */
+/* Takes the first line of *rest, without its newline. Returns false if *rest has no complete line,
+ * or if the line is empty. */
 static bool note_next_line(struct slice *rest, struct slice *ret)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
@@ -98,8 +98,8 @@ struct signature {
     struct slice name, base64;
 };
 
-/* Takes the next line of *rest. Returns false if there is no line, or if the line is not a
- * signature. */
+/* Takes the next line of *rest. Returns false if *rest has no complete line, or if the line is not
+ * a signature. */
 static bool note_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;

@@ -344,8 +344,8 @@ static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t 
     return true;
 }
 
-/* Returns the record at a position, and its head; NULL if there is no record, or if the record or
- * the table is damaged. */
+/* Returns the record at a position, and its head in *ret. Returns NULL after the last record,
+ * and if the record or the table is damaged. */
 static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head,
                                 struct ring_head *ret)
 {

@@ -23,7 +23,8 @@ struct kept {
     size_t n;
 };
 
-/* vault: the directory of the vault, without symbolic links. If there is no file, n is 0. */
+/* Reads the notes kept for a vault. vault: the vault's directory, with symbolic links resolved.
+ * k->n is 0 if no note is kept. */
 MI_MUST int kept_notes_read(struct kept *k, const char *key_path, const char *vault,
                             struct buf *error);
 void kept_notes_close(struct kept *k); /* accepts {0}; may be called twice */

@@ -47,8 +47,8 @@ static void doctor_report_check(struct doctor *d, enum report_outcome outcome, c
     }
     if (outcome == REPORT_PASSED) {
         d->fine_n++;
-        buf_add(&d->fine, check, strlen(check) + 1);
-        buf_add(&d->fine, text, strlen(text) + 1);
+        /* one append, so that the name is not added without its text if memory runs out */
+        buf_printf(&d->fine, "%s%c%s%c", check, '\0', text, '\0');
     } else if (d->reporting.text) {
         bool found = outcome == REPORT_FAILED;
         doctor_print_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
@@ -92,8 +92,7 @@ void doctor_report_fault(struct doctor *d, const char *check, const char *remedy
 void doctor_print_fine(struct doctor *d)
 {
     struct out *o = &d->reporting.out;
-    /* after an error, the last name may have no text */
-    struct slice rest = d->fine.failed ? slice_of("") : buf_slice(&d->fine);
+    struct slice rest = buf_slice(&d->fine);
     while (d->reporting.text && d->verbose && rest.n > 0) {
         const char *check = rest.p, *text = check + strlen(check) + 1;
         const char *next = text + strlen(text) + 1;

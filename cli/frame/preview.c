@@ -114,7 +114,7 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
 }
 
 /* Appends the text of a tool's result, a resource or a prompt, without the JSON around it. Returns
- * false if there is no text. */
+ * false if the result has no text. */
 static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
 {
     struct json_value item = first_array_element(preview_get_member(result, "content"));

@@ -63,7 +63,7 @@ bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
     return true;
 }
 
-/* Splits l->text into words. Returns false if there are too many words, or if there is no word. */
+/* Splits l->text into words. Returns false if the text has no words or too many. */
 static bool launch_split_words(struct launch *l)
 {
     size_t n = 0;

@@ -142,7 +142,8 @@ static const char *find_answer_fault(const struct message *x)
     return find_fault_of_members(&x->m);
 }
 
-/* Returns the pending request with the id of x; NULL if there is none, or x is no answer. */
+/* Returns the pending request that x answers. Returns NULL if no request has its id, or if x is not
+ * an answer. */
 static struct pending *find_answered_request(struct traffic *t, const struct message *x)
 {
     bool type_changed;

@@ -339,7 +339,7 @@ static bool esc_begins_sequence(void)
 }
 
 /* Handles input from curses that is not a key: the start or end of a paste, a resize, or part of an
- * escape sequence. Returns false if the input is a key, or if there is no input. */
+ * escape sequence. Returns false for a key, and if no input is waiting. */
 static bool handle_input_without_key(int kind, wint_t c)
 {
     if (kind == OK && sequence_takes_char(&screen.sequence, c, clock_mono_us()))
