@@ -103,6 +103,7 @@ static void anchors_add_rule(size_t rule)
     shape_scan_add(&at[n - 3]);
 }
 
+/* The first search fills the table: a program that has nothing to sanitize starts without it. */
 static void anchors_open(void)
 {
     if (anchors.ready)
@@ -253,6 +254,7 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     s->from = from;
     s->masked = 0;
     s->pending_n = 0;
+    anchors_open();
     shape_form_begin();
     /* A hit may begin before `from`, if this is not the first call for the text. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
@@ -336,7 +338,6 @@ bool shapes_find_next(const struct shapes *sh, struct slice text, size_t from,
 int shapes_open(struct shapes **ret, struct buf *error)
 {
     (void)error;
-    anchors_open();
     struct shapes *s = calloc(1, sizeof *s);
     if (s == NULL)
         return MI_ENOMEM;
