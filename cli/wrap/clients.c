@@ -5,6 +5,7 @@
 #include "cli/frame/input.h"
 #include "cli/settings/paths.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
 #include <stdio.h>
@@ -213,11 +214,12 @@ const char *client_name(size_t i)
 }
 
 /* Returns the path of a file or pattern in `places`. Returns NULL if the base directory is unknown,
- * or if memory runs out; then *failed is set if the last step failed. */
-static char *client_path_of_place(const struct place *p, bool *failed)
+ * or, with ENOMEM in errno, if memory runs out. */
+static char *client_path_of_place(const struct place *p)
 {
     char *dir = NULL;
     char *path;
+    errno = 0;
     if (p->base == HOME || p->base == CONFIG)
         return p->base == HOME ? path_in_home(p->below) : path_in_user_config(p->below);
     const char *named = p->variable != NULL ? getenv(p->variable) : NULL;
@@ -233,10 +235,8 @@ static char *client_path_of_place(const struct place *p, bool *failed)
         return NULL;
     for (size_t n = strlen(dir); n > 0 && dir[n - 1] == '/'; n--)
         dir[n - 1] = '\0';
-    if (asprintf(&path, "%s/%s", dir, p->below) < 0) {
-        *failed = true;
+    if (asprintf(&path, "%s/%s", dir, p->below) < 0)
         path = NULL;
-    }
     free(dir);
     return path;
 }
@@ -331,7 +331,8 @@ int client_files_find(struct client_files *l)
     bool failed = false;
     for (size_t i = 0; i < MI_COUNT(places) && !failed; i++) {
         const struct place *p = &places[i];
-        char *path = client_path_of_place(p, &failed);
+        char *path = client_path_of_place(p);
+        failed = path == NULL && errno == ENOMEM;
         if (path != NULL && p->below != NULL && strchr(p->below, '*') != NULL) {
             failed = append_matching(l, p, path, strlen(p->below)) < 0;
             free(path);
