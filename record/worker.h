@@ -2,9 +2,9 @@
  * has exited.
  *
  * Unless worker_start() has started the first process, the loop starts it after WORKER_START_US: so
- * the first message and its answer are forwarded without waiting for the fork. When a process has
- * exited, the first two times within a minute a new process is started at once, then after a delay
- * that doubles each time, up to WORKER_DELAY_MAX_US.
+ * a client's first message is forwarded without waiting for the fork. When a process has exited,
+ * the first two times within a minute a new process is started at once, then after a delay that
+ * doubles each time, up to WORKER_DELAY_MAX_US.
  * Owns      the process, our ends of its control socket and of the pipe from its stderr, their
  *           watchers.
  * Lifetime  the fields of `cfg` are borrowed, except the descriptors.
@@ -17,8 +17,7 @@
 #include <ev.h>
 
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
-/* Longer than a fast server takes to answer `initialize` (docs/performance.md). */
-#define WORKER_START_US 3000
+#define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
 /* If this many processes in a row cannot open the journal or their store, nothing will be stored.
  * After the first two, the next process is started at once. */
