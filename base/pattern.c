@@ -184,7 +184,7 @@ static int pattern_compile(struct pattern *p, const struct pattern_rules *rules,
     if (cc == NULL)
         return pattern_no_memory(rules);
     if (regex.n > PATTERN_MAX || !rules->ecma) {
-        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 reports a longer expression */
+        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 rejects longer expressions */
     } else {
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
         ecma_regex_to_pcre(&text, regex);

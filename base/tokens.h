@@ -29,7 +29,7 @@ enum tokens_class {
     TOKENS_CAPITALS,    /* a run of two or more capital letters */
     TOKENS_DIGITS,      /* a group of up to three digits */
     TOKENS_PREFIX,      /* one character of punctuation before a letter */
-    TOKENS_PUNCTUATION, /* the first 3 characters of any other run of punctuation */
+    TOKENS_PUNCTUATION, /* the first 3 characters of a run of punctuation, except a TOKENS_PREFIX */
     TOKENS_MORE,        /* each character of punctuation beyond the 3rd, unless it is repeated */
     /* each character of punctuation that is equal to the two characters before it */
     TOKENS_REPEATED,
@@ -56,10 +56,10 @@ struct tokens {
     uint8_t last;              /* last byte of the run */
     uint8_t same;              /* number of equal bytes at the end of the run, at most 3 */
     size_t run;                /* length of the run in bytes */
-    uint64_t width;            /* width of a run of white space; each 128 is one more token */
-    uint32_t code;             /* code point of an incomplete character, as far as it was read */
-    uint8_t want;              /* bytes that the incomplete character still needs; 0: none */
-    uint8_t low, high;         /* lowest and highest valid value of the next byte */
+    uint64_t width;    /* width of the current run of white space; each 128 is one more token */
+    uint32_t code;     /* code point of an incomplete character, as far as it was read */
+    uint8_t want;      /* bytes that the incomplete character still needs; 0: none */
+    uint8_t low, high; /* lowest and highest valid value of the next byte */
 };
 
 void tokens_add(struct tokens *t, const char *p, size_t n);

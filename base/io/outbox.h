@@ -19,7 +19,7 @@
 #include "base/io/stream.h"
 
 struct segment {
-    struct chunk *chunk; /* owned: a reference */
+    struct chunk *chunk; /* a reference that the segment owns */
     const char *p;
     size_t n;
 };

@@ -28,7 +28,8 @@ struct kept {
 MI_MUST int kept_notes_read(struct kept *k, const char *key_path, const char *vault,
                             struct buf *error);
 void kept_notes_close(struct kept *k); /* accepts {0}; may be called twice */
-/* Writes the note. anew: the note of another log is first renamed to HASH.note.until-TIME. */
+/* Writes the note. If `anew` is true, the existing note belongs to another log, and is first
+ * renamed to HASH.note.until-TIME. */
 MI_MUST int kept_note_write(const char *key_path, const char *vault, struct slice note, bool anew,
                             struct buf *error);
 

@@ -65,7 +65,7 @@ struct reading {
     struct audit *a;
     const char *path;
     bool anchor;         /* the file is an anchor: notes of other vaults in it are ignored */
-    struct slice origin; /* origin of this vault */
+    struct slice origin; /* the origin that checkpoints of this vault have */
     int notes, own;      /* number of notes that were read; number of notes that were added */
 };
 

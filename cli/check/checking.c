@@ -59,7 +59,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
         c->status = session_read_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
-    if (c->status < 0) /* the body may have findings that would be missed */
+    if (c->status < 0) /* the check fails, because findings in this body would be missed */
         return false;
     c->message = m;
     c->text = body;

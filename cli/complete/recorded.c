@@ -13,7 +13,7 @@ struct reading {
     struct candidates *c;
     struct query *q;
     enum recorded what;
-    int64_t end_us;   /* when reading ends, as clock_mono_us() counts */
+    int64_t end_us;   /* time at which reading ends, on the clock of clock_mono_us() */
     int64_t requests; /* number of requests of the current session read so far */
 };
 

@@ -23,9 +23,10 @@
 /* number of messages that are read at once; a power of 8 */
 #define SPAN 512
 #define HEADER 100 /* bytes of the header of a database; see sqlite.org/fileformat2.html */
-/* offset in the header: the version for which the size in the header is valid */
+/* offset of a number in the header; the header's page count is valid only if this number equals the
+ * change counter */
 #define VALID_FOR 92
-#define FREE_LIST 32 /* offset in the header: the list of unused pages */
+#define FREE_LIST 32 /* offset of the list of unused pages in the header */
 
 /* A database that is repaired. */
 struct repair {

@@ -49,7 +49,7 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     buf_close(&error);
 }
 
-/* What was found about the servers of all files. */
+/* What was found about the servers in all configuration files. */
 struct servers {
     int64_t wrapped; /* number of wrapped servers */
     /* owned; the unwrapped servers of plugins and of the administrator, with their files */

@@ -16,7 +16,7 @@
 #include <assert.h>
 
 #define BODY_MAX ((size_t)64 << 10) /* maximum number of bytes shown of a body */
-#define PREVIEW_MAX ((size_t)240)   /* maximum bytes of a preview; a row of the page shows less */
+#define PREVIEW_MAX ((size_t)240)   /* maximum bytes of a preview; the page truncates it further */
 
 struct page {
     struct export *x;

@@ -24,9 +24,9 @@ struct group_line {
 
 /* Returns the columns of the list of groups. */
 struct show_list group_line_columns(const struct count *c);
-/* Counts the calls of the vault into c. If some calls have several requests, also makes the other
- * count in *again: of requests if c counts operations, else of operations. Call count_close() for
- * both in any case. */
+/* Counts the calls of the vault into *c. If some calls have several requests, counts them a second
+ * time into *again: as requests if *c counts operations, as operations if *c counts requests. Call
+ * count_close() for *c and *again in any case. */
 MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
 /* Sets *ret to the groups, an array of c->tally.n lines that the caller frees. again: from
  * count_groups(); may be c. sort: the beginning of a column's name; rows are sorted by this column,

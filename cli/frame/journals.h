@@ -1,12 +1,12 @@
 /* journals.h - the journals of a vault, and the state of their recorder processes.
  *
  * A journal is listed if it has a name (journal/journal_file.h); the name is removed when its
- * session has ended and is stored. Only journals_remove() changes something. The figures are a
- * snapshot.
+ * session has ended and is stored. Only journals_remove() changes anything. The numbers are those at
+ * the time of the call.
  *
  * Owns      a list owns its rows; journals_close() frees them.
- * Blocks    journals_open() on the directory of the journals; journals_wait_until_stored() as it
- *           says. */
+ * Blocks    journals_open() on the directory of the journals; journals_wait_until_stored() until
+ *           its time limit. */
 #ifndef MI_CLI_FRAME_JOURNALS_H
 #define MI_CLI_FRAME_JOURNALS_H
 

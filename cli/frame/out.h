@@ -28,8 +28,8 @@ struct out {
 #define OUT_UNLIMITED SIZE_MAX
 
 void out_open(struct out *o);
-/* Writes the rest and frees the buffers. Returns EXIT_FINE or, after a message on stderr,
- * EXIT_TROUBLE. */
+/* Writes the buffered output and frees the buffers. Returns EXIT_FINE or, after a message on
+ * stderr, EXIT_TROUBLE. */
 int out_close(struct out *o);
 void out_flush(struct out *o);           /* writes the buffer */
 bool out_has_ended(const struct out *o); /* returns true if further output is dropped */

@@ -25,7 +25,8 @@ struct table_column {
 };
 
 #define TABLE_COLUMNS_MAX 16
-/* at most one column of a table; rows with the same text in it must be adjacent */
+/* Value of `spare`: if the column is hidden, it is printed as a line above its rows. At most one
+ * column of a table may have this value, and rows with the same text in it must be adjacent. */
 #define TABLE_ABOVE INT_MAX
 struct table_cell {
     size_t at, n; /* offset and length in table.text */

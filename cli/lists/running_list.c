@@ -83,7 +83,7 @@ static bool count_recent_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (c->started_at_us < clock_wall_us() - RECENT_US)
-        return false; /* all following calls are older as well */
+        return false; /* calls come newest first, so all following calls are older than RECENT_US */
     s->calls++;
     s->failed += call_status_failed(c->status);
     return true;
@@ -133,7 +133,7 @@ static int read_server_state(struct query *q, struct server *s)
     return st;
 }
 
-/* Reads what the server does now, based on its row in the previous reading. */
+/* Reads the current state of the server. Starts from the server's row in the previous reading. */
 static int read_server_activity(const struct list_reading *r, struct server *s)
 {
     s->state = slice_of("starting");

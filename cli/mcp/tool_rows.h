@@ -20,7 +20,7 @@
 #include "show/show.h"
 
 #define ROWS_BYTES ((size_t)16 << 10)
-#define ROWS_LIMIT 20 /* if the argument `limit` is missing */
+#define ROWS_LIMIT 20 /* rows of a page if the argument `limit` is missing */
 #define ROWS_LIMIT_MAX 100
 #define ROWS_COUNT_US ((int64_t)300000)
 
@@ -38,11 +38,12 @@ struct rows {
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
     struct rows_place row;   /* the current row */
     struct json_out mark;    /* state of c->j before the current row */
-    size_t json_n, text_n;   /* lengths of both forms before the current row */
-    int64_t count_until_us;  /* monotonic clock; 0: the page is not full */
-    bool worked;             /* rows_page_is_late() was called */
-    bool skipped;            /* the current row is only counted */
-    bool stopped;            /* the reading ended before the last row, so there may be more rows */
+    size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
+    /* time at which counting ends, on the monotonic clock; 0: the page is not full */
+    int64_t count_until_us;
+    bool worked;  /* rows_page_is_late() was called */
+    bool skipped; /* the current row is only counted */
+    bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
 
 /* Begins the array `name`. `limit` is used if the argument is missing. Returns MI_EINVAL if the

@@ -7,7 +7,7 @@
 #include "cli/look/search/found.h"
 
 #define MATCHES 10 /* rows of a page if the argument `limit` is missing */
-#define BEFORE 100 /* bytes of context before the match; AFTER: after the match */
+#define BEFORE 100 /* bytes of context shown before a match; AFTER: bytes shown after the match */
 #define AFTER 200
 
 /* Adds a line such as: session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call"

@@ -67,7 +67,7 @@ enum live_record {
     LIVE_RECORD_NONE,
     LIVE_RECORD_APPEND, /* append to the file that is replayed */
     LIVE_RECORD_NEW,    /* append to a copy of the replayed recording, in another file */
-    LIVE_RECORD_ALL,    /* record all messages; nothing is replayed */
+    LIVE_RECORD_ALL,    /* record all messages; no request is answered from the recording */
 };
 
 struct live_choice {

@@ -16,7 +16,7 @@
 
 struct given {
     struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
-    /* owned; JSON Pointer of a secret that the user typed; empty: another value */
+    /* owned; JSON Pointer of a secret that the user typed; empty: the value is not such a secret */
     struct buf place;
     bool is_json;     /* true: the value is JSON; false: UTF-8 text */
     struct buf value; /* owned */

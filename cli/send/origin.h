@@ -12,7 +12,8 @@
 
 struct origin {
     struct recording recording;
-    /* owned, like its words; ended by NULL. NULL before origin_read_command() */
+    /* command line of the server; the array and its words are owned; ended by NULL. NULL before
+     * origin_read_command(). */
     char **command;
     size_t command_n, command_cap;
     struct buf name; /* owned; name of the server in records */

@@ -13,7 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define GRACE_US (INT64_C(20) * 1000000) /* longer than the proxy waits for its server to exit */
+/* maximum wait for the proxy; longer than the proxy waits for its server to exit */
+#define GRACE_US (INT64_C(20) * 1000000)
 
 /* ---- starting ---- */
 

@@ -50,7 +50,7 @@ MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answe
 /* From now on, reports on stderr what the server sends while it works on a request: log messages,
  * progress, and its own requests. */
 void peer_report_messages(struct peer *p);
-/* Tells the server that the answer to the last request is no longer needed. */
+/* Tells the server that the client has cancelled the newest request. */
 void peer_cancel(struct peer *p);
 /* Whether the answer is an error from the proxy that says that the server has ended. */
 bool peer_says_server_ended(const struct rpc *answer);

@@ -82,7 +82,7 @@ static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char
     for (size_t i = 0; i < n; i++) {
         int call = seccomp_syscall_resolve_name(name[i]);
         if (call < 0)
-            continue; /* this processor has no such call */
+            continue; /* this processor does not have the system call */
         int st = seccomp_rule_add(filter, action, call, 0);
         if (st != 0)
             return st;

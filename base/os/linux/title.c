@@ -14,8 +14,8 @@ static size_t area_n;
  * it. */
 __attribute__((used)) static char **copies;
 
-/* Returns the number of strings in `v`. If a string begins at *end, moves *end behind the string,
- * and does the same with each later string. */
+/* Returns the number of strings in `v`. Moves *end behind all strings that follow each other in
+ * memory from *end on. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;

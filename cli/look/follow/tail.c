@@ -165,8 +165,8 @@ static int tail_follow_session(struct tail *t, const struct query_session *s,
     return 0;
 }
 
-/* Follows a session if it is new. In a store, a session gets the highest id when it is first read,
- * wherever it is in the list. */
+/* Follows a session if it is new. In a store, a session gets its id when it is first read, so the
+ * list is not in the order of the ids. */
 static bool tail_on_new_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
@@ -228,7 +228,8 @@ static bool tail_poll_vault(struct tail *t)
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new_sessions(t);
-    /* Marks sessions whose end is recorded, before the rest of their rows is read. */
+    /* The end of a session is looked up before its new rows are read, so that all rows of an ended
+     * session are printed. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
         t->status = query_session_end(t->q, t->live.session[i]->s.id, &at_us);
@@ -252,7 +253,8 @@ static bool tail_poll_vault(struct tail *t)
 static bool tail_on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    if (c->request_seq <= t->of->seq) /* later calls are added when they are read */
+    /* calls of later messages are added when those messages are read */
+    if (c->request_seq <= t->of->seq)
         followed_add_open_call(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }

@@ -42,8 +42,8 @@ void watch_close(struct watch *w)
     w->fd = -1;
 }
 
-/* Waits for a write to the vault, for input, for a signal, or for `ms`. If `written` is NULL,
- * writes are ignored. */
+/* Waits for a write to the vault, for input, for a signal, or until `ms` milliseconds have passed.
+ * If `written` is NULL, writes are ignored. */
 static enum watch_result watch_wait_for(const struct watch *w, int64_t ms, bool *written)
 {
     struct pollfd p[] = {

@@ -48,7 +48,8 @@ struct finder {
     struct buf names; /* owned; NUL-terminated names of the servers */
     /* owned; buffers for the body and text of the current message */
     struct buf large, text;
-    struct seq_list candidates; /* ascending; messages of a session that may have the words */
+    /* seqs of the messages of a session that may contain the words, in ascending order */
+    struct seq_list candidates;
     const struct session_row *session; /* session of the messages in callbacks */
     /* for showing the progress: when indexing began, when the progress was shown last, number of
      * indexed messages */
@@ -296,7 +297,8 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
     return st;
 }
 
-/* Searches the sessions of one index file: with the index or, without one, by reading them. */
+/* Searches the sessions of one index file. If the index cannot be used, reads all their messages
+ * instead. */
 static void finder_search_group(struct finder *f)
 {
     const struct session_row *row = f->row;

@@ -342,7 +342,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     const char *error;
     struct slice body;
     enum out_style style;
-    /* Reads the body; for a preview on a terminal only the beginning of a large body. */
+    /* A preview on a terminal needs only the beginning of a large body. */
     bool head = t->bodies == BODIES_SHORT && !timeline_is_piped(t);
     int st = session_read_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body,
                                &body, &error);

@@ -1,9 +1,9 @@
 /* timeline_layout.h - which columns the lines of a timeline have, and how wide they are.
  *
  * Rules     in a pipe, a line has all columns and nothing is truncated. On a terminal, no line
- *           wraps, and the content of a message should have LAYOUT_CONTENT columns: levels are
- *           tried in order until it has. An unusually long METHOD is not considered: its line has
- *           fewer columns for the content.
+ *           wraps, and the content of a message should have LAYOUT_CONTENT columns: the first
+ *           level that leaves so many columns is chosen. An unusually long METHOD is not considered:
+ *           its line has fewer columns for the content.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
 #define MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
@@ -32,7 +32,8 @@ struct layout_widths {
     /* width of the widest METHOD; short_method: with LAYOUT_SHORT_NAMES */
     size_t method, short_method;
     unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
-    /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider METHODs. */
+    /* number of METHODs of each width; by_width[1] is for LAYOUT_SHORT_NAMES. The last element
+     * counts all wider METHODs. */
     unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
 };
 
@@ -46,7 +47,7 @@ struct layout {
     size_t id, size;           /* widths of the columns ID and SIZE; 0: no such column */
 };
 
-/* Counts the widths of one METHOD. */
+/* Counts the METHOD of one message. method, short_method: its widths in columns. */
 void layout_add_method(struct layout_widths *w, size_t method, size_t short_method);
 /* Chooses the first level that leaves enough columns for the content. */
 void layout_choose(struct layout *l, const struct layout_widths *w);
