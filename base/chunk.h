@@ -25,7 +25,7 @@ struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NUL
  * or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_add_reference(struct chunk *c);
-void chunk_drop(struct chunk *c); /* c may be NULL */
+void chunk_drop(struct chunk *c); /* `c` may be NULL */
 /* Returns true if there is a spare chunk. */
 bool chunk_has_spare(void);
 /* Frees the spare chunk, if there is one. */

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-#define NEAREST_MAX 32 /* longer words are ignored */
+#define NEAREST_MAX 32 /* maximum bytes of a word; longer words are ignored */
 
 struct nearest {
     const char *word; /* the word that the user has written */

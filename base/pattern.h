@@ -21,8 +21,8 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma;           /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
-    bool jit;            /* compile to machine code where allowed: for frequent searches */
+    bool ecma; /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
+    bool jit;  /* the expression is compiled to machine code if possible; for frequent searches */
     uint32_t steps;      /* limit of backtracking steps from one start */
     uint32_t depth;      /* limit of nested backtracking */
     uint32_t heap_kib;   /* limit of memory for backtracking */
@@ -44,7 +44,7 @@ struct pattern_piece {
  * or too long). The reason is added to `error` unless `error` is NULL. */
 MI_MUST int pattern_open(struct pattern **ret, const struct pattern_rules *rules,
                          struct slice regex, struct buf *error);
-void pattern_close(struct pattern *p); /* p may be NULL */
+void pattern_close(struct pattern *p); /* `p` may be NULL */
 /* Searches the text for a match. Only for rules with `ecma`. Counts work in *w: one step for each
  * item of the expression that is tried, and one for each eight bytes that an item consumes. */
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w);

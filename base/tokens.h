@@ -24,7 +24,8 @@ enum tokens_class {
     TOKENS_WORD,        /* a word of up to 6 letters, alone or after a space */
     TOKENS_WORD_MIDDLE, /* a word of 7 to 10 letters, alone or after a space */
     TOKENS_WORD_LONG,   /* a word of more than 10 letters, alone or after a space */
-    TOKENS_LETTER,      /* each letter beyond the 10th, also in words of the next two classes */
+    /* each letter beyond the 10th of a word, also of TOKENS_JOINED and TOKENS_CAPITALS */
+    TOKENS_LETTER,
     TOKENS_JOINED,      /* a word after a letter or digit, as in camelCase, hex and base64 */
     TOKENS_CAPITALS,    /* a run of two or more capital letters */
     TOKENS_DIGITS,      /* a group of up to three digits */
@@ -34,10 +35,10 @@ enum tokens_class {
     /* each character of punctuation that is equal to the two characters before it */
     TOKENS_REPEATED,
     TOKENS_SPACE,   /* a space that is not before a letter */
-    TOKENS_BLANK,   /* a longer run of spaces */
+    TOKENS_BLANK,   /* a run of two or more spaces */
     TOKENS_NEWLINE, /* a run of white space that begins with an end of line */
     TOKENS_WIDTH,   /* each 128 spaces (or fewer other characters) in runs of white space */
-    TOKENS_LATIN,   /* each letter of this script; the next classes are other scripts */
+    TOKENS_LATIN,   /* each letter of the Latin script; the next classes are other scripts */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
     TOKENS_INDIC,  /* each character of Indic and other scripts, from U+0900 to U+1DFF */
@@ -45,7 +46,7 @@ enum tokens_class {
     TOKENS_KANA,
     TOKENS_HAN, /* each character of Han, or of the punctuation of East Asia */
     TOKENS_HANGUL,
-    TOKENS_OTHER, /* each other character, such as emoji */
+    TOKENS_OTHER, /* each character of no other class, such as an emoji */
     TOKENS_CONTROL,
     TOKENS_CLASSES,
 };

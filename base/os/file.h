@@ -53,8 +53,8 @@ int64_t file_next_data(int fd, int64_t at);
 /* Writes a file's bytes, and the metadata needed to read them, to the medium, and waits until they
  * are written. Returns 0 or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
-/* Writes these bytes to the disk, waits until they are written, and drops them from memory. A
- * system may do nothing here. */
+/* Writes the bytes from `from` to `to` of a file to the disk, waits until they are written, and
+ * drops them from memory. A system may do nothing here. */
 void file_write_out(int fd, int64_t from, int64_t to);
 
 #endif

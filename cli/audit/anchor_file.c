@@ -35,7 +35,7 @@ static int anchor_file_lock(int fd)
     return 0;
 }
 
-/* Reads the whole file into b. Returns 0, or -1 with errno. */
+/* Reads the whole file into `b`. Returns 0, or -1 with errno. */
 static int read_anchor_file(int fd, struct buf *b)
 {
     errno = input_read_fd(fd, ANCHOR_FILE_MAX, b);
@@ -78,7 +78,8 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
                                bool *ret_new)
 {
     struct checkpoint last;
-    /* the vault's log; larger than the note's log if another process has signed meanwhile */
+    /* head of the vault's log, which is longer than the log of the note if another process has
+     * signed meanwhile */
     struct log_head now;
     struct digest root;
     int st = find_last_note(a->c.origin, path, text, &last, a->error);
@@ -144,7 +145,7 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     if (st == 0 && is_new)
         st = anchor_file_append(a, path, fd, text.n);
     buf_close(&text);
-    close(fd); /* also releases the lock */
+    close(fd); /* closing the file also releases the lock */
     return st;
 }
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define QUIET_US 500000 /* progress is shown after this time */
+#define QUIET_US 500000 /* time in microseconds after which progress is shown */
 
 static const struct opt table_of_options[] = {
     {0, "against", "NOTE...", NULL, "also compare with the signed checkpoints in this file"},

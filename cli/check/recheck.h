@@ -34,7 +34,7 @@ struct recheck {
     struct forms forms; /* the forms that the server has asked for */
     struct no_progress progress;
     struct no_progress_found stuck;  /* calls without progress that the newest message completes */
-    struct schema_fault fault;       /* owned; how the last message violates its tool's schema */
+    struct schema_fault fault;       /* owned; how the newest message violates its tool's schema */
     struct recheck_request *request; /* owned; sorted by seq */
     size_t n, cap;
 };

@@ -15,7 +15,7 @@ enum cmdline_want {
     CMDLINE_OPTION,
     CMDLINE_VALUE, /* the value of `option` */
     CMDLINE_OPERAND,
-    CMDLINE_SERVER, /* a server's command line, which begins with the word server_at */
+    CMDLINE_SERVER, /* a server's command line, which begins with word number server_at */
 };
 
 struct cmdline {

@@ -3,8 +3,8 @@
  * Rules     values are cut (excerpt.h). All differences are counted, but only the first
  *           RESULT_LISTED are kept.
  * Owns      the texts; result_close() frees them.
- * Errors    as diff_compare_row().
- * Blocks    as diff_compare_row(). */
+ * Errors    those of diff_compare_row().
+ * Blocks    like diff_compare_row(). */
 #ifndef MI_CLI_DIFF_RESULT_H
 #define MI_CLI_DIFF_RESULT_H
 
@@ -42,7 +42,7 @@ struct result_difference {
 
 struct result {
     enum result_change change;
-    struct diff_call call[DIFF_SIDES]; /* borrowed from the diff */
+    struct diff_call call[DIFF_SIDES]; /* the calls of both recordings, borrowed from the diff */
     bool has[DIFF_SIDES];
     struct diff_look look;
     /* borrowed from the diff; the sanitized params of a call that only one recording has */
@@ -59,7 +59,7 @@ struct slice result_text(const struct result *r, struct result_span s);
 /* Returns the call whose method and target name the row. */
 const struct diff_call *result_call_naming_row(const struct result *r);
 bool result_has_failed_call(const struct result *r); /* whether a call of the row failed */
-/* Whether a call of the row took at least us microseconds. */
+/* Whether a call of the row took at least `us` microseconds. */
 bool result_call_took_at_least(const struct result *r, int64_t us);
 
 const char *result_change_name(enum result_change c); /* returns "same", "changed", … */

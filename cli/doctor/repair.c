@@ -85,7 +85,7 @@ static void repair_unlink_database(const struct repair *p)
 }
 
 /* Reads the header of a new, empty database. The header in the file of the vault's own database may
- * be outdated, because a newer one may be in the write-ahead log. */
+ * be outdated, because a newer header may be in the write-ahead log. */
 static bool repair_make_header(const struct repair *p, char *ret, struct buf *error)
 {
     struct vault_dir dir = {.fd = -1};
@@ -216,9 +216,9 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
 }
 
 /* Reads the messages of a session in ranges of numbers. If a range cannot be read, reads smaller
- * ranges, down to a single number. After each range that can be read, the next one is larger,
- * because up to 2^36 unused numbers may follow. If a single number cannot be read, it is skipped,
- * and then more and more numbers at once. */
+ * ranges, down to a single number. After each range that can be read, the next range is larger,
+ * because up to 2^36 unused numbers may follow. If a single number cannot be read, skips it. Each
+ * further failure skips twice as many numbers. */
 static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;

@@ -1,8 +1,8 @@
 /* journals.h - the journals of a vault, and the state of their recorder processes.
  *
  * A journal is listed if it has a name (journal/journal_file.h); the name is removed when its
- * session has ended and is stored. Only journals_remove() changes anything. The numbers are those at
- * the time of the call.
+ * session has ended and is stored. Only journals_remove() changes anything. The numbers are those
+ * at the time of the call.
  *
  * Owns      a list owns its rows; journals_close() frees them.
  * Blocks    journals_open() on the directory of the journals; journals_wait_until_stored() until
@@ -28,7 +28,7 @@ struct journal_view {
     enum ring_trouble trouble;
     unsigned confined; /* result of the recorder's confine_self(); 0: not confined */
     bool filtered;     /* the recorder's confine_system_calls() succeeded */
-    /* denied system calls: their number; the last one (struct confine_denied) */
+    /* how many system calls were denied, and which one was denied last (struct confine_denied) */
     uint32_t denied, last_denied;
     int64_t started_wall_us;
 };

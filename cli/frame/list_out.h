@@ -31,7 +31,7 @@ struct list_out {
     struct buf more; /* a note about rows that are not shown; printed below a table on a terminal */
 };
 
-/* Returns EXIT_FINE, or EXIT_USAGE if both options are given. */
+/* Returns EXIT_FINE, or EXIT_USAGE if both --json and --csv are given. */
 MI_MUST int list_out_open(struct list_out *o, const struct settings *s,
                           const struct show_list *list);
 /* Adds a row. Returns false if no further output is needed. */

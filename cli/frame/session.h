@@ -114,9 +114,9 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 
 /* ---- a message ---- */
 
-/* Sets *ret to the body; of a large body, reads at most `max` bytes into b. If the file of a large
- * body cannot be read, the recording is damaged: *ret is {NULL, 0} and *ret_error the reason; else
- * *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
+/* Sets *ret to the body; of a large body, reads at most `max` bytes into `b`. If the file of a
+ * large body cannot be read, the recording is damaged: *ret is {NULL, 0} and *ret_error the reason;
+ * else *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
  * because its output would be incomplete. */
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);

@@ -2,7 +2,7 @@
  * determines its width.
  *
  * Owns      its cells; table_close() frees them.
- * Errors    sticky: after out of memory table_print() returns false.
+ * Errors    sticky: after a lack of memory table_print() returns false.
  * Blocks    table_print() as the output does (cli/frame/out.h). */
 #ifndef MI_CLI_FRAME_TABLE_H
 #define MI_CLI_FRAME_TABLE_H
@@ -19,8 +19,8 @@ struct table_column {
      * always shown. Above 0: the column may be hidden: first columns without a value ("-" in each
      * row), then those with the highest number. A hidden column with TABLE_ABOVE is printed as a
      * line above its rows. Below 0: before a column is hidden, cells are truncated to -spare
-     * columns. If the row is still too wide, the widest text columns are truncated, those below 0
-     * last. */
+     * columns. If the row is still too wide, the widest text columns are truncated; columns with a
+     * value below 0 are truncated last. */
     int spare;
 };
 

@@ -7,7 +7,7 @@
 #include "vault/query/page.h"
 #include "vault/store/running.h"
 
-#define GROUP_MAX 256 /* the most processes of a server that are counted */
+#define GROUP_MAX 256 /* maximum number of processes of a server that are counted */
 #define RECENT_MINUTES "5"
 #define RECENT_US (5 * 60 * INT64_C(1000000))
 
@@ -217,7 +217,7 @@ static int read_running_servers(struct list_reading *r)
     bool more = true;
     int st = running_open(&rows, r->vault, &r->error);
     if (st == 0 && !r->watched && journals_open(&journals, r->vault) < 0)
-        journals.n = 0; /* the journals are shown as unknown */
+        journals.n = 0; /* the state of the journals is shown as unknown */
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
         /* newest first */
         const struct running_row *row = &rows.row[r->watched ? rows.n - 1 - i : i];

@@ -66,7 +66,7 @@ static bool show_command_on_event(void *ctx, const struct query_event *e)
     return !out_has_ended(&s->out);
 }
 
-#define MEASURED 500 /* messages that are measured for the column widths */
+#define MEASURED 500 /* number of messages that are measured to choose the widths of the columns */
 
 static bool show_command_measure(void *ctx, const struct query_message *m)
 {

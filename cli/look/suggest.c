@@ -61,7 +61,7 @@ static int compare_tools_by_name(const void *a, const void *b)
     return c != 0 ? c : ((*x)->name.n > (*y)->name.n) - ((*x)->name.n < (*y)->name.n);
 }
 
-#define MARK "[redacted:" /* replaces a secret; ends with `]` */
+#define MARK "[redacted:" /* beginning of the mark that replaces a secret; the mark ends with `]` */
 
 /* Adds a pattern for the name to the list. Characters that a list cannot contain, or that are
  * special in a glob, become `?`; redacted parts become `*`; a glob that is too long is cut. So the

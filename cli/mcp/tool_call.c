@@ -1,4 +1,4 @@
-/* tool_call.c - the tool get_call. */
+/* tool_call.c - the MCP tool `get_call`. */
 #include "cli/mcp/body.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ struct reading {
     struct query_session session;
     struct body_view view;
     int parts;   /* whether the request and the answer are shown, as PART_… bits */
-    int64_t seq; /* seq of the request; if the message belongs to no call, of the message */
+    int64_t seq; /* seq of the request; if the message belongs to no call, seq of the message */
     /* the message that closes the call; 0: the call is open, or the message belongs to no call */
     int64_t closing_seq;
     bool is_call;
@@ -278,7 +278,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     return false;
 }
 
-/* Adds the operation to which the call belongs. It has several requests. */
+/* Adds the operation (a call of several requests) to which the request belongs. */
 static bool mcp_call_on_operation(void *ctx, const struct query_call *x)
 {
     struct reading *r = ctx;

@@ -1,4 +1,4 @@
-/* tool_calls.c - the tool list_calls. */
+/* tool_calls.c - the MCP tool `list_calls`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "base/clock.h"

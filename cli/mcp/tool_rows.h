@@ -56,7 +56,7 @@ MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
 /* Ends the row. Call it even if rows_begin_row() returned false. If the row does not fit, it is
  * removed. Returns false if no further row is wanted. */
 MI_MUST bool rows_end_row(struct rows *r);
-/* Begins and ends a row with the values of a row of a list. */
+/* Adds a complete row, with the values of `row`, a row of the list `l`. */
 MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
                       const void *row);
 /* Call this before the work for a row, or for the rows of a session. Returns true if the page has

@@ -33,8 +33,8 @@ bool given_is_pair(const char *word);
 /* Reads a word. If `pointers`, NAME must be a JSON Pointer. Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add_word(struct given_list *l, const char *word, bool pointers,
                            struct buf *error);
-/* Adds a text for `pointer`, which is copied. The list takes `value` in any case. Returns 0,
- * MI_EINVAL or MI_ENOMEM. */
+/* Adds a text for `pointer`, which is copied. The list takes ownership of `value` in any case.
+ * Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add_text(struct given_list *l, struct slice pointer, struct buf *value,
                            struct buf *error);
 void given_close(struct given_list *l);

@@ -165,7 +165,7 @@ int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorded)
 
 /* ---- changes ---- */
 
-/* If the pointer is /arguments/NAME, replaces the content of b with NAME. Otherwise returns
+/* If the pointer is /arguments/NAME, replaces the content of `b` with NAME. Otherwise returns
  * false. */
 static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
 {

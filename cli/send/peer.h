@@ -45,7 +45,8 @@ MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *ar
  * REV_COUNT: none was chosen. *ret_answer is set with PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
                        enum peer_greeting *ret, struct rpc *ret_answer);
-/* Reads the tools. *ret_last, *ret_answered: the last answer, as in talk_ask_tools(). */
+/* Reads the tools. *ret_last is the last answer, which is an error if the list is incomplete.
+ * *ret_answered: whether there is an answer. */
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
 /* From now on, reports on stderr what the server sends while it works on a request: log messages,
  * progress, and its own requests. */

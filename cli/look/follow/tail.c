@@ -51,7 +51,7 @@ struct tail {
     struct tail_page page;
     struct newest history; /* the recorded rows that are printed first */
     struct followed live;
-    bool said_left_out;                /* the warning about more running sessions was printed */
+    bool said_left_out; /* the warning that some running sessions are not followed was printed */
     const struct followed_session *of; /* the session being read */
     int64_t newest;                    /* highest session id that was announced */
     int64_t seen;                      /* highest session id that was read */
@@ -154,8 +154,8 @@ static bool tail_read_new_rows(struct tail *t)
     return some;
 }
 
-/* Follows a session. If there are too many sessions, the newest are followed in a vault; those that
- * were found first in a store. *ret stays NULL if s is not followed. */
+/* Follows a session. If there are too many sessions, the newest sessions of a vault are followed;
+ * of a store, those that were found first are followed. *ret stays NULL if s is not followed. */
 static int tail_follow_session(struct tail *t, const struct query_session *s,
                                struct followed_session **ret)
 {

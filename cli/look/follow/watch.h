@@ -28,7 +28,7 @@ struct watch {
     int64_t last_us; /* when watch_wait() last returned */
     /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */
-    int output; /* descriptor; a wait ends when its other end is closed; default: stdout; -1: none */
+    int output; /* descriptor; a wait ends when its other end closes; default: stdout; -1: none */
     /* A wait ends if *alarm is not 0. The caller's SIGWINCH handler sets *alarm. NULL: no alarm. */
     const volatile sig_atomic_t *alarm;
 };

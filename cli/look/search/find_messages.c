@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define QUIET_US 1000000 /* time after which the progress of indexing is shown */
-/* Most candidates of a session that are read one by one. With more candidates, one pass over the
- * session is cheaper. */
+/* Maximum number of candidates of a session that are read one by one. With more candidates, one
+ * pass over the session is cheaper. */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024       /* messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
@@ -271,7 +271,7 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
         return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
-    /* tried at once, because a few matches may reach the limit */
+    /* The message is read now, not later with the candidates: a few matches may reach the limit. */
     finder_try_message(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }

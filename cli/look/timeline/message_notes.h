@@ -12,7 +12,7 @@
  * otherwise the kind of the message. */
 const char *message_outcome_word(const struct query_message *m, enum out_style *ret_style);
 /* Appends notes such as "refused: not-json" or "by interposer, to 7"; nothing for an ordinary
- * message. unanswered: an open request. */
+ * message. unanswered: the message is a request without an answer. */
 void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered);
 /* Appends notes if the message belongs to a call of several requests: "continues 3"; "for 3" (a
  * request of the other side); "ends 3: 2 requests in 20.1s, of which a person took 20.0s". */

@@ -13,11 +13,12 @@
 #define ID_MAX 8
 #define MANY_METHOD 25       /* assumed width of METHOD, as printed lines cannot be widened */
 #define MANY_SHORT_METHOD 16 /* assumed width of METHOD without `tools/call` */
-#define CONTENT_MIN 4        /* columns; less content is useless */
-#define NOTES_MIN 8          /* columns; with fewer, only NOTES_DOTS dots stand for the notes */
+/* minimum columns of the content; with fewer columns, the content is omitted */
+#define CONTENT_MIN 4
+#define NOTES_MIN 8 /* minimum columns of the notes; with fewer columns, dots replace them */
 #define NOTES_DOTS 3
 #define CONTENT_HEAD 12    /* columns that notes must leave for the content */
-#define PREVIEW_BYTES 2048 /* bytes of a preview; more than a line of a terminal */
+#define PREVIEW_BYTES 2048 /* maximum bytes of a preview; more than a line of a terminal holds */
 #define LARGE_HEAD 4096    /* bytes of a large body that are read for its preview on a terminal */
 
 void timeline_open(struct timeline *t, struct out *o, struct query *q,
@@ -106,7 +107,7 @@ static bool is_stderr_or_noise(const struct query_message *m)
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
 }
 
-/* Returns the method without what WHAT and the target imply. */
+/* Returns the method without the part that the column WHAT and the target already imply. */
 static struct slice short_method(const struct query_message *m)
 {
     static const char prefix[] = "notifications/";
@@ -146,8 +147,8 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
         w->id = id > w->id ? id : w->id;
     }
     if (w->of_many)
-        /* does not change the level, because the lines already printed have the columns of this
-         * level */
+        /* The level does not change, because the lines already printed have the columns of this
+         * level. */
         layout_set_columns(&t->layout, w, t->layout.level);
     else
         layout_choose(&t->layout, w);
