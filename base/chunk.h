@@ -1,9 +1,9 @@
-/* chunk.h - reference-counted blocks of bytes: a reader fills one, and lines and queues point into
- * it.
+/* chunk.h - reference-counted blocks of bytes. A reader fills a chunk; lines and queues point into
+ * the chunk.
  *
  * Owns      its bytes, which are freed with the last reference. One large chunk is kept for reuse
- *           (the spare chunk), because allocating 16 MiB takes longer than reading a message into
- *           them.
+ *           (the spare chunk), because allocating 16 MiB takes longer than reading a message of
+ *           this size.
  * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_drop() removes
  *           one.
  * Blocks    never. */

@@ -37,7 +37,8 @@ enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_GAVE_UP };
 struct pattern_piece {
     struct slice text;  /* a match must lie in this range, with its lookbehind and its lookahead */
     size_t from, limit; /* offsets where a match may begin: from <= start < limit */
-    bool more_front, more_end; /* more text precedes or follows: ^ or $ does not match there */
+    /* more text precedes `text`, so ^ does not match; more text follows it, so $ does not match */
+    bool more_front, more_end;
 };
 
 /* Returns 0, MI_ENOMEM, MI_EFULL (the quota is too small) or MI_EINVAL (the expression is invalid

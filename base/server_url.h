@@ -20,7 +20,7 @@ struct server_url {
 
 /* State of a search. Initialize it with {0}. */
 struct server_url_search {
-    bool began;        /* the first word, the program, was taken */
+    bool began;        /* the first word, which is the program, was read */
     bool after_option; /* the previous word was an option */
 };
 

@@ -135,7 +135,7 @@ static void append_json_char(struct buf *b, const char *p, size_t len)
 }
 
 /* These functions test eight bytes at a time. A byte of the result with its highest bit set marks a
- * byte that ends the run. (Other bytes may be marked too, but only if there is such a byte.) */
+ * byte that ends the run. (If there is such a byte, other bytes may be marked as well.) */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 

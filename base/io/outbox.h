@@ -28,7 +28,7 @@ struct outbox {
     struct segment *ring; /* owned; cap is a power of two */
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
-    uint64_t lost; /* part of `written`: dropped by outbox_discard_after_error() */
+    uint64_t lost; /* bytes in `written` that outbox_discard_after_error() has dropped */
     bool broken;   /* outbox_discard_after_error() was called */
 };
 

@@ -150,8 +150,8 @@ static void link_or_unlink_bodies(const struct repair *p, bool link)
         close(to);
 }
 
-/* Makes the directory `.repair-PID` with links to the files of the damaged database. If false is
- * returned, `error` has the reason or, if it is empty, errno. */
+/* Makes the directory `.repair-PID` with links to the files of the damaged database. Returns false
+ * on failure; then `error` has the reason, or `error` is empty and errno has the reason. */
 static bool repair_make_link_directory(struct repair *p, struct buf *error)
 {
     char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];

@@ -68,8 +68,7 @@ void doctor_check_seals(struct doctor *d)
         st = query_open(&x.q, d->vault, &error);
     if (st == 0)
         st = query_sessions(x.q, 0, seals_on_session, &x);
-    /* after an error, there is nothing to report here: the check of the database reports the error
-     * */
+    /* An error is not reported here, because the check of the database reports it. */
     if (st == 0)
         seals_report_all(d, &x);
     query_close(x.q);

@@ -24,7 +24,7 @@ struct journal_view {
     bool reader;           /* a recorder process has the journal open */
     pid_t recorder;        /* process of the recorder; 0: not started yet */
     uint64_t stored;       /* position up to which all rows are stored */
-    uint64_t unstored;     /* bytes after that position */
+    uint64_t unstored;     /* bytes of the journal after the position `stored` */
     enum ring_trouble trouble;
     unsigned confined; /* result of the recorder's confine_self(); 0: not confined */
     bool filtered;     /* the recorder's confine_system_calls() succeeded */

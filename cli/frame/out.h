@@ -38,7 +38,7 @@ void out_raw(struct out *o, const char *text); /* writes text of this program, u
 /* Writes text of this program, at most 255 bytes. */
 void out_printf(struct out *o, const char *fmt, ...) MI_FORMAT(2, 3);
 void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */
-/* Sets the style of what follows, until the next call. OUT_PLAIN ends a style. */
+/* Sets the style of the following output, until the next call. OUT_PLAIN ends a style. */
 void out_style(struct out *o, enum out_style style);
 /* Writes text of this program in a style. */
 void out_styled_words(struct out *o, enum out_style style, const char *text);

@@ -35,7 +35,7 @@ struct server {
      * previous reading. */
     struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: id of the last event that was read */
-    int64_t open_from;       /* calls before this seq have ended */
+    int64_t open_from;       /* seq below which all calls have ended */
     int64_t calls, failed;   /* numbers of calls in the last RECENT_MINUTES minutes */
 };
 

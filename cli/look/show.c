@@ -97,8 +97,8 @@ static int show_whole_session(struct showing *s)
 
 /* ---- --seq ---- */
 
-/* Returns the JSON text of params.NAME, or of params._meta.NAME if in_meta; {NULL, 0} if there is
- * none. */
+/* Returns the JSON text of params.NAME, or of params._meta.NAME if `in_meta` is true; {NULL, 0} if
+ * there is no such member. */
 static struct slice find_request_param(struct slice body, bool in_meta, const char *name)
 {
     struct json_scan scan;

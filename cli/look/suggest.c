@@ -167,7 +167,7 @@ static void find_gone_tools(const struct count *c, const char *server, const str
     }
 }
 
-/* Finds the tools that were called. Rejected calls count, too, because a client needed the tool.
+/* Finds the tools that were called. Rejected calls count as well, because a client needed the tool.
  * Returns 0; MI_ENOMEM; MI_EINVAL: the names make no valid rule, and `why` has the reason. */
 static int find_used_tools(const struct count *c, const char *server, const struct tool_list *list,
                            struct used *u, struct buf *why)

@@ -345,7 +345,7 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
-            answer->n = before; /* removes what was written, because there is no answer */
+            answer->n = before; /* the message has no answer: removes the separator */
     }
     if (answer->n > from)
         buf_addc(answer, ']');

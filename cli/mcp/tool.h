@@ -19,7 +19,7 @@
 #include "cli/mcp/shown.h"
 #include "wire/json/text.h"
 
-/* microseconds; after this time a page ends at the next session */
+/* time in microseconds after which a page ends at the next session */
 #define TOOL_PATIENCE_US ((int64_t)10 * 1000000)
 
 #define TOOL_ARGUMENTS_MAX ((size_t)16 << 10) /* bytes of all arguments of a call */
@@ -33,7 +33,7 @@ struct tool_call {
     struct json_value arguments; /* the arguments of the call: an object, or JSON_NONE */
     bool (*goes_on)(void *ctx);  /* returns false if the client has cancelled the call */
     void *ctx;
-    int64_t now_us;          /* wall clock, for `since` and `until` */
+    int64_t now_us; /* the current time on the wall clock, for the arguments `since` and `until` */
     const struct list *list; /* the list that answer_list_tool() shows */
 
     struct filter filter;  /* the filter that the arguments ask for */

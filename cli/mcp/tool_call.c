@@ -117,8 +117,8 @@ static struct slice get_params_member(struct slice body, bool in_meta, const cha
     return in.type == JSON_OBJECT ? json_get(in, name).text : (struct slice){0};
 }
 
-/* Whether the message is listed with the call. Messages that belong to other requests, such as the
- * progress of these, are not listed. */
+/* Whether the message is listed with the call. Messages that belong to other requests, such as
+ * their progress notifications, are not listed. */
 static bool is_listed_with_call(struct reading *r, const struct query_message *m)
 {
     if (m->request_seq == r->seq || m->batch_seq == r->seq || m->kind == KIND_STDERR ||

@@ -32,8 +32,9 @@ struct rows {
     struct tool_call *c;
     const char *name; /* the name of the array */
     int64_t limit, n;
-    int64_t before;          /* the number of rows on the pages before this one */
-    int64_t counted;         /* the number of matching rows, without those on the pages before */
+    int64_t before; /* the number of rows on the pages before this one */
+    /* the number of matching rows, without the rows on the pages before this one */
+    int64_t counted;
     struct rows_place first; /* position at which this page begins; session 0: the first row */
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
     struct rows_place row;   /* the current row */

@@ -41,8 +41,8 @@ static bool mcp_search_on_found(void *ctx, const struct found *f)
     return rows_end_row(r);
 }
 
-/* Sets the texts and fields of the question. Returns MI_EINVAL if there is nothing to search for.
- * */
+/* Sets the texts and fields of the question. Returns MI_EINVAL if there is nothing to search
+ * for. */
 static int read_question(struct tool_call *c, struct question *x)
 {
     const char *text = tool_text_argument(c, "text"), *status = tool_text_argument(c, "status"),

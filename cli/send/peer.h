@@ -2,8 +2,8 @@
  * the exchange is recorded as a session.
  *
  * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording;
- *           else our own initialize. If the server rejects our own, server/discover asks whether it
- *           speaks 2026-07-28, where each request has `_meta` instead of a handshake.
+ *           else a new `initialize`. If the server rejects the new one, server/discover asks
+ *           whether it speaks 2026-07-28, where each request has `_meta` instead of a handshake.
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
  * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
  *           in peer.error.
@@ -42,7 +42,7 @@ MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *ar
                        const char *name, const char *from);
 /* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
  * before it is used; TALK_NONE: the end of the recording. revision: the revision to try first;
- * REV_COUNT: none was chosen. *ret_answer is set with PEER_REFUSED. */
+ * REV_COUNT: none was chosen. *ret_answer is set if *ret is PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
                        enum peer_greeting *ret, struct rpc *ret_answer);
 /* Reads the tools. *ret_last is the last answer, which is an error if the list is incomplete.

@@ -24,7 +24,7 @@ static const char *const allowed[] = {
     "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "umask",
     /* memory */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "msync", "mincore", "memfd_create",
-    /* time, random numbers, ids of processes and users */
+    /* calls for the time, random numbers, and ids of processes and users */
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
     "getrandom", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid",
     "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",

@@ -260,8 +260,8 @@ static bool tail_on_open_call(void *ctx, const struct query_call *c)
 }
 
 /* Follows the session from its current end. With --client, if the client is still unknown, follows
- * the session from its start. *ret_seq and *ret_event: the last message and the last event before
- * the followed ones. */
+ * the session from its start. *ret_seq and *ret_event: the last message and the last event that are
+ * not followed. */
 static int tail_follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
                                 int64_t *ret_event)
 {
@@ -317,7 +317,8 @@ static bool tail_on_old_event(void *ctx, const struct query_event *e)
     return false;
 }
 
-/* Prints the rows from..end: either an event, or consecutive messages of one session. */
+/* Prints the rows from `from` to before `end`: one event, or consecutive messages of one
+ * session. */
 static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
 {
     const struct newest_row *r = &t->history.row[from];
@@ -334,7 +335,8 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
         out_flush(&t->page.out);
 }
 
-/* Prints the newest `last` rows that are recorded, and follows the running sessions from there. */
+/* Prints the newest `last` recorded rows, and then follows the running sessions after these
+ * rows. */
 static int tail_begin_following(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);

@@ -25,7 +25,7 @@
 struct watch {
     int fd;          /* owned; changes_open() */
     int looks;       /* number of polls since the last write */
-    int64_t last_us; /* when watch_wait() last returned */
+    int64_t last_us; /* time at which watch_wait() last returned */
     /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */
     int output; /* descriptor; a wait ends when its other end closes; default: stdout; -1: none */

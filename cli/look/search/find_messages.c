@@ -15,7 +15,7 @@
  * pass over the session is cheaper. */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024       /* messages that match the fields and are read at once */
-#define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
+#define SERVER_NAME_MAX 256 /* maximum bytes stored of a server name */
 
 struct session_row {
     struct search_session id;

@@ -61,7 +61,7 @@ static bool timeline_is_piped(const struct timeline *t)
     return t->widths.columns == OUT_UNLIMITED;
 }
 
-/* Returns the columns left in the line. */
+/* Returns the number of free columns in the line. */
 static size_t timeline_columns_left(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
