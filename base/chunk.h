@@ -13,7 +13,7 @@
 #include "base/base.h"
 
 struct chunk {
-    size_t cap;    /* bytes in data */
+    size_t cap;    /* size of `data` in bytes */
     unsigned refs; /* number of references */
     char data[];
 };

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 #define OPT_MAX 32
-#define OPT_MANY_MAX 128 /* values of options that may be repeated */
+#define OPT_MANY_MAX 128 /* maximum number of values of options that may be repeated */
 
 struct opt {
     char letter;      /* 0: none */
@@ -68,7 +68,7 @@ const char *opt_get(const struct opt_set *s, const char *name);
 /* Iterates over the values of an option that may be repeated, without the default, in increasing
  * priority of their sources. *at starts at 0. Returns NULL when there are no more. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at);
-bool opt_is_on(const struct opt_set *s, const char *name); /* true if the flag is `yes` */
+bool opt_is_on(const struct opt_set *s, const char *name); /* returns true if the flag is `yes` */
 enum opt_from opt_get_source(const struct opt_set *s, const char *name);
 
 /* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other

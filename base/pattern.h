@@ -21,8 +21,9 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma; /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
-    bool jit;  /* the expression is compiled to machine code if possible; for frequent searches */
+    /* true: the syntax of ECMA-262, for valid UTF-8; false: the syntax of PCRE2, for any bytes */
+    bool ecma;
+    bool jit; /* the expression is compiled to machine code if possible; for frequent searches */
     uint32_t steps;      /* limit of backtracking steps from one start */
     uint32_t depth;      /* limit of nested backtracking */
     uint32_t heap_kib;   /* limit of memory for backtracking */

@@ -31,7 +31,7 @@ static int read_n_digits(const char **at, int n)
     return v;
 }
 
-/* Skips the character c. Returns false if *at is another character. */
+/* Skips the character `c`. Returns false if *at is another character. */
 static bool skip_character(const char **at, char c)
 {
     bool found = **at == c;

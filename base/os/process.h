@@ -23,7 +23,7 @@
  * debugger; Z, X dead. */
 struct process {
     pid_t pid, parent, group, session;
-    char name[PROCESS_NAME_MAX]; /* chosen by the process: any bytes but NUL */
+    char name[PROCESS_NAME_MAX]; /* name that the process has chosen: any bytes except NUL */
     char state;
     int64_t cpu_ticks;    /* including waited_ticks */
     int64_t waited_ticks; /* CPU time of children that the process has waited for */

@@ -35,7 +35,7 @@ struct recheck {
     struct no_progress progress;
     struct no_progress_found stuck;  /* calls without progress that the newest message completes */
     struct schema_fault fault;       /* owned; how the newest message violates its tool's schema */
-    struct recheck_request *request; /* owned; sorted by seq */
+    struct recheck_request *request; /* owned; the pending requests, sorted by seq */
     size_t n, cap;
 };
 

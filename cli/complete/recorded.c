@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define SESSIONS_MAX 300  /* only the newest sessions are read */
+#define SESSIONS_MAX 300  /* maximum number of sessions read, the newest first */
 #define REQUESTS_MAX 1000 /* maximum number of requests read of each session */
 
 struct reading {

@@ -37,7 +37,7 @@ struct result_difference {
     struct result_span pointer, entry, below, value[DIFF_SIDES];
     size_t at;               /* the number of bytes left out at the beginning of both values */
     bool cut[DIFF_SIDES];    /* the end of the value is left out */
-    size_t size[DIFF_SIDES]; /* bytes of the whole value */
+    size_t size[DIFF_SIDES]; /* size of the whole value in bytes */
 };
 
 struct result {
@@ -52,7 +52,7 @@ struct result {
     struct buf text; /* owned */
 };
 
-/* Compares the calls of a row, and replaces the contents of r. */
+/* Compares the calls of a row, and replaces the contents of *r. */
 MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);

@@ -13,7 +13,7 @@
 
 struct doctor {
     const char *vault; /* an absolute path if the vault exists */
-    bool verbose;      /* also list the checks that found no problem */
+    bool verbose;      /* checks that found no problem are listed as well */
     struct reporting reporting;
     /* owned; for each check that found no problem, its name and its text, each ended by a NUL */
     struct buf fine;

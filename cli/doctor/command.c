@@ -25,7 +25,7 @@
  * which a proxy checkpoints the log during a burst of messages. */
 #define WAL_MAX ((int64_t)256 << 20)
 #define GROUP_MAX 256 /* maximum number of processes that are counted for a killed proxy */
-/* Three days, because a laptop may be offline over a weekend. */
+/* Unsent sessions are reported after three days, because a laptop may be offline over a weekend. */
 #define SHIPPING_LATE_US (INT64_C(3) * 86400 * 1000000)
 
 static const struct opt table_of_options[] = {

@@ -28,7 +28,8 @@ struct list_out {
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
     struct buf text; /* scratch */
-    struct buf more; /* a note about rows that are not shown; printed below a table on a terminal */
+    /* a note about rows that are not shown, which is printed below a table on a terminal */
+    struct buf more;
 };
 
 /* Returns EXIT_FINE, or EXIT_USAGE if both --json and --csv are given. */

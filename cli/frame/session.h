@@ -59,8 +59,8 @@ MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_run_command(const struct settings *s, session_work_fn work);
 bool session_vault_is_empty(struct query *q); /* returns true if the vault has no session */
-/* Says on stderr why a list is empty: `what`, such as "no matching call"; or that nothing is
- * recorded yet, and how to begin. */
+/* Prints on stderr why a list is empty: `what`, such as "no matching call", or, if nothing is
+ * recorded yet, how to begin. */
 void session_warn_empty_list(struct query *q, const char *what);
 /* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. Returns
  * EXIT_TROUBLE. */
@@ -70,8 +70,8 @@ int session_fail(struct query *q, int status);
 
 /* Characters of a UID that identify a session among several vaults: its time in milliseconds. */
 #define SESSION_UID_SHOWN 10
-/* Returns the beginning of the UID that identifies a session: `min` characters, or more if needed
- * to be unique. */
+/* Returns the beginning of the UID that identifies a session: `min` characters, or more if the
+ * beginning would not be unique. */
 struct slice session_uid_head(const struct query_session *s, size_t min);
 
 struct session_view {

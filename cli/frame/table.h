@@ -37,7 +37,7 @@ struct table {
     const struct table_column *columns; /* borrowed */
     size_t columns_n;
     struct buf text;          /* owned */
-    struct table_cell *cells; /* owned; row by row */
+    struct table_cell *cells; /* owned; cells, row by row */
     size_t cells_n, cells_cap;
     bool failed;
 };

@@ -1,4 +1,4 @@
-/* asked.c - the list of what servers have asked users for. */
+/* asked.c - the list of the questions that servers have asked users. */
 #include "cli/lists/list.h"
 
 #include "cli/frame/filter.h"

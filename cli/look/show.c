@@ -37,7 +37,7 @@ static const char about[] =
     "nothing is truncated.\n";
 /* clang-format on */
 
-/* State of the command. */
+/* State of the command `show`. */
 struct showing {
     struct query *q;
     struct query_session session;

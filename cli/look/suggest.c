@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAME_SHOWN 100 /* bytes of a name in a message */
+#define NAME_SHOWN 100 /* maximum bytes of a name in a message */
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
 
@@ -435,7 +435,8 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     int64_t since_us = 0;
     const char *since = settings_text(s, "since");
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
-        return EXIT_USAGE; /* cannot happen: the value was checked when the options were read */
+        /* cannot happen, because the value was checked when the options were read */
+        return EXIT_USAGE;
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
     /* a name with glob characters is compared later, in suggest_on_session() */
     c.filter.server = filter_is_glob(server) ? NULL : server;

@@ -9,7 +9,7 @@
 #include "cli/frame/record_json.h"
 #include "cli/mcp/tool_findings.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* in bytes; a larger body is not shown at all */
+#define BODY_MAX ((size_t)16 << 20) /* maximum bytes of a body; a larger body is not shown at all */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
 /* number of messages after which the call checks whether the client still waits */
@@ -34,7 +34,7 @@ struct reading {
     struct json_out related;
     int64_t related_n, left_out;
     struct check_report report; /* owned; the findings of the request and the answer */
-    int64_t first_us, last_us;  /* wall clock; the times of the request and the answer */
+    int64_t first_us, last_us;  /* times of the request and the answer on the wall clock */
     int64_t check_until_us;     /* monotonic clock */
     bool late;                  /* not all messages were checked */
     struct buf large, brief;    /* owned; scratch */

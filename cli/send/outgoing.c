@@ -21,8 +21,8 @@ void outgoing_close(struct outgoing *r)
 
 /* ---- from words ---- */
 
-/* Methods whose target may be a word without a member name. member: the member of params for the
- * target. */
+/* Methods whose target may be given as a word without a member name. member: the member of params
+ * for the target. */
 static const struct {
     const char *method, *member;
     /* needed: the target must be given; arguments: the other words are members of `arguments` */

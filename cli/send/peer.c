@@ -212,7 +212,7 @@ int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 
 /* ---- messages of the server ---- */
 
-#define REPORTED_MAX 500 /* bytes of a text that are reported */
+#define REPORTED_MAX 500 /* maximum bytes reported of a text */
 
 static void append_reported(struct buf *b, struct json_value v)
 {

@@ -249,7 +249,7 @@ bool process_is_static(void)
     return getauxval(AT_BASE) == 0; /* AT_BASE is the address of the dynamic linker */
 }
 
-/* getpwuid() would load shared libraries (NSS), which a static program cannot. */
+/* getpwuid() would load shared libraries (NSS), which a static program cannot do. */
 const char *process_home(void)
 {
     FILE *file = fopen("/etc/passwd", "re");

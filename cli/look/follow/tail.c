@@ -18,8 +18,8 @@
 #define REFRESH_MS 1000 /* pause between two refreshes of the line with the open calls */
 #define STORE_MS 2000   /* pause between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
-#define RUN_MAX 64   /* messages of the history that are read at once */
-#define PRINTED_MAX ((size_t)32 << 10) /* in bytes; output above this size is written at once */
+#define RUN_MAX 64   /* maximum messages of the history that are read at once */
+#define PRINTED_MAX ((size_t)32 << 10) /* output of more bytes than this is written at once */
 
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
@@ -53,7 +53,7 @@ struct tail {
     struct followed live;
     bool said_left_out; /* the warning that some running sessions are not followed was printed */
     const struct followed_session *of; /* the session being read */
-    int64_t newest;                    /* highest session id that was announced */
+    int64_t newest;                    /* sessions with a higher id are new */
     int64_t seen;                      /* highest session id that was read */
     int64_t version;
     int status;

@@ -14,7 +14,7 @@
 /* Maximum number of candidates of a session that are read one by one. With more candidates, one
  * pass over the session is cheaper. */
 #define TRY_EACH_MAX 32
-#define MATCHING 1024       /* messages that match the fields and are read at once */
+#define MATCHING 1024 /* maximum number of messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* maximum bytes stored of a server name */
 
 struct session_row {

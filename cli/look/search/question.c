@@ -31,7 +31,7 @@ const char *question_field(size_t field, const char **ret_values)
 /* State of reading the words of a question. */
 struct reading {
     struct question *x;
-    bool exact; /* option --exact: each text is searched byte for byte */
+    bool exact; /* --exact was given: each text is searched byte for byte */
     struct buf *error;
 };
 

@@ -11,7 +11,7 @@
 
 #define ID_MIN 2
 #define ID_MAX 8
-#define MANY_METHOD 25       /* assumed width of METHOD, as printed lines cannot be widened */
+#define MANY_METHOD 25       /* assumed width of METHOD, because printed lines cannot be widened */
 #define MANY_SHORT_METHOD 16 /* assumed width of METHOD without `tools/call` */
 /* minimum columns of the content; with fewer columns, the content is omitted */
 #define CONTENT_MIN 4

@@ -29,7 +29,7 @@ struct layout_widths {
     size_t columns; /* width of the terminal; OUT_UNLIMITED: no limit */
     bool of_many;   /* lines begin with the time of day, a session's ID and its server */
     size_t seq, time, id, arrow;
-    /* width of the widest METHOD; short_method: with LAYOUT_SHORT_NAMES */
+    /* width of the widest METHOD; short_method: the same with LAYOUT_SHORT_NAMES */
     size_t method, short_method;
     unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
     /* number of METHODs of each width; by_width[1] is for LAYOUT_SHORT_NAMES. The last element
