@@ -47,7 +47,7 @@ static struct confine_denied *denied;
 #endif
 
 #ifdef RESULT_OF
-/* Handles SIGSYS, which the kernel sends instead of making a denied system call. */
+/* Handles SIGSYS, which the kernel sends instead of executing a denied system call. */
 static void on_denied_system_call(int number, siginfo_t *info, void *context)
 {
     (void)number;

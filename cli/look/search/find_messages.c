@@ -297,8 +297,8 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
     return st;
 }
 
-/* Searches the sessions of one index file. If the index cannot be used, reads all their messages
- * instead. */
+/* Searches the sessions of one index file. If the index cannot be used, reads all messages of these
+ * sessions instead. */
 static void finder_search_group(struct finder *f)
 {
     const struct session_row *row = f->row;
