@@ -88,23 +88,26 @@ void buf_uint(struct buf *b, uint64_t v)
     buf_add_decimal(b, v, false);
 }
 
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    size_t room = b->failed ? 0 : b->cap - b->n;
+    int need = vsnprintf(room > 0 ? b->p + b->n : NULL, room, fmt, ap);
+    if (need < 0 || !buf_reserve(b, (size_t)need) ||
+        ((size_t)need >= room && vsnprintf(b->p + b->n, (size_t)need + 1, fmt, again) != need))
+        b->failed = true;
+    else
+        b->n += (size_t)need;
+    va_end(again);
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int need = vsnprintf(NULL, 0, fmt, ap);
+    buf_vprintf(b, fmt, ap);
     va_end(ap);
-    if (need < 0 || !buf_reserve(b, (size_t)need)) {
-        b->failed = true;
-        return;
-    }
-    va_start(ap, fmt);
-    int put = vsnprintf(b->p + b->n, (size_t)need + 1, fmt, ap);
-    va_end(ap);
-    if (put != need)
-        b->failed = true;
-    else
-        b->n += (size_t)need;
 }
 
 const char *buf_str(struct buf *b)

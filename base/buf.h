@@ -10,6 +10,8 @@
 
 #include "base/base.h"
 
+#include <stdarg.h>
+
 struct buf {
     char *p;     /* owned; NULL while cap is 0 */
     size_t n;    /* bytes used */
@@ -31,6 +33,7 @@ void buf_slice_add(struct buf *b, struct slice s);
 void buf_int(struct buf *b, int64_t v);
 void buf_uint(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) MI_FORMAT(2, 3);
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) MI_FORMAT(2, 0);
 /* Returns the content, NUL-terminated; "" if the buffer is empty or has failed. Valid until the
  * next append. */
 const char *buf_str(struct buf *b);

@@ -35,13 +35,6 @@ static int anchor_file_lock(int fd)
     return 0;
 }
 
-/* Reads the whole file into `b`. Returns 0, or -1 with errno. */
-static int read_anchor_file(int fd, struct buf *b)
-{
-    errno = input_read_fd(fd, ANCHOR_FILE_MAX, b);
-    return errno == 0 ? 0 : -1;
-}
-
 /* Finds the last note of a vault in a file. Returns 0, MI_ENOENT (no note of the vault) or
  * MI_EINVAL (not a file of notes). */
 static int find_last_note(struct slice origin, const char *path, struct slice text,
@@ -137,7 +130,8 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     if (fstat(fd, &s) == 0 && !S_ISREG(s.st_mode)) {
         buf_printf(a->error, "the anchor %s is not a regular file", path);
         st = MI_EINVAL;
-    } else if (anchor_file_lock(fd) < 0 || read_anchor_file(fd, &text) < 0) {
+    } else if (anchor_file_lock(fd) < 0 ||
+               (errno = input_read_fd(fd, ANCHOR_FILE_MAX, &text)) != 0) {
         st = errno == ENOMEM ? MI_ENOMEM : anchor_file_fail(a, path);
     }
     if (st == 0)
@@ -149,19 +143,24 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     return st;
 }
 
+int anchor_file_read(const char *path, struct buf *text)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int e = fd < 0 ? errno : input_read_fd(fd, ANCHOR_FILE_MAX, text);
+    if (fd >= 0)
+        close(fd);
+    return e;
+}
+
 int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
                           struct buf *error)
 {
     struct buf text = {0};
     struct checkpoint last;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    int st = fd < 0 && errno == ENOENT ? MI_ENOENT : fd < 0 ? MI_EIO : 0;
-    if (st == 0 && read_anchor_file(fd, &text) < 0)
-        st = errno == ENOMEM ? MI_ENOMEM : MI_EIO;
+    int e = anchor_file_read(path, &text);
+    int st = e == 0 ? 0 : e == ENOENT ? MI_ENOENT : e == ENOMEM ? MI_ENOMEM : MI_EIO;
     if (st == MI_EIO)
-        buf_printf(error, "cannot read the anchor %s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
+        buf_printf(error, "cannot read the anchor %s: %s", path, strerror(e));
     if (st == 0)
         st = find_last_note(origin, path, buf_slice(&text), &last, error);
     if (st == 0)

@@ -111,7 +111,9 @@ static int add_notes_of_text(struct reading *r, struct slice text)
 static int add_notes_of_file(struct reading *r)
 {
     struct buf text = {0};
-    int status = EXIT_FINE, e = input_read_file(r->path, ANCHOR_FILE_MAX, &text);
+    int status = EXIT_FINE;
+    int e = r->anchor ? anchor_file_read(r->path, &text)
+                      : input_read_file(r->path, ANCHOR_FILE_MAX, &text);
     if (e == ENOENT && r->anchor) {
         log_warn("anchor %s: no checkpoint has been copied there", r->path);
     } else if (e != 0) {

@@ -83,13 +83,10 @@ void out_raw(struct out *o, const char *text)
 
 void out_printf(struct out *o, const char *fmt, ...)
 {
-    char text[256];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
+    buf_vprintf(&o->b, fmt, ap);
     va_end(ap);
-    if (n > 0)
-        buf_add(&o->b, text, size_min((size_t)n, sizeof text - 1));
 }
 
 void out_text(struct out *o, struct slice text)

@@ -377,7 +377,7 @@ static int print_and_apply_rule(const struct settings *s, const struct basis *b,
     struct out o;
     out_open(&o);
     out_raw(&o, "tools = ");
-    out_raw(&o, names); /* the text may be too long for out_printf() */
+    out_raw(&o, names);
     out_end_line(&o);
     int status = out_close(&o);
     return status == EXIT_FINE && settings_is_on(s, "apply")

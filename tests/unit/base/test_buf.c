@@ -81,6 +81,25 @@ static void test_buf_clear_keeps_the_memory_and_resets_failed(void **state)
     assert_int_equal(b.max, 100); /* closing keeps the limit */
 }
 
+static void test_buf_printf_appends_a_text_of_any_length(void **state)
+{
+    struct buf b = {0};
+    char text[300], want[601];
+    (void)state;
+    memset(text, 'x', sizeof text);
+    for (int n = 0; n < (int)sizeof text; n++) {
+        for (int before = 0; before < 2; before++) {
+            buf_close(&b);
+            for (int i = 0; i < before * n; i++)
+                buf_addc(&b, 'x');
+            buf_printf(&b, "%.*s%d", n, text, n % 10);
+            snprintf(want, sizeof want, "%.*s%.*s%d", before * n, text, n, text, n % 10);
+            assert_string_equal(buf_str(&b), want);
+        }
+    }
+    buf_close(&b);
+}
+
 static void test_buf_int_is_decimal(void **state)
 {
     (void)state;
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_buf_empty_is_an_empty_string),
         cmocka_unit_test(test_buf_str_ends_with_nul_which_is_not_counted),
         cmocka_unit_test(test_buf_clear_keeps_the_memory_and_resets_failed),
+        cmocka_unit_test(test_buf_printf_appends_a_text_of_any_length),
         cmocka_unit_test(test_buf_int_is_decimal),
         cmocka_unit_test(test_buf_limit_is_exact),
         cmocka_unit_test(test_buf_failure_is_sticky_and_keeps_the_content),
