@@ -16,13 +16,14 @@ struct buf {
     char *p;     /* owned; NULL while cap is 0 */
     size_t n;    /* bytes used */
     size_t cap;  /* bytes allocated */
-    size_t max;  /* limit of n; 0: none */
+    size_t max;  /* maximum of `n`; 0: no limit */
     bool failed; /* an append was dropped: the content is incomplete */
 };
 
 void buf_close(struct buf *b);
 void buf_clear(struct buf *b); /* empties the buffer, keeps its memory, resets `failed` */
-/* Makes room for n more bytes. Otherwise sets `failed` and returns false. */
+/* Makes room for n more bytes. Returns true if there is room; otherwise sets `failed`, and returns
+ * false. */
 MI_MUST bool buf_reserve(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_addc(struct buf *b, char c);

@@ -1,9 +1,9 @@
-/* chunk.h - reference-counted blocks of bytes: a reader fills one, and lines and queues point into
- * it.
+/* chunk.h - reference-counted blocks of bytes. A reader fills a chunk; lines and queues point into
+ * the chunk.
  *
  * Owns      its bytes, which are freed with the last reference. One large chunk is kept for reuse
- *           (the spare chunk), because allocating 16 MiB takes longer than reading a message into
- *           them.
+ *           (the spare chunk), because allocating 16 MiB takes longer than reading a message of
+ *           this size.
  * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_drop() removes
  *           one.
  * Blocks    never. */
@@ -13,7 +13,7 @@
 #include "base/base.h"
 
 struct chunk {
-    size_t cap;    /* bytes in data */
+    size_t cap;    /* size of `data` in bytes */
     unsigned refs; /* number of references */
     char data[];
 };
@@ -25,7 +25,7 @@ struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NUL
  * or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_add_reference(struct chunk *c);
-void chunk_drop(struct chunk *c); /* c may be NULL */
+void chunk_drop(struct chunk *c); /* `c` may be NULL */
 /* Returns true if there is a spare chunk. */
 bool chunk_has_spare(void);
 /* Frees the spare chunk, if there is one. */

@@ -7,7 +7,7 @@ static int64_t clock_read_us(clockid_t id)
 {
     struct timespec t;
     if (clock_gettime(id, &t) != 0)
-        return 0; /* cannot happen with these clocks */
+        return 0; /* clock_gettime() cannot fail with these clocks */
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 

@@ -13,7 +13,8 @@
 /* 9999-12-31T23:59:59.999999Z: times read from files are limited to this time, so that a time plus
  * a duration fits into an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
-/* Limits us to -CLOCK_MAX_US … CLOCK_MAX_US: numbers from files and peers can have any value. */
+/* Limits `us` to -CLOCK_MAX_US … CLOCK_MAX_US, because numbers from files and peers can have any
+ * value. */
 static inline int64_t clock_clamp_us(int64_t us)
 {
     return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;

@@ -12,8 +12,9 @@
 
 struct intern {
     struct buf text; /* owned; all texts, concatenated */
-    size_t *from;    /* owned; n + 1 offsets in text: the start of each, and the end of the last */
-    size_t n, from_cap; /* number of texts; number of offsets allocated */
+    /* owned; n + 1 offsets in text.p: the start of each text, and the end of the last text */
+    size_t *from;
+    size_t n, from_cap; /* number of texts; number of offsets for which memory is allocated */
     /* owned; hash table: a slot has the number of a text + 1, or 0 if it is free; at most half of
      * the slots are used */
     uint32_t *slot;

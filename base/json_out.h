@@ -41,7 +41,7 @@ static inline struct json_out json_out_to(struct buf *b)
 {
     return (struct json_out){.b = b};
 }
-/* Continues a list of values in b: a comma precedes the first value unless b is empty. */
+/* Continues a list of values in `b`: a comma precedes the first value unless `b` is empty. */
 static inline struct json_out json_out_continue_list(struct buf *b)
 {
     return (struct json_out){.b = b, .comma = b->n > 0};

@@ -56,7 +56,7 @@ uint64_t keyed_hash(const struct hash_key *key, struct slice bytes)
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* Returns the exclusive or of both halves of the product. */
+/* Multiplies to 128 bits, and returns the exclusive or of the upper and the lower 64 bits. */
 static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)a * b;

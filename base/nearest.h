@@ -6,12 +6,12 @@
 
 #include "base/base.h"
 
-#define NEAREST_MAX 32 /* longer words are ignored */
+#define NEAREST_MAX 32 /* maximum bytes of a word; longer words are ignored */
 
 struct nearest {
     const char *word; /* the word that the user has written */
     const char *best; /* NULL: none */
-    size_t distance;  /* distance between word and best */
+    size_t distance;  /* edit distance between `word` and `best` */
 };
 
 struct nearest nearest_begin(const char *word);

@@ -81,7 +81,7 @@ static int opt_set_flag(struct opt_set *s, size_t i, const char *value, enum opt
 
 static int opt_unknown(struct opt_set *s, const char *written, const char *name, size_t len)
 {
-    char word[NEAREST_MAX + 2]; /* longer names have no nearest candidate */
+    char word[NEAREST_MAX + 2]; /* a name longer than NEAREST_MAX has no nearest candidate */
     s->unknown = written;
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
     struct nearest nearest = nearest_begin(word);
@@ -237,7 +237,8 @@ enum opt_from opt_get_source(const struct opt_set *s, const char *name)
 }
 
 #define HELP_COLUMNS 80
-#define HELP_LEFT_MAX 30 /* if the option itself is longer, its help text begins on a new line */
+/* maximum width of an option; the help text of a wider option begins on a new line */
+#define HELP_LEFT_MAX 30
 
 static void opt_write_syntax(struct buf *b, const struct opt *o)
 {

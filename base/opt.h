@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 #define OPT_MAX 32
-#define OPT_MANY_MAX 128 /* values of options that may be repeated */
+#define OPT_MANY_MAX 128 /* maximum number of values of options that may be repeated */
 
 struct opt {
     char letter;      /* 0: none */
@@ -40,7 +40,7 @@ struct opt_set {
         size_t i; /* index of the option in the table */
         const char *value;
         enum opt_from from;
-    } many[OPT_MANY_MAX]; /* values of options that may be repeated, in the order of calls */
+    } many[OPT_MANY_MAX]; /* values of options that may be repeated, in the order of reading */
     size_t many_n;
     bool overflow;              /* true if more than OPT_MANY_MAX values were given */
     int operands_before_dashes; /* number of operands before `--`; -1: there was no `--` */
@@ -51,10 +51,10 @@ struct opt_set {
 void opt_open(struct opt_set *s, const struct opt *table);
 void opt_close(struct opt_set *s);
 
-/* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
- * *ret_next is the index of the next argument. Otherwise operands may stand between options: they
- * are collected in operands[*ret_next], which has room for argc entries. Returns 0, or MI_EINVAL
- * with the index of the invalid option in *ret_next. */
+/* Reads argv[from…]. If `operands` is NULL, stops before the first operand, or after `--`, and sets
+ * *ret_next to the index of the next argument. Otherwise operands may stand between options: they
+ * are stored in `operands`, which must have room for argc entries, and *ret_next is their number.
+ * Returns 0, or MI_EINVAL with the index of the invalid option in *ret_next. */
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
 /* Reads the environment. Returns 0, or MI_EINVAL if a flag is neither yes nor no. */
@@ -63,11 +63,12 @@ MI_MUST int opt_read_environment(struct opt_set *s);
  * MI_EINVAL. */
 MI_MUST int opt_set_from_config(struct opt_set *s, const char *name, const char *value);
 
-const char *opt_get(const struct opt_set *s, const char *name); /* NULL: no value and no default */
+/* returns NULL if there is no value and no default */
+const char *opt_get(const struct opt_set *s, const char *name);
 /* Iterates over the values of an option that may be repeated, without the default, in increasing
  * priority of their sources. *at starts at 0. Returns NULL when there are no more. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at);
-bool opt_is_on(const struct opt_set *s, const char *name); /* true if the flag is `yes` */
+bool opt_is_on(const struct opt_set *s, const char *name); /* returns true if the flag is `yes` */
 enum opt_from opt_get_source(const struct opt_set *s, const char *name);
 
 /* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other

@@ -184,7 +184,7 @@ static int pattern_compile(struct pattern *p, const struct pattern_rules *rules,
     if (cc == NULL)
         return pattern_no_memory(rules);
     if (regex.n > PATTERN_MAX || !rules->ecma) {
-        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 reports a longer expression */
+        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 rejects longer expressions */
     } else {
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
         ecma_regex_to_pcre(&text, regex);
@@ -279,7 +279,7 @@ static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
 
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w)
 {
-    /* A backreference may compare many characters without moving. */
+    /* A backreference may compare many characters although the position does not change. */
     struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
     if (!work_count_steps(w, 20 + text.n / 8))
         return PATTERN_GAVE_UP;

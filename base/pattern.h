@@ -21,8 +21,9 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma;           /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
-    bool jit;            /* compile to machine code where allowed: for frequent searches */
+    /* true: the syntax of ECMA-262, for valid UTF-8; false: the syntax of PCRE2, for any bytes */
+    bool ecma;
+    bool jit; /* the expression is compiled to machine code if possible; for frequent searches */
     uint32_t steps;      /* limit of backtracking steps from one start */
     uint32_t depth;      /* limit of nested backtracking */
     uint32_t heap_kib;   /* limit of memory for backtracking */
@@ -37,14 +38,15 @@ enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_GAVE_UP };
 struct pattern_piece {
     struct slice text;  /* a match must lie in this range, with its lookbehind and its lookahead */
     size_t from, limit; /* offsets where a match may begin: from <= start < limit */
-    bool more_front, more_end; /* more text precedes or follows: ^ or $ does not match there */
+    /* more text precedes `text`, so ^ does not match; more text follows it, so $ does not match */
+    bool more_front, more_end;
 };
 
 /* Returns 0, MI_ENOMEM, MI_EFULL (the quota is too small) or MI_EINVAL (the expression is invalid
  * or too long). The reason is added to `error` unless `error` is NULL. */
 MI_MUST int pattern_open(struct pattern **ret, const struct pattern_rules *rules,
                          struct slice regex, struct buf *error);
-void pattern_close(struct pattern *p); /* p may be NULL */
+void pattern_close(struct pattern *p); /* `p` may be NULL */
 /* Searches the text for a match. Only for rules with `ecma`. Counts work in *w: one step for each
  * item of the expression that is tried, and one for each eight bytes that an item consumes. */
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w);

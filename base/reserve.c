@@ -10,7 +10,7 @@ union head {
 };
 
 static union head reserve[RESERVE_SIZE / sizeof(union head)];
-static size_t used; /* number of elements of `reserve` that are taken */
+static size_t used; /* number of elements of `reserve` that are in use */
 
 static bool is_reserved(const union head *h)
 {

@@ -13,14 +13,14 @@
 #include "base/base.h"
 
 struct server_url {
-    struct slice scheme; /* including "://" */
-    struct slice host;   /* including the port, excluding the user */
-    struct slice path;   /* excluding query and fragment */
+    struct slice scheme; /* scheme with "://" */
+    struct slice host;   /* host and port, without the user */
+    struct slice path;   /* path without query and fragment */
 };
 
 /* State of a search. Initialize it with {0}. */
 struct server_url_search {
-    bool began;        /* the first word, the program, was taken */
+    bool began;        /* the first word, which is the program, was read */
     bool after_option; /* the previous word was an option */
 };
 

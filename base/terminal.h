@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* Returns the number of columns of the terminal fd; if the terminal does not report it, COLUMNS of
- * the environment or 80. Returns 0 if fd is not a terminal. */
+/* Returns the number of columns of the terminal `fd`. If the terminal does not report it, returns
+ * the environment variable COLUMNS, or 80. Returns 0 if `fd` is not a terminal. */
 size_t terminal_columns(int fd);
 
 #endif

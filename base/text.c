@@ -28,7 +28,7 @@ static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
 void text_utf8(struct buf *b, struct slice s)
 {
-    size_t from = 0; /* start of the unchanged run */
+    size_t from = 0; /* offset of the first byte that is not appended yet */
     size_t i = 0;
     while (i < s.n) {
         size_t len = s.p[i] == '\0' ? 0 : text_utf8_len(s.p + i, s.n - i);
@@ -135,7 +135,7 @@ static void append_json_char(struct buf *b, const char *p, size_t len)
 }
 
 /* These functions test eight bytes at a time. A byte of the result with its highest bit set marks a
- * byte that ends the run. (Other bytes may be marked too, but only if there is such a byte.) */
+ * byte that ends the run. (If there is such a byte, other bytes may be marked as well.) */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 
@@ -196,7 +196,7 @@ void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
 
 void text_json_visible(struct buf *b, struct slice valid)
 {
-    size_t from = 0; /* start of the unchanged run */
+    size_t from = 0; /* offset of the first byte that is not appended yet */
     for (size_t i = 0;;) {
         i += text_plain_run((struct slice){valid.p + i, valid.n - i}, 0, 0);
         if (i == valid.n)

@@ -101,8 +101,8 @@ void text_json(struct buf *b, struct slice s);
 /* Writes a JSON string truncated to max_chars characters; if the text is longer, "… [+N chars]"
  * follows. */
 void text_json_truncated(struct buf *b, struct slice s, size_t max_chars);
-/* Writes a JSON string of the first max_chars characters, and "…" if there are more; does not read
- * the rest. */
+/* Writes a JSON string of the first max_chars characters, and "…" if the text is longer. Does not
+ * read the text beyond these characters. */
 void text_json_cut(struct buf *b, struct slice s, size_t max_chars);
 /* Writes valid JSON text on one line. The characters that text_visible() escapes become JSON
  * escapes; white space becomes blanks, because a raw CR ends a line for some readers. */

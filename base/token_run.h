@@ -10,7 +10,7 @@
 
 /* Types of characters and of runs. */
 enum token_kind {
-    TOKEN_START,    /* before the first run */
+    TOKEN_START,    /* no run has begun yet */
     TOKEN_LOWER,    /* a word: small letters, perhaps after one capital letter */
     TOKEN_UPPER,    /* one capital letter */
     TOKEN_CAPITALS, /* two or more capital letters */

@@ -15,12 +15,12 @@
 const uint8_t token_kinds[256] = {
     O, O, O, O, O, O, O, O, O, TOKEN_SPACE, TOKEN_NEWLINE, O, O, TOKEN_NEWLINE, O, O, /* controls */
     O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, /* controls */
-    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* from ' ' to '/' */
-    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* from '0' to '?' */
-    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* from '@' to 'O' */
-    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* from 'P' to '_' */
-    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* from '`' to 'o' */
-    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* from 'p' to DEL */
+    TOKEN_SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P, /* characters ' ' to '/' */
+    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P, /* characters '0' to '?' */
+    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, /* characters '@' to 'O' */
+    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P, /* characters 'P' to '_' */
+    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* characters '`' to 'o' */
+    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O, /* characters 'p' to DEL */
 };
 /* clang-format on */
 #undef O
@@ -34,7 +34,8 @@ const uint8_t token_kinds[256] = {
 
 static unsigned tokens_lower_case_mask(__m128i v)
 {
-    __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 for a small letter */
+    /* the value is 0 to 25 for a small letter */
+    __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a'));
     return (unsigned)_mm_movemask_epi8(
         _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
 }
@@ -57,7 +58,7 @@ static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *
 static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
 {
     uint64_t two = letters & letters >> 1, four = two & two >> 2;
-    uint64_t seven = four & four >> 3; /* seven letters begin here */
+    uint64_t seven = four & four >> 3; /* bit i is set if seven letters begin at byte i */
     uint64_t eleven = seven & four >> 7;
     if (seven != 0) {
         int at_least_7 = __builtin_popcountll(seven & ~(seven << 1));
@@ -95,7 +96,8 @@ static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size
                                    __builtin_popcountll(space) - 1);
         }
         i += end;
-        if (end < BLOCK - 1) /* otherwise the word may continue in the next block */
+        /* a word that reaches the end of the block may continue in the next block */
+        if (end < BLOCK - 1)
             break;
     }
     return i;

@@ -24,20 +24,21 @@ enum tokens_class {
     TOKENS_WORD,        /* a word of up to 6 letters, alone or after a space */
     TOKENS_WORD_MIDDLE, /* a word of 7 to 10 letters, alone or after a space */
     TOKENS_WORD_LONG,   /* a word of more than 10 letters, alone or after a space */
-    TOKENS_LETTER,      /* each letter beyond the 10th, also in words of the next two classes */
+    /* each letter beyond the 10th of a word, also of TOKENS_JOINED and TOKENS_CAPITALS */
+    TOKENS_LETTER,
     TOKENS_JOINED,      /* a word after a letter or digit, as in camelCase, hex and base64 */
     TOKENS_CAPITALS,    /* a run of two or more capital letters */
     TOKENS_DIGITS,      /* a group of up to three digits */
     TOKENS_PREFIX,      /* one character of punctuation before a letter */
-    TOKENS_PUNCTUATION, /* the first 3 characters of any other run of punctuation */
+    TOKENS_PUNCTUATION, /* the first 3 characters of a run of punctuation, except a TOKENS_PREFIX */
     TOKENS_MORE,        /* each character of punctuation beyond the 3rd, unless it is repeated */
     /* each character of punctuation that is equal to the two characters before it */
     TOKENS_REPEATED,
     TOKENS_SPACE,   /* a space that is not before a letter */
-    TOKENS_BLANK,   /* a longer run of spaces */
+    TOKENS_BLANK,   /* a run of two or more spaces */
     TOKENS_NEWLINE, /* a run of white space that begins with an end of line */
     TOKENS_WIDTH,   /* each 128 spaces (or fewer other characters) in runs of white space */
-    TOKENS_LATIN,   /* each letter of this script; the next classes are other scripts */
+    TOKENS_LATIN,   /* each letter of the Latin script; the next classes are other scripts */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
     TOKENS_INDIC,  /* each character of Indic and other scripts, from U+0900 to U+1DFF */
@@ -45,7 +46,7 @@ enum tokens_class {
     TOKENS_KANA,
     TOKENS_HAN, /* each character of Han, or of the punctuation of East Asia */
     TOKENS_HANGUL,
-    TOKENS_OTHER, /* each other character, such as emoji */
+    TOKENS_OTHER, /* each character of no other class, such as an emoji */
     TOKENS_CONTROL,
     TOKENS_CLASSES,
 };
@@ -56,10 +57,10 @@ struct tokens {
     uint8_t last;              /* last byte of the run */
     uint8_t same;              /* number of equal bytes at the end of the run, at most 3 */
     size_t run;                /* length of the run in bytes */
-    uint64_t width;            /* width of a run of white space; each 128 is one more token */
-    uint32_t code;             /* code point of an incomplete character, as far as it was read */
-    uint8_t want;              /* bytes that the incomplete character still needs; 0: none */
-    uint8_t low, high;         /* lowest and highest valid value of the next byte */
+    uint64_t width;    /* width of the current run of white space; each 128 is one more token */
+    uint32_t code;     /* code point of an incomplete character, as far as it was read */
+    uint8_t want;      /* bytes that the incomplete character still needs; 0: none */
+    uint8_t low, high; /* lowest and highest valid value of the next byte */
 };
 
 void tokens_add(struct tokens *t, const char *p, size_t n);

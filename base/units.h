@@ -15,9 +15,10 @@ MI_MUST int units_parse_duration(const char *text, int64_t *ret_us);
 MI_MUST int units_parse_size(const char *text, size_t *ret_bytes);
 /* Returns true if the text of a duration or a size has a unit. */
 bool units_has_unit(const char *text);
-/* appends 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
+/* appends a duration, such as 850us, 12.3ms, 4.20s, 3m12s or 2h05m */
 void units_show_duration(struct buf *b, int64_t us);
-void units_show_size(struct buf *b, int64_t bytes); /* appends 512B, 1.5KiB, 16.0MiB, 128MiB */
+/* appends a size, such as 512B, 1.5KiB, 16.0MiB or 128MiB */
+void units_show_size(struct buf *b, int64_t bytes);
 /* A text that can be returned by value: units_format_bytes(n).s is valid until the end of the
  * expression. */
 struct units_text {

@@ -31,7 +31,7 @@ static int read_n_digits(const char **at, int n)
     return v;
 }
 
-/* Skips the character c. Returns false if *at is another character. */
+/* Skips the character `c`. Returns false if *at is another character. */
 static bool skip_character(const char **at, char c)
 {
     bool found = **at == c;
@@ -88,7 +88,7 @@ static int read_date(const char *text, int64_t *ret_us)
     tm.tm_mon = month - 1;
     struct tm same = tm;
     time_t s = utc ? timegm(&same) : mktime(&same);
-    /* no such day, as the 31st of June */
+    /* the date does not exist, such as the 31st of June */
     if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday)
         return MI_EINVAL;
     *ret_us = (int64_t)s * SECOND_US + us;

@@ -16,9 +16,10 @@
 #define WORK_LOOK 256 /* number of steps between two reads of the clock */
 
 struct work {
-    int64_t steps;      /* number of steps left; negative: a limit was exceeded */
-    int64_t look;       /* the clock is read when `steps` falls below this value */
-    int64_t cpu_end_us; /* when to stop, by clock_thread_us(); 0: no limit */
+    int64_t steps; /* number of steps left; negative: a limit was exceeded */
+    int64_t look;  /* the clock is read when `steps` falls below this value */
+    /* time at which the work ends, on the clock of clock_thread_us(); 0: no limit */
+    int64_t cpu_end_us;
 };
 
 /* cpu_us: limit of CPU time; 0: none. */

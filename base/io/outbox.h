@@ -19,7 +19,7 @@
 #include "base/io/stream.h"
 
 struct segment {
-    struct chunk *chunk; /* owned: a reference */
+    struct chunk *chunk; /* a reference that the segment owns */
     const char *p;
     size_t n;
 };
@@ -28,7 +28,7 @@ struct outbox {
     struct segment *ring; /* owned; cap is a power of two */
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
-    uint64_t lost; /* part of `written`: dropped by outbox_discard_after_error() */
+    uint64_t lost; /* bytes in `written` that outbox_discard_after_error() has dropped */
     bool broken;   /* outbox_discard_after_error() was called */
 };
 
@@ -39,9 +39,9 @@ bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* copies s into a new chunk */
 void outbox_release(struct outbox *o);
-/* Iterates over the staged bytes that are not released, oldest first, in pieces that never split an
- * add. *at starts at 0. Returns false when there are no more. Pieces are valid until the outbox
- * changes. */
+/* Iterates over the staged bytes that are not released, oldest first, in pieces that never split
+ * the bytes of one outbox_add(). *at starts at 0. Returns false when there are no more. Pieces are
+ * valid until the outbox changes. */
 bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret);
 void outbox_drop_staged(struct outbox *o); /* drops the staged bytes that were not released */
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if

@@ -17,7 +17,7 @@
 
 struct stream {
     int fd;      /* -1: closed */
-    bool socket; /* read and written with MSG_DONTWAIT */
+    bool socket; /* the descriptor is a socket, which is used with MSG_DONTWAIT */
     bool shared; /* the descriptor may block, and its flags must not be changed */
 };
 

@@ -1,4 +1,4 @@
-/* confine.h - gives up the rights that a process does not need, for the rest of its life.
+/* confine.h - gives up the rights that a process does not need, until the process exits.
  *
  * The recorder process reads messages from untrusted peers. If a message makes the process
  * misbehave, the process must not be able to do more than a recorder does. After confine_self():
@@ -18,8 +18,9 @@
  * by their path, no io_uring, no mounts or namespaces. Denied calls are counted, except those that
  * make a process or thread.
  *
- * Not restricted: kill(2), because the recorder must kill the process group of a server whose proxy
- * was killed. Neither mechanism can allow only that group.
+ * Not restricted: killing process groups with kill(2), because the recorder must kill the process
+ * group of a server whose proxy was killed. Landlock and seccomp cannot limit kill(2) to that
+ * group.
  *
  * Temporary files outside the given directories are also forbidden: SQLite must keep its temporary
  * files in memory (PRAGMA temp_store = MEMORY).
@@ -37,9 +38,9 @@
 #include <stdatomic.h>
 
 /* Confines the calling process and all its later children, as far as the system can. dir: open
- * descriptors of directories; those of file_open_dir() are enough. A missing file of the list above
- * is skipped. Returns the version of the mechanism that is in force, or 0 with errno if there is
- * none. In both cases the process can gain no privileges. */
+ * descriptors of directories; those of file_open_dir() are enough. /proc or a device that is
+ * missing is skipped. Returns the version of the mechanism that is in force, or 0 with errno if
+ * there is none. In both cases the process can gain no privileges. */
 int confine_self(const int *dir, size_t n);
 
 /* Returns the version of the system's mechanism; *ret_text is its name, such as "Landlock". Returns

@@ -22,7 +22,7 @@ MI_MUST int file_reopen(int fd, int flags);
 MI_MUST int file_open_null(void);
 /* Opens a directory to find files in it, which needs no permission to list it; close-on-exec.
  * flags: 0 or O_NOFOLLOW. The descriptor works with fstat(2) and as the directory of openat(2) and
- * the like; a system may allow more. */
+ * similar calls; a system may allow more. */
 MI_MUST int file_open_dir(const char *path, int flags);
 /* Returns true if the directory has an entry with this name. A symbolic link is not followed. */
 bool file_exists(int dir, const char *name);
@@ -44,17 +44,18 @@ pid_t file_lock_owner(const char *path, int64_t at);
 /* Returns the time of the last change of the contents. */
 struct timespec file_changed_at(const struct stat *st);
 
-/* Return the offset of the first byte at or after `at` that is in a hole of the file, or that is
- * not in a hole; INT64_MAX if there is none. On a file system without holes no byte is in a hole.
- * Both functions change the descriptor's offset. */
+/* file_next_hole() returns the offset of the first byte at or after `at` that is in a hole of the
+ * file; file_next_data() returns that of the first byte that is not in a hole. Both return
+ * INT64_MAX if there is no such byte, and change the offset of the descriptor. On a file system
+ * without holes, no byte is in a hole. */
 int64_t file_next_hole(int fd, int64_t at);
 int64_t file_next_data(int fd, int64_t at);
 
 /* Writes a file's bytes, and the metadata needed to read them, to the medium, and waits until they
  * are written. Returns 0 or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
-/* Writes these bytes to the disk, waits until they are written, and drops them from memory. A
- * system may do nothing here. */
+/* Writes the bytes from `from` to `to` of a file to the disk, waits until they are written, and
+ * drops them from memory. A system may do nothing here. */
 void file_write_out(int fd, int64_t from, int64_t to);
 
 #endif

@@ -31,8 +31,8 @@ bool inspect_same_command(pid_t a, pid_t b);
 /* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if
  * unknown. */
 bool inspect_count_pipes(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
-/* Returns the unread bytes in the pipe of which fd is the writing end; -1: unknown. For a socket
- * the number is 0 or too large. */
+/* Returns the number of unread bytes in the pipe whose writing end is `fd`; -1: unknown. For a
+ * socket the number is 0 or too large. */
 int64_t inspect_unread_bytes(int fd);
 
 #endif

@@ -14,8 +14,8 @@
 
 #include <sys/types.h>
 
-/* Bytes of a process's name, with its NUL. On Linux a name has 15 characters, more for kernel
- * threads. */
+/* Maximum bytes of a process's name, with the NUL. On Linux a name has at most 15 characters; only
+ * names of kernel threads are longer. */
 #define PROCESS_NAME_MAX 64
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
@@ -23,12 +23,13 @@
  * debugger; Z, X dead. */
 struct process {
     pid_t pid, parent, group, session;
-    char name[PROCESS_NAME_MAX]; /* chosen by the process: any bytes but NUL */
+    char name[PROCESS_NAME_MAX]; /* name that the process has chosen: any bytes except NUL */
     char state;
     int64_t cpu_ticks;    /* including waited_ticks */
     int64_t waited_ticks; /* CPU time of children that the process has waited for */
     int64_t threads;
-    uint64_t start_ticks; /* start time since boot; with pid and boot id, identifies the process */
+    /* start time since boot; identifies the process together with the pid and the boot id */
+    uint64_t start_ticks;
     int64_t rss_bytes;
 };
 

@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <signal.h>
 
-/* Calls poll(2) with the signals of `blocked` blocked instead of the caller's. A signal that only
- * the caller blocks ends the wait (EINTR) if it has a handler, also if it arrived before the call.
- * ms: milliseconds; -1: no limit. */
+/* Calls poll(2) with the signals of `blocked` blocked instead of the caller's. A signal that the
+ * caller blocks, but that is not in `blocked`, ends the wait with EINTR if the signal has a
+ * handler, even if it arrived before the call. ms: milliseconds; -1: no limit. */
 int signals_poll(struct pollfd *p, nfds_t n, int64_t ms, const sigset_t *blocked);
 
 #endif

@@ -10,9 +10,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* A function that runs in the child process before the program. The child may share the memory of
- * the parent: so the function calls only functions that are safe in a signal handler, and writes
- * only to its own variables. It returns 0, or an errno if the program must not be started. */
+/* A function that runs in the child process before the program. The child may share the parent's
+ * memory. So the function may call only async-signal-safe functions, and may write only to its own
+ * variables. It returns 0, or an errno if the program must not be started. */
 typedef int (*spawn_fn)(const void *ctx);
 
 /* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the

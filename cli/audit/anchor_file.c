@@ -71,7 +71,8 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
                                bool *ret_new)
 {
     struct checkpoint last;
-    /* the vault's log; larger than the note's log if another process has signed meanwhile */
+    /* head of the vault's log, which is longer than the log of the note if another process has
+     * signed meanwhile */
     struct log_head now;
     struct digest root;
     int st = find_last_note(a->c.origin, path, text, &last, a->error);
@@ -138,7 +139,7 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     if (st == 0 && is_new)
         st = anchor_file_append(a, path, fd, text.n);
     buf_close(&text);
-    close(fd); /* also releases the lock */
+    close(fd); /* closing the file also releases the lock */
     return st;
 }
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUTPUT_MAX 4096 /* bytes of git's output that are kept */
+#define OUTPUT_MAX 4096 /* maximum bytes stored of git's output */
 #define ARGS_MAX 24
 
 extern char **environ;

@@ -23,7 +23,7 @@ static const char about[] =
     "proven, and 1 if not; then the step that failed is printed.\n";
 /* clang-format on */
 
-/* Whether one of the notes has the checkpoint c. */
+/* Whether one of the notes has the checkpoint `c`. */
 static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c)
 {
     struct slice text;

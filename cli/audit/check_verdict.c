@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#define INDENT 12 /* columns of labels */
+#define INDENT 12 /* width of the labels in columns */
 
 struct page {
     struct out o;

@@ -65,7 +65,7 @@ static int anchor_note_everywhere(const struct settings *s, struct signing *log,
     struct note n;
     int status = EXIT_FINE;
     if (note_read(note, &n) < 0 || checkpoint_read(n.text, &a.c) < 0)
-        return EXIT_TROUBLE; /* cannot happen: the note is our own */
+        return EXIT_TROUBLE; /* cannot happen, because this program made the note */
     size_t at = 0;
     for (const char *where; (where = settings_next_value(s, "anchor", &at)) != NULL;) {
         buf_clear(&error);

@@ -1,4 +1,4 @@
-/* commands.h - the command audit, and its verbs. */
+/* commands.h - the command `audit`, and its verbs. */
 #ifndef MI_CLI_AUDIT_COMMANDS_H
 #define MI_CLI_AUDIT_COMMANDS_H
 

@@ -25,8 +25,9 @@ static void kept_note_file_name(const char *vault, char ret[NAME_N])
     snprintf(ret, NAME_N, "%.32s.note", hex);
 }
 
-/* Returns the path of folder i. 0: beside the key; 1: in the state directory. Returns NULL with
- * ENOENT if the state directory is unknown, or NULL if memory runs out. */
+/* Returns the path of folder `i`: 0 is the folder in the directory of the key, 1 is in the state
+ * directory. Returns NULL with ENOENT if the state directory is unknown, or NULL if memory runs
+ * out. */
 static char *kept_note_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
@@ -106,7 +107,7 @@ void kept_notes_close(struct kept *k)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* Replaces the file atomically. Returns 0, or -1 with errno. */
+/* Replaces the file of a note atomically. Returns 0, or -1 with errno. */
 static int kept_note_replace_file(int dir, const char *name, struct slice note)
 {
     char wip[NAME_N + 32];

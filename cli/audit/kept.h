@@ -1,9 +1,9 @@
 /* kept.h - the last checkpoint that was signed for a vault, kept outside of the vault
  * (docs/evidence.md, "What is kept beside the key").
  *
- * Why       somebody who can write to a vault can make a new log that has the genuine leaves `key`,
- *           and remove the checkpoints. Before the next signature, the kept checkpoint shows that
- *           this is not the log that was signed earlier.
+ * Why       somebody who can write to a vault can make a new log with the genuine `key` leaves, and
+ *           remove the checkpoints. Before the next signature, the kept checkpoint shows that the
+ *           new log is not the log that was signed earlier.
  * Files     KEY's directory/signed/HASH.note; if that cannot be written,
  *           $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A
  *           file has one signed note. It is replaced atomically, and never by a note of a shorter
@@ -28,7 +28,8 @@ struct kept {
 MI_MUST int kept_notes_read(struct kept *k, const char *key_path, const char *vault,
                             struct buf *error);
 void kept_notes_close(struct kept *k); /* accepts {0}; may be called twice */
-/* Writes the note. anew: the note of another log is first renamed to HASH.note.until-TIME. */
+/* Writes the note. If `anew` is true, the existing note belongs to another log, and is first
+ * renamed to HASH.note.until-TIME. */
 MI_MUST int kept_note_write(const char *key_path, const char *vault, struct slice note, bool anew,
                             struct buf *error);
 

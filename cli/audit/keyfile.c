@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEYFILE_MAX 512 /* in bytes; the text of a key needs at most 12 + KEY_NAME_MAX + 55 */
+/* maximum bytes of a key file; the text of a key needs at most 12 + KEY_NAME_MAX + 55 */
+#define KEYFILE_MAX 512
 
 /* ---- reading -------------------------------------------------------------------------------- */
 

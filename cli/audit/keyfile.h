@@ -1,7 +1,8 @@
 /* keyfile.h - the file of the private key that signs checkpoints (docs/evidence.md, "Keys").
  *
  * Files     PATH: one line, mode 0600. PATH.HASH: an earlier key, which has this key hash. A
- *           rotation leaves it: together with the new key, it signs that the new key follows.
+ *           rotation does not remove the earlier key, because both keys must sign that the new key
+ *           follows the earlier key.
  * Rules     a file is written completely or not at all, synced, and never overwritten by a new key.
  *           A file that others can read, or in a directory where others can write, is rejected.
  * Owns      nothing; keys belong to the caller, who erases them.
@@ -22,8 +23,8 @@ MI_MUST int keyfile_replace(const char *path, const struct secret_key *old,
                             const struct secret_key *k, struct buf *error);
 /* Appends PATH.HASH. */
 void keyfile_old_path(struct buf *b, const char *path, const struct public_key *old);
-/* Reads the private key of the public key k from PATH.HASH. A signing_previous_fn
- * (vault/store/signing.h); ctx is PATH. Returns MI_EINVAL if the file is missing. */
+/* Reads the private key that belongs to the public key *k from PATH.HASH; ctx is PATH. Returns
+ * MI_EINVAL if the file is missing. Has the type signing_previous_fn (vault/store/signing.h). */
 MI_MUST int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_key *ret,
                                   struct buf *error);
 

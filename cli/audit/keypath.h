@@ -1,7 +1,7 @@
 /* keypath.h - the option --audit-key of the verbs that need the private key.
  *
  * Owns      the path belongs to the caller.
- * Blocks    as paths.h. */
+ * Blocks    like the functions of paths.h. */
 #ifndef MI_CLI_AUDIT_KEYPATH_H
 #define MI_CLI_AUDIT_KEYPATH_H
 

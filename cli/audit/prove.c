@@ -32,7 +32,7 @@ static const char about[] =
     "must have ended, and a checkpoint must include its end.\n";
 /* clang-format on */
 
-/* Finds the last note in a file. *ret is borrowed from b. */
+/* Finds the last note in a file. *ret is borrowed from `b`. */
 static int read_last_note(const char *path, struct buf *b, struct slice *ret)
 {
     int status = input_read(path, ANCHOR_FILE_MAX, b);

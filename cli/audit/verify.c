@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define QUIET_US 500000 /* progress is shown after this time */
+#define QUIET_US 500000 /* time in microseconds after which progress is shown */
 
 static const struct opt table_of_options[] = {
     {0, "against", "NOTE...", NULL, "also compare with the signed checkpoints in this file"},
@@ -65,7 +65,7 @@ struct reading {
     struct audit *a;
     const char *path;
     bool anchor;         /* the file is an anchor: notes of other vaults in it are ignored */
-    struct slice origin; /* origin of this vault */
+    struct slice origin; /* the origin that checkpoints of this vault have */
     int notes, own;      /* number of notes that were read; number of notes that were added */
 };
 
@@ -143,10 +143,10 @@ static int add_notes_of_anchor(const struct settings *s, struct reading *r, cons
     return status;
 }
 
-/* Adds the notes of all --against and --anchor. An anchor may have notes of other vaults, and may
- * not exist before the first checkpoint was copied there. An incomplete note at the end is ignored,
- * with a warning. Returns EXIT_FINE or, after a message on stderr, EXIT_USAGE (a file that does not
- * have notes) or EXIT_TROUBLE. */
+/* Adds the notes in the files of all options --against and --anchor. An anchor may have notes of
+ * other vaults, and may not exist before the first checkpoint was copied there. An incomplete note
+ * at the end is ignored, with a warning. Returns EXIT_FINE or, after a message on stderr,
+ * EXIT_USAGE (a file that does not have notes) or EXIT_TROUBLE. */
 static int add_anchored_notes(const struct settings *s, struct audit *a)
 {
     int status = EXIT_FINE;

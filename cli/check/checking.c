@@ -7,8 +7,9 @@
 #include "vault/cassette/cassette_file.h"
 #include "wire/json/text.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* in bytes; a larger body is not checked again */
-#define TEXT_SHOWN 80               /* maximum number of bytes shown of an invalid line */
+/* maximum bytes of a body that is checked against the current rules */
+#define BODY_MAX ((size_t)16 << 20)
+#define TEXT_SHOWN 80 /* maximum number of bytes shown of an invalid line */
 
 /* The recording being checked. */
 struct checking {
@@ -59,14 +60,14 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
         c->status = session_read_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
-    if (c->status < 0) /* the body may have findings that would be missed */
+    if (c->status < 0) /* the check fails, because findings in this body would be missed */
         return false;
     c->message = m;
     c->text = body;
     struct rpc rpc;
     bool counts =
         query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
-    c->report->tokens = -1; /* no number: it is unknown, or no model reads the message */
+    c->report->tokens = -1; /* -1: the number of tokens is unknown, or no model reads the message */
     if (counts && body.p != NULL && rpc_read(body, &rpc) == 0)
         c->report->tokens = context_result(&rpc).tokens;
     c->status = recheck_message(&c->recheck, m, body, &c->broken);

@@ -1,4 +1,4 @@
-/* commands.h - the command check. */
+/* commands.h - the command `check`. */
 #ifndef MI_CLI_CHECK_COMMANDS_H
 #define MI_CLI_CHECK_COMMANDS_H
 

@@ -23,7 +23,8 @@ struct check_finding {
     int64_t seq;
     bool from_client;
     bool fails; /* --fail-on names this finding, its severity, or a finding that it covers */
-    struct check_text method, target, detail; /* empty if the message has no such text */
+    /* texts about the message; empty if the message has no such text */
+    struct check_text method, target, detail;
 };
 
 struct check_recording {

@@ -33,9 +33,9 @@ struct recheck {
     struct tools tools;
     struct forms forms; /* the forms that the server has asked for */
     struct no_progress progress;
-    struct no_progress_found stuck;  /* calls without progress that the last message completes */
-    struct schema_fault fault;       /* owned; how the last message violates its tool's schema */
-    struct recheck_request *request; /* owned; sorted by seq */
+    struct no_progress_found stuck;  /* calls without progress that the newest message completes */
+    struct schema_fault fault;       /* owned; how the newest message violates its tool's schema */
+    struct recheck_request *request; /* owned; the pending requests, sorted by seq */
     size_t n, cap;
 };
 
@@ -44,7 +44,7 @@ void recheck_close(struct recheck *r);
 /* body: the complete body, even if the message is large; {NULL, 0} if the body is not available. */
 MI_MUST int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
                             breaches *ret);
-/* Appends details about a rule that the last message breaks, such as "`name`" or "/a must be a
+/* Appends details about a rule that the newest message breaks, such as "`name`" or "/a must be a
  * number", if there are details. */
 void recheck_explain_breach(const struct recheck *r, enum rule broken, struct buf *b);
 

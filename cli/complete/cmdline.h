@@ -9,13 +9,13 @@
 
 enum cmdline_want {
     CMDLINE_NOTHING,
-    CMDLINE_COMMAND,    /* the name of a command, or an option before that name */
-    CMDLINE_VERB,       /* a verb of `command` */
+    CMDLINE_COMMAND,    /* the name of a command, or an option that precedes the name */
+    CMDLINE_VERB,       /* the second word of `command`, such as `check` in `audit check` */
     CMDLINE_HELP_TOPIC, /* the name of a command, after `help` */
     CMDLINE_OPTION,
     CMDLINE_VALUE, /* the value of `option` */
     CMDLINE_OPERAND,
-    CMDLINE_SERVER, /* a server's command line, which begins with the word server_at */
+    CMDLINE_SERVER, /* a server's command line, which begins with word number server_at */
 };
 
 struct cmdline {

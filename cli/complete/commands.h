@@ -1,4 +1,4 @@
-/* commands.h - the command completion. */
+/* commands.h - the command `completion`. */
 #ifndef MI_CLI_COMPLETE_COMMANDS_H
 #define MI_CLI_COMPLETE_COMMANDS_H
 

@@ -81,7 +81,7 @@ static void begin_last_element(struct candidates *c)
     if (comma == NULL)
         return;
     size_t n = (size_t)(comma + 1 - c->word);
-    c->before.n += n; /* `before` always ends where the word begins */
+    c->before.n += n; /* `before` must end where `word` begins */
     c->word += n;
 }
 

@@ -6,14 +6,14 @@
 
 #include <stdio.h>
 
-#define SESSIONS_MAX 300  /* only the newest sessions are read */
+#define SESSIONS_MAX 300  /* maximum number of sessions read, the newest first */
 #define REQUESTS_MAX 1000 /* maximum number of requests read of each session */
 
 struct reading {
     struct candidates *c;
     struct query *q;
     enum recorded what;
-    int64_t end_us;   /* when reading ends, as clock_mono_us() counts */
+    int64_t end_us;   /* time at which reading ends, on the clock of clock_mono_us() */
     int64_t requests; /* number of requests of the current session read so far */
 };
 

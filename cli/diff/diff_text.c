@@ -5,8 +5,8 @@
 #include "wire/json/text.h"
 
 #define SEQ_COLUMNS 6
-#define NAME_COLUMNS 32 /* if the column of names is narrower, `tools/call` is left out */
-#define NAME_MIN 20     /* if the column of names would be narrower, the durations are left out */
+#define NAME_COLUMNS 32 /* if the column of names has fewer columns, `tools/call` is omitted */
+#define NAME_MIN 20 /* if the column of names would have fewer columns, the durations are omitted */
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 

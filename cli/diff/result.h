@@ -3,8 +3,8 @@
  * Rules     values are cut (excerpt.h). All differences are counted, but only the first
  *           RESULT_LISTED are kept.
  * Owns      the texts; result_close() frees them.
- * Errors    as diff_compare_row().
- * Blocks    as diff_compare_row(). */
+ * Errors    those of diff_compare_row().
+ * Blocks    like diff_compare_row(). */
 #ifndef MI_CLI_DIFF_RESULT_H
 #define MI_CLI_DIFF_RESULT_H
 
@@ -37,12 +37,12 @@ struct result_difference {
     struct result_span pointer, entry, below, value[DIFF_SIDES];
     size_t at;               /* the number of bytes left out at the beginning of both values */
     bool cut[DIFF_SIDES];    /* the end of the value is left out */
-    size_t size[DIFF_SIDES]; /* bytes of the whole value */
+    size_t size[DIFF_SIDES]; /* size of the whole value in bytes */
 };
 
 struct result {
     enum result_change change;
-    struct diff_call call[DIFF_SIDES]; /* borrowed from the diff */
+    struct diff_call call[DIFF_SIDES]; /* the calls of both recordings, borrowed from the diff */
     bool has[DIFF_SIDES];
     struct diff_look look;
     /* borrowed from the diff; the sanitized params of a call that only one recording has */
@@ -52,14 +52,14 @@ struct result {
     struct buf text; /* owned */
 };
 
-/* Compares the calls of a row, and replaces the contents of r. */
+/* Compares the calls of a row, and replaces the contents of *r. */
 MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);
 /* Returns the call whose method and target name the row. */
 const struct diff_call *result_call_naming_row(const struct result *r);
 bool result_has_failed_call(const struct result *r); /* whether a call of the row failed */
-/* Whether a call of the row took at least us microseconds. */
+/* Whether a call of the row took at least `us` microseconds. */
 bool result_call_took_at_least(const struct result *r, int64_t us);
 
 const char *result_change_name(enum result_change c); /* returns "same", "changed", … */
@@ -74,7 +74,7 @@ struct result_counts {
     uint64_t rows[RESULT_CHANGES]; /* number of rows, by change */
     uint64_t tools[DIFF_ENTRIES];  /* number of new, changed and removed tools in lists */
     uint64_t unread;               /* number of rows whose answers were not compared */
-    /* number of differences between the sessions themselves that count as differences */
+    /* number of facts about the sessions that differ, and that count as differences */
     uint64_t facts;
 };
 

@@ -13,11 +13,12 @@
 
 struct doctor {
     const char *vault; /* an absolute path if the vault exists */
-    bool verbose;      /* also list the checks that found no problem */
+    bool verbose;      /* checks that found no problem are listed as well */
     struct reporting reporting;
     /* owned; for each check that found no problem, its name and its text, each ended by a NUL */
     struct buf fine;
-    int64_t found, fine_n; /* number of problems, and of checks that found none */
+    /* number of problems found, and number of checks that found no problem */
+    int64_t found, fine_n;
 };
 
 /* Reports that a check found no problem. check: a word such as "permissions". The text is a

@@ -21,11 +21,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* In bytes: four times the size at which a proxy checkpoints the write-ahead log during a burst of
- * messages. */
+/* Size of the write-ahead log, in bytes, above which the log is reported: four times the size at
+ * which a proxy checkpoints the log during a burst of messages. */
 #define WAL_MAX ((int64_t)256 << 20)
 #define GROUP_MAX 256 /* maximum number of processes that are counted for a killed proxy */
-/* Three days, because a laptop may be offline over a weekend. */
+/* Unsent sessions are reported after three days, because a laptop may be offline over a weekend. */
 #define SHIPPING_LATE_US (INT64_C(3) * 86400 * 1000000)
 
 static const struct opt table_of_options[] = {
@@ -133,7 +133,7 @@ static void check_database(struct doctor *d, bool quick)
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
                                (long long)h.gaps, h.gaps == 1 ? "" : "s");
         int64_t n = health_count_unfilled(d->vault);
-        /* the recorder of a running proxy adds these sessions */
+        /* if a proxy is running, its recorder adds these sessions */
         if (n > 0 && !running_has_any(d->vault))
             doctor_report_note(
                 d, "calls",

@@ -1,4 +1,4 @@
-/* commands.h - the command doctor. */
+/* commands.h - the command `doctor`. */
 #ifndef MI_CLI_DOCTOR_COMMANDS_H
 #define MI_CLI_DOCTOR_COMMANDS_H
 

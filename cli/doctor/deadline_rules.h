@@ -30,7 +30,7 @@ struct rules {
 MI_MUST int rules_open(struct rules *r, const struct settings *s);
 void rules_close(struct rules *r);
 /* Adds a wrapped server. argv begins with the name of the command. Returns 0 or MI_ENOMEM. Returns
- * MI_EINVAL if a proxy with this argv would end with an error; `error` then holds it. */
+ * MI_EINVAL if a proxy with this argv would end with an error; `error` then holds that error. */
 MI_MUST int rules_add_server(struct rules *r, int argc, char **argv, struct buf *error);
 /* Returns the shortest deadline that calls of the tool have, in microseconds; 0: none. */
 int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool);

@@ -20,7 +20,8 @@
  * free */
 #define SPACE_MIN ((int64_t)512 << 20)
 #define SPACE_SHARE 20
-#define FRESH_US (INT64_C(86400) * 1000000) /* newer escalations are reported as a problem */
+/* escalations that are newer than this are reported as a problem */
+#define FRESH_US (INT64_C(86400) * 1000000)
 
 struct walk {
     struct doctor *d;

@@ -7,7 +7,8 @@
 
 #include "cli/doctor/checks.h"
 
-/* Checks the owner and mode of each file, writing, the space on the disk, and damaged databases. */
+/* Checks the owner and mode of each file, whether the vault can be written, the free disk space,
+ * and whether there are damaged databases. */
 void doctor_check_files(struct doctor *d);
 /* Reports escalations that were written within the last day. */
 void doctor_check_escalations(struct doctor *d);

@@ -127,7 +127,7 @@ static void check_journal_directory(struct doctor *d)
 }
 
 /* Reports that a recorder made a system call that no recorder should make. Either a message has
- * made it misbehave, or its libc makes a call that this program does not know. */
+ * made the recorder misbehave, or libc makes a call that this program does not know. */
 static void report_denied_system_call(struct doctor *d, const struct journal_view *v)
 {
     struct buf name = {0};

@@ -23,9 +23,10 @@
 /* number of messages that are read at once; a power of 8 */
 #define SPAN 512
 #define HEADER 100 /* bytes of the header of a database; see sqlite.org/fileformat2.html */
-/* offset in the header: the version for which the size in the header is valid */
+/* offset of a number in the header; the header's page count is valid only if this number equals the
+ * change counter */
 #define VALID_FOR 92
-#define FREE_LIST 32 /* offset in the header: the list of unused pages */
+#define FREE_LIST 32 /* offset of the list of unused pages in the header */
 
 /* A database that is repaired. */
 struct repair {
@@ -84,7 +85,7 @@ static void repair_unlink_database(const struct repair *p)
 }
 
 /* Reads the header of a new, empty database. The header in the file of the vault's own database may
- * be outdated, because a newer one may be in the write-ahead log. */
+ * be outdated, because a newer header may be in the write-ahead log. */
 static bool repair_make_header(const struct repair *p, char *ret, struct buf *error)
 {
     struct vault_dir dir = {.fd = -1};
@@ -149,8 +150,8 @@ static void link_or_unlink_bodies(const struct repair *p, bool link)
         close(to);
 }
 
-/* Makes the directory `.repair-PID` with links to the files of the damaged database. If false is
- * returned, `error` has the reason or, if it is empty, errno. */
+/* Makes the directory `.repair-PID` with links to the files of the damaged database. Returns false
+ * on failure; then `error` has the reason, or `error` is empty and errno has the reason. */
 static bool repair_make_link_directory(struct repair *p, struct buf *error)
 {
     char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];
@@ -215,9 +216,9 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
 }
 
 /* Reads the messages of a session in ranges of numbers. If a range cannot be read, reads smaller
- * ranges, down to a single number. After each range that can be read, the next one is larger,
- * because up to 2^36 unused numbers may follow. If a single number cannot be read, it is skipped,
- * and then more and more numbers at once. */
+ * ranges, down to a single number. After each range that can be read, the next range is larger,
+ * because up to 2^36 unused numbers may follow. If a single number cannot be read, skips it. Each
+ * further failure skips twice as many numbers. */
 static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;

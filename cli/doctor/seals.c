@@ -68,7 +68,8 @@ void doctor_check_seals(struct doctor *d)
         st = query_open(&x.q, d->vault, &error);
     if (st == 0)
         st = query_sessions(x.q, 0, seals_on_session, &x);
-    if (st == 0) /* after an error, the check of the database has reported the error */
+    /* An error is not reported here, because the check of the database reports it. */
+    if (st == 0)
         seals_report_all(d, &x);
     query_close(x.q);
     running_close(&x.running);

@@ -14,7 +14,8 @@
 #define LATE_US ((int64_t)600 * 1000000)
 #define REMEDY "run mcp-interposer audit checkpoint to see why it fails"
 
-/* own: the settings of `audit checkpoint`. last: the newest checkpoint in the vault. */
+/* Checks that each anchor has the newest checkpoint of the vault (`last`). own: the settings of
+ * `audit checkpoint`. */
 static void check_anchors(struct doctor *d, const struct settings *own,
                           const struct checkpoint *last)
 {
@@ -39,7 +40,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
     buf_close(&error);
 }
 
-/* Checks that the checkpoint that is kept beside the key belongs to the log. */
+/* Checks that the checkpoint that is kept beside the key belongs to the vault's log. */
 static void check_kept_checkpoint(struct doctor *d, const char *key_path)
 {
     struct buf error = {0};

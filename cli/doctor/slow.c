@@ -14,7 +14,7 @@ struct slow {
     const struct rules *rules;
     struct buf server, tool; /* owned */
     int64_t deadline_us;
-    int64_t longest_us; /* longest call that came close to the deadline; 0: none */
+    int64_t longest_us; /* duration of the longest call that came close to the deadline; 0: none */
     int64_t ended;      /* number of calls of the tool that timed out */
     size_t found;       /* number of tools reported so far */
 };

@@ -39,7 +39,8 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
         wrap_argv_close(words);
         return;
     }
-    /* if false, the form is `mcp-interposer [OPTIONS] -- SERVER` */
+    /* The command line is `mcp-interposer proxy …` or, without a command, `mcp-interposer [OPTIONS]
+     * -- SERVER`. */
     bool named = strcmp(argv[1], "proxy") == 0;
     if ((named || argv[1][0] == '-') && rules_add_server(rules, (int)(s->args_n - launch) + !named,
                                                          argv + named, &error) == MI_EINVAL)
@@ -49,7 +50,7 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     buf_close(&error);
 }
 
-/* What was found about the servers of all files. */
+/* What was found about the servers in all configuration files. */
 struct servers {
     int64_t wrapped; /* number of wrapped servers */
     /* owned; the unwrapped servers of plugins and of the administrator, with their files */

@@ -1,4 +1,4 @@
-/* commands.h - the commands export and import. */
+/* commands.h - the commands `export` and `import`. */
 #ifndef MI_CLI_EXPORT_COMMANDS_H
 #define MI_CLI_EXPORT_COMMANDS_H
 

@@ -49,10 +49,10 @@ const struct exported_call *export_call(const struct export *x, const struct que
  * filter matches the message. */
 bool export_selects_message(const struct export *x, const struct query_message *m);
 bool export_selects_event(const struct export *x, const struct query_event *e);
-/* Returns the body of a message, and only the first `max` bytes of a large body. The result is
- * valid until the next call. Returns {NULL, 0} if no body was recorded; if the file of the body
- * cannot be read, then *ret_error is the reason; or if the vault cannot be read, then x->status is
- * set and export_flush() returns false. */
+/* Returns the body of a message, or the first `max` bytes of a large body. The result is valid
+ * until the next call. Returns {NULL, 0} in three cases: no body was recorded; the file of the body
+ * cannot be read, and *ret_error is the reason; the vault cannot be read, x->status is set, and
+ * export_flush() returns false. */
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error);
 /* If x->b is large, writes x->b to the file. Returns false if the export has failed (x->status). */

@@ -1,7 +1,7 @@
 /* formats.h - functions that write a session in the formats of other programs (docs/export.md).
- * Each has its own file.
  *
- * Each function writes the whole session. It returns 0 or a negative status, as in export.h.
+ * Each function has its own file, writes the whole session, and returns 0 or a negative status, as
+ * in export.h.
  * Blocks    on the vault and on the file. */
 #ifndef MI_CLI_EXPORT_FORMATS_H
 #define MI_CLI_EXPORT_FORMATS_H

@@ -16,7 +16,7 @@
 #include <assert.h>
 
 #define BODY_MAX ((size_t)64 << 10) /* maximum number of bytes shown of a body */
-#define PREVIEW_MAX ((size_t)240)   /* maximum bytes of a preview; a row of the page shows less */
+#define PREVIEW_MAX ((size_t)240)   /* maximum bytes of a preview; the page truncates it further */
 
 struct page {
     struct export *x;
@@ -246,7 +246,7 @@ static void page_add_title(struct export *x)
 static void page_add_template(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));
-    assert(at != NULL); /* report.html has this mark */
+    assert(at != NULL); /* report.html contains each mark */
     buf_add(&x->b, rest->p, (size_t)(at - rest->p));
     at += strlen(mark);
     *rest = (struct slice){at, (size_t)(rest->p + rest->n - at)};

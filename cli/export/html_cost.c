@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define COST_ROWS 30                /* maximum number of tools shown */
-#define BODY_MAX ((size_t)16 << 20) /* tokens of longer bodies are not counted */
+#define BODY_MAX ((size_t)16 << 20) /* maximum bytes of a body whose tokens are counted */
 
 /* ---- results -------------------------------------------------------------------------------- */
 

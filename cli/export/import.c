@@ -102,7 +102,7 @@ static int import_bundle_add_messages(struct import *d, const struct bundle *b, 
     return st;
 }
 
-/* Verifies the bundle and imports its session. If key is not NULL, also verifies that the key has
+/* Verifies the bundle and imports its session. If `key` is not NULL, also verifies that the key has
  * signed the bundle. *ret_status: as import_commit(). Returns 0, MI_ENOMEM, or MI_EINVAL; then
  * `error` holds a sentence. */
 static int import_bundle(struct import *d, struct slice text, const struct public_key *key,

@@ -11,7 +11,8 @@
 
 /* maximum number of characters shown of a request or an answer */
 #define BODY_CHARS 4000
-#define BODY_READ ((size_t)256 << 10) /* bytes read of a body; longer JSON is not indented */
+/* maximum bytes read of a body; longer JSON is not indented */
+#define BODY_READ ((size_t)256 << 10)
 
 struct note {
     struct export *x;

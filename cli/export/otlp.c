@@ -58,8 +58,8 @@ static bool otlp_on_first_message(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Sets p->operation to the operation to which a request belongs, or p->operation.seq to 0 if the
- * request belongs to none, or the first call of the operation is not exported. */
+/* Sets p->operation to the operation of a request. Sets p->operation.seq to 0 if the request
+ * belongs to no operation, or if the first call of the operation is not exported. */
 static void set_span_operation(struct spans *p, const struct exported_call *c)
 {
     int64_t seq = c->operation != NULL ? c->seq : c->operation_seq;

@@ -11,8 +11,8 @@ bool ask_is_possible(void);
 /* Writes the question and `[y/N]` to stderr, and reads a line from stdin. Returns true if the line
  * is `y` or `yes`. */
 bool ask_yes(const char *question);
-/* Bytes. A line of a terminal has at most 4095 bytes (N_TTY); the kernel silently drops the
- * rest. */
+/* Maximum bytes of a secret. A line of a terminal has at most 4095 bytes (N_TTY); the kernel
+ * silently drops the rest of a longer line. */
 #define ASK_SECRET_MAX ((size_t)4094)
 /* Writes the question to stderr, reads a line without echo, and appends it without its newline. A
  * signal takes effect after the terminal is restored. Returns 0; MI_ENOENT: nothing was entered;

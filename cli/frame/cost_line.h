@@ -13,7 +13,7 @@ struct cost_tool_line {
     struct slice server;
     struct cost_tool t;
     int64_t most; /* tokens of the server's largest definition, for the bar */
-    bool utf8;    /* is the terminal UTF-8? */
+    bool utf8;    /* the terminal displays UTF-8 */
 };
 
 /* Flags for show_list.when, in the lists of servers and of tools: */

@@ -8,7 +8,7 @@
  * value, and the detail has all members that its words insert. `{seq}` inserts a member; a member
  * that ends in _ms is inserted as a duration. */
 static const struct {
-    const char *kind, *member, *value; /* member NULL: the row has no condition */
+    const char *kind, *member, *value; /* if `member` is NULL, the row has no condition */
     const char *words;
 } events[] = {
     {"spawn", NULL, NULL, "the server was started, process {pid}"},
@@ -105,8 +105,8 @@ static void event_words_add_list(struct buf *b, struct json_value list)
     }
 }
 
-/* Appends `words` with the members of the detail. Returns false if the detail lacks one of these
- * members. */
+/* Appends `words`, and inserts members of the event's detail for names in braces. Returns false if
+ * the detail lacks such a member. */
 static bool append_words_with_members(struct buf *b, const char *words, struct json_value detail)
 {
     for (const char *open; (open = strchr(words, '{')) != NULL;) {

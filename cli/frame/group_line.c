@@ -167,7 +167,7 @@ static const struct tally_group *find_group_of_key(const struct count *c, struct
     return intern_find(&c->tally.keys, key, &i) ? &c->tally.group[i] : NULL;
 }
 
-/* Adds the figures that count operations. Bytes and tokens remain the sums for all requests. */
+/* Adds the numbers of operations. Bytes and tokens remain the sums for all requests. */
 static void add_operation_figures(struct group_line *l, const struct count *calls,
                                   const struct count *requests)
 {

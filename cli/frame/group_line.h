@@ -17,21 +17,21 @@ struct group_line {
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */
-    /* figures of operations, even if c->requests is set */
+    /* numbers and times of operations, even if c->requests is set */
     int64_t operations, server_us, person_us;
-    bool utf8; /* is the terminal UTF-8? */
+    bool utf8; /* the terminal displays UTF-8 */
 };
 
 /* Returns the columns of the list of groups. */
 struct show_list group_line_columns(const struct count *c);
-/* Counts the calls of the vault into c. If some calls have several requests, also makes the other
- * count in *again: of requests if c counts operations, else of operations. Call count_close() for
- * both in any case. */
+/* Counts the calls of the vault into *c. If some calls have several requests, counts them a second
+ * time into *again: as requests if *c counts operations, as operations if *c counts requests. Call
+ * count_close() for *c and *again in any case. */
 MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
 /* Sets *ret to the groups, an array of c->tally.n lines that the caller frees. again: from
- * count_groups(); may be c. sort: the beginning of a column's name; rows are sorted by this column,
- * largest first, then by calls, then by key. NULL: by calls or, for days, the newest first. Returns
- * 0 or MI_ENOMEM. */
+ * count_groups(); may be equal to `c`. sort: the beginning of a column's name. Rows are sorted by
+ * this column, the largest first; equal rows by calls, then by key. If `sort` is NULL, rows are
+ * sorted by calls; days are sorted by date, the newest first. Returns 0 or MI_ENOMEM. */
 MI_MUST int make_group_lines(struct count *c, const struct count *again, const char *sort,
                              struct group_line **ret);
 

@@ -161,7 +161,8 @@ static bool remove_if_useless(void *ctx, const struct journal_file *f)
     struct stranded stranded = x->stranded;
     struct ring r;
     struct session_start start;
-    struct journal_file own; /* locked, so that no other process starts to read the journal */
+    /* the file is locked, so that no other process starts to read the journal */
+    struct journal_file own;
     int st = open_ring(&r, f, &start);
     bool unreadable = is_journal_damaged(f, st);
     if ((unreadable || (st == 0 && count_if_stranded(&stranded, f, &r, &start))) &&

@@ -1,12 +1,12 @@
 /* journals.h - the journals of a vault, and the state of their recorder processes.
  *
  * A journal is listed if it has a name (journal/journal_file.h); the name is removed when its
- * session has ended and is stored. Only journals_remove() changes something. The figures are a
- * snapshot.
+ * session has ended and is stored. Only journals_remove() changes anything. The numbers are those
+ * at the time of the call.
  *
  * Owns      a list owns its rows; journals_close() frees them.
- * Blocks    journals_open() on the directory of the journals; journals_wait_until_stored() as it
- *           says. */
+ * Blocks    journals_open() on the directory of the journals; journals_wait_until_stored() until
+ *           its time limit. */
 #ifndef MI_CLI_FRAME_JOURNALS_H
 #define MI_CLI_FRAME_JOURNALS_H
 
@@ -24,11 +24,11 @@ struct journal_view {
     bool reader;           /* a recorder process has the journal open */
     pid_t recorder;        /* process of the recorder; 0: not started yet */
     uint64_t stored;       /* position up to which all rows are stored */
-    uint64_t unstored;     /* bytes after that position */
+    uint64_t unstored;     /* bytes of the journal after the position `stored` */
     enum ring_trouble trouble;
     unsigned confined; /* result of the recorder's confine_self(); 0: not confined */
     bool filtered;     /* the recorder's confine_system_calls() succeeded */
-    /* denied system calls: their number; the last one (struct confine_denied) */
+    /* how many system calls were denied, and which one was denied last (struct confine_denied) */
     uint32_t denied, last_denied;
     int64_t started_wall_us;
 };

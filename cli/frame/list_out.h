@@ -28,10 +28,11 @@ struct list_out {
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
     struct buf text; /* scratch */
-    struct buf more; /* a note about rows that are not shown; printed below a table on a terminal */
+    /* a note about rows that are not shown, which is printed below a table on a terminal */
+    struct buf more;
 };
 
-/* Returns EXIT_FINE, or EXIT_USAGE if both options are given. */
+/* Returns EXIT_FINE, or EXIT_USAGE if both --json and --csv are given. */
 MI_MUST int list_out_open(struct list_out *o, const struct settings *s,
                           const struct show_list *list);
 /* Adds a row. Returns false if no further output is needed. */

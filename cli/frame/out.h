@@ -28,19 +28,19 @@ struct out {
 #define OUT_UNLIMITED SIZE_MAX
 
 void out_open(struct out *o);
-/* Writes the rest and frees the buffers. Returns EXIT_FINE or, after a message on stderr,
- * EXIT_TROUBLE. */
+/* Writes the buffered output and frees the buffers. Returns EXIT_FINE or, after a message on
+ * stderr, EXIT_TROUBLE. */
 int out_close(struct out *o);
 void out_flush(struct out *o);           /* writes the buffer */
 bool out_has_ended(const struct out *o); /* returns true if further output is dropped */
 
-void out_raw(struct out *o, const char *text); /* writes our own text, unescaped */
-/* Writes our own text. */
+void out_raw(struct out *o, const char *text); /* writes text of this program, unescaped */
+/* Writes text of this program. */
 void out_printf(struct out *o, const char *fmt, ...) MI_FORMAT(2, 3);
 void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */
-/* Sets the style of what follows, until the next call. OUT_PLAIN ends a style. */
+/* Sets the style of the following output, until the next call. OUT_PLAIN ends a style. */
 void out_style(struct out *o, enum out_style style);
-/* Writes our own text in a style. */
+/* Writes text of this program in a style. */
 void out_styled_words(struct out *o, enum out_style style, const char *text);
 /* Writes recorded text in a style. */
 void out_styled(struct out *o, enum out_style style, struct slice text);
@@ -56,11 +56,11 @@ void out_fixed_cell(struct out *o, enum out_style style, struct slice text, size
 /* Adds text like out_fixed_cell(), but without padding. Returns the number of columns that were
  * printed. */
 size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width);
-/* Ends a line of sentences: the text in `b` from offset `from`, without styles, which begins at
- * column `indent`. On a terminal the text is wrapped between words, and further lines are indented
- * too. */
+/* Ends a line that consists of sentences. They are the output from offset `from` of `b` on, have no
+ * styles, and begin at column `indent`. On a terminal they are wrapped between words, and each
+ * further line begins at the same column. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
-/* Prints each line of the text as a paragraph, wrapped like by out_fill_line(). */
+/* Prints each line of the text as a paragraph, which is wrapped as in out_fill_line(). */
 void out_paragraphs(struct out *o, size_t indent, struct slice text);
 /* Returns the width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);

@@ -10,7 +10,7 @@ static void pretty_new_line(struct out *o, size_t indent, size_t depth)
     out_printf(o, "%*s", (int)(indent + 2 * size_min(depth, 40)), "");
 }
 
-/* Returns the bytes of the string, number or word at p. */
+/* Returns the length in bytes of the string, number or word at `p`. */
 static size_t json_token_len(const char *p, const char *end)
 {
     const char *from = p;

@@ -239,7 +239,7 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
     } else if (p.params.type != JSON_NONE) {
         add_params(b, m, p.params, max);
     } else if (m->method.p == NULL) {
-        append_text_head(b, body, max); /* not a message of a known type */
+        append_text_head(b, body, max); /* the body is not a message of a known type */
     }
 }
 

@@ -1,9 +1,9 @@
 /* preview.h - the most useful part of a message, for one line of a list.
  *
- * It is the arguments or params of a request, the text of a tool's result, the code and message
- * of an error, the data of a log notification, the name and version in a handshake; for other
- * messages the whole message. Each run of white space becomes one blank. A line of stderr is shown
- * as it is.
+ * This part is the arguments or params of a request, the text of a tool's result, the code and
+ * message of an error, the data of a log notification, or the name and version in a handshake. Of
+ * any other message, it is the whole message. Each run of white space becomes one blank. A line of
+ * stderr is shown unchanged.
  *
  * Owns      nothing. The text is raw: print it with out_text() or out_fit(), or write it with
  *           text_visible().
@@ -13,7 +13,7 @@
 
 #include "vault/query/reader.h"
 
-/* Appends the preview of a body to b, truncated at about `max` bytes. */
+/* Appends the preview of a body to `b`, truncated at about `max` bytes. */
 void preview_add(struct buf *b, const struct query_message *m, struct slice body, size_t max);
 
 #endif

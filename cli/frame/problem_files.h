@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "model/fields.h"
 
-#define PROBLEM_FILE_NAME 256              /* bytes of a file name, with the NUL */
-#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* larger files are not read */
+#define PROBLEM_FILE_NAME 256              /* maximum bytes of a file name, with the NUL */
+#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* maximum bytes of a file; larger files are not read */
 
 struct problem_file {
     char text[PROBLEM_FILE_NAME];

@@ -9,7 +9,7 @@
 #include "cli/settings/config.h"
 
 struct proxied {
-    char **argv; /* ends with NULL */
+    char **argv; /* the words of the command line, ended by NULL */
     size_t n, cap;
 };
 

@@ -36,8 +36,8 @@ MI_MUST int recording_open(struct recording *r, const struct settings *s, const 
  * opened. */
 MI_MUST int recording_find(struct recording *r, const struct settings *s, const char *operand,
                            const char *server);
-/* Finds the session before `of`, which must be a session: the newest earlier session of the same
- * server that has ended. */
+/* Finds the newest session of the same server that has ended and is older than `of`, which must be
+ * a session. */
 MI_MUST int recording_find_before(struct recording *r, const struct settings *s,
                                   const struct recording *of);
 void recording_close(struct recording *r); /* safe after a failed recording_open() */

@@ -16,7 +16,7 @@
 #define REPLACE_MAX ((size_t)64 << 20) /* maximum size of a file in bytes */
 
 struct replace {
-    char *path;      /* owned; absolute, links resolved */
+    char *path;      /* owned; absolute path without symbolic links */
     struct stat was; /* state of the file when it was read */
     struct buf text; /* owned; the old content */
     struct buf error;

@@ -4,7 +4,8 @@
 #include "base/text.h"
 #include "cli/frame/save.h"
 
-#define SENTENCE_MIN 40   /* columns; with less room, the sentence begins on the next line */
+/* minimum columns of a sentence; with fewer columns, it begins on the next line */
+#define SENTENCE_MIN 40
 #define SENTENCE_INDENT 9 /* column at which the sentence begins on a line of its own */
 
 static bool is_path_of_stdout(const char *path)

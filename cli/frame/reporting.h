@@ -1,8 +1,8 @@
 /* reporting.h - the output of a command that checks something: text or JSON on stdout, and the
  * forms of report/report.h in files.
  *
- * Forms     all forms that were asked for. At most one goes to stdout (`-` in place of a file); if
- *           none does, the text goes there.
+ * Forms     all forms that the options request. At most one of them goes to stdout (`-` in place
+ *           of a file). If none does, stdout gets the text.
  * Text      a case is a line of cells and a sentence, which is wrapped between words at the width
  *           of the terminal, with lines of details below it.
  * Owns      the report and the output, until reporting_close() or reporting_drop().
@@ -28,14 +28,14 @@ struct reporting {
     struct report report;
     struct out out;
     struct json_out row; /* the current JSON row */
-    bool text, json;     /* the form of stdout; both false: the form goes to a file */
+    bool text, json;     /* the form of the output on stdout; both false: all forms go to files */
     /* file that gets the output instead of stdout (--output); NULL: stdout */
     const char *output;
     const char *junit, *sarif; /* paths of the report files; NULL: not requested */
 };
 
-/* Reads the options. json: stdout gets JSON. Returns EXIT_FINE, or EXIT_USAGE if two forms go to
- * stdout. */
+/* Reads the options. json: stdout gets JSON. Returns EXIT_FINE, or EXIT_USAGE if the options send
+ * two forms to stdout. */
 MI_MUST int reporting_open(struct reporting *r, const struct settings *s, bool json);
 /* Ends the output and writes the files. Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int reporting_close(struct reporting *r);

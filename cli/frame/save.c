@@ -45,7 +45,7 @@ static void open_part_file(struct save *s, enum save_access access)
         return;
     save_note_error(s);
     if (s->fd >= 0)
-        return;      /* save_close() removes the file */
+        return;      /* save_close() removes the new file */
     free(s->beside); /* a file with that name may belong to another process */
     s->beside = NULL;
 }

@@ -16,8 +16,8 @@
 struct save {
     int fd;         /* descriptor; -1: opening failed */
     char *path;     /* owned; the path as it was given */
-    char *target;   /* owned; the final path; NULL: written directly */
-    char *beside;   /* owned; the temporary name */
+    char *target;   /* owned; the final path; NULL: the file is written directly */
+    char *beside;   /* owned; the path of the temporary file */
     uint64_t bytes; /* number of bytes written */
     int error;      /* errno of the first failure; 0: none */
 };

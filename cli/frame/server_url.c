@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "redact/sanitizer.h"
 
-#define URL_MAX 512 /* most bytes that are shown */
+#define URL_MAX 512 /* maximum number of bytes shown of a URL */
 
 void server_url_append_shown(char *const *argv, struct buf *b)
 {

@@ -46,7 +46,7 @@ bool session_is_running(struct query *q, const struct query_session *s)
 /* How a command reads a vault. */
 struct reading {
     int (*query)(struct query **ret, const char *vault, struct buf *error);
-    bool closes; /* closes the sessions of killed proxies before the vault is read */
+    bool closes; /* true: the sessions of killed proxies are closed before the vault is read */
 };
 static const struct reading with_closing = {query_open, true};
 
@@ -56,7 +56,7 @@ static int open_query_at_path(const struct reading *how, const struct settings *
     orphans_store(path, NULL, NULL); /* stores the messages that killed sessions left in journals */
     int st = how->query(ret, path, error);
     if (st == 0 && how->closes && query_has_running(*ret))
-        /* this call fails if the vault is not writable, which is not an error here */
+        /* closing fails if the vault is not writable, which is not an error here */
         (void)running_close_dead_sessions(path);
     bool named = opt_get_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))

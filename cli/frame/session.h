@@ -26,8 +26,8 @@
  * a URL of the environment or of the configuration file. */
 const char *session_store_url(const struct settings *s);
 /* Opens the store that --from names; returns the same as session_vault_open(). Only
- * mcp-interposer-ship can open stores, so mcp-interposer runs it for such a command
- * (cli/ship/commands.h). */
+ * mcp-interposer-ship can open stores, so mcp-interposer runs that program for a command with
+ * --from (cli/ship/commands.h). */
 typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
 void session_set_store(session_store_fn open);
 /* Callbacks for a command that must never wait for a store without end. Each returns true to give
@@ -40,10 +40,10 @@ struct session_wait {
 void session_set_wait(struct session_wait w);
 struct session_wait session_get_store_wait(void);
 
-/* Opens what a command reads. With --from: the store. Otherwise the vault, after storing the
- * journals of killed sessions and closing these sessions. A vault that does not exist yet reads as
- * empty (query_open_empty()), but a directory named with --vault must exist. Returns EXIT_FINE or,
- * after a message on stderr, the status to exit with. */
+/* Opens the store of --from or, without --from, the vault. For a vault, first stores the journals
+ * of killed sessions and closes these sessions. A vault that does not exist yet reads as empty
+ * (query_open_empty()), but a directory named with --vault must exist. Returns EXIT_FINE or, after
+ * a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* Opens the vault at `path` in the same way, without a message. Returns 0, MI_EIO with the reason
  * in `error`, or MI_ENOMEM. */
@@ -59,8 +59,8 @@ MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_run_command(const struct settings *s, session_work_fn work);
 bool session_vault_is_empty(struct query *q); /* returns true if the vault has no session */
-/* Says on stderr why a list is empty: `what`, such as "no matching call"; or that nothing is
- * recorded yet, and how to begin. */
+/* Prints on stderr why a list is empty: `what`, such as "no matching call", or, if nothing is
+ * recorded yet, how to begin. */
 void session_warn_empty_list(struct query *q, const char *what);
 /* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. Returns
  * EXIT_TROUBLE. */
@@ -70,14 +70,16 @@ int session_fail(struct query *q, int status);
 
 /* Characters of a UID that identify a session among several vaults: its time in milliseconds. */
 #define SESSION_UID_SHOWN 10
-/* Returns the beginning of the UID that identifies a session: `min` characters, or more if needed
- * to be unique. */
+/* Returns the beginning of the UID that identifies a session: `min` characters, or more if the
+ * beginning would not be unique. */
 struct slice session_uid_head(const struct query_session *s, size_t min);
 
 struct session_view {
     enum session_state state;
-    int64_t lasted_us; /* duration: until the session's end, until now, or until its last message */
-    bool sent;         /* the session was made by `send`; its client may have another name */
+    /* time from the session's start to its end; while it runs, to now; if its end is unknown, to
+     * its last message */
+    int64_t lasted_us;
+    bool sent; /* the session was made by `send`; its client may have another name */
     struct query_summary summary;
     struct operation_list operations; /* operations of the session, if `lines` was set */
 };
@@ -112,9 +114,9 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 
 /* ---- a message ---- */
 
-/* Sets *ret to the body; of a large body, reads at most `max` bytes into b. If the file of a large
- * body cannot be read, the recording is damaged: *ret is {NULL, 0} and *ret_error the reason; else
- * *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
+/* Sets *ret to the body; of a large body, reads at most `max` bytes into `b`. If the file of a
+ * large body cannot be read, the recording is damaged: *ret is {NULL, 0} and *ret_error the reason;
+ * else *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
  * because its output would be incomplete. */
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);

@@ -11,8 +11,9 @@
 struct session_line {
     struct query_session s;
     struct session_view v;
-    struct slice uid_head;  /* prefix of the UID that identifies the session in one vault */
-    struct slice uid_shown; /* longer prefix, for a store of several vaults */
+    struct slice uid_head; /* prefix of the UID that identifies the session in one vault */
+    /* prefix of the UID that identifies the session in a store of several vaults */
+    struct slice uid_shown;
     struct slice evidence, state;
     int64_t errors, failed_requests; /* numbers of failed operations and of failed requests */
     bool imported;

@@ -2,7 +2,7 @@
  * determines its width.
  *
  * Owns      its cells; table_close() frees them.
- * Errors    sticky: after out of memory table_print() returns false.
+ * Errors    sticky: after a lack of memory table_print() returns false.
  * Blocks    table_print() as the output does (cli/frame/out.h). */
 #ifndef MI_CLI_FRAME_TABLE_H
 #define MI_CLI_FRAME_TABLE_H
@@ -19,13 +19,14 @@ struct table_column {
      * always shown. Above 0: the column may be hidden: first columns without a value ("-" in each
      * row), then those with the highest number. A hidden column with TABLE_ABOVE is printed as a
      * line above its rows. Below 0: before a column is hidden, cells are truncated to -spare
-     * columns. If the row is still too wide, the widest text columns are truncated, those below 0
-     * last. */
+     * columns. If the row is still too wide, the widest text columns are truncated; columns with a
+     * value below 0 are truncated last. */
     int spare;
 };
 
 #define TABLE_COLUMNS_MAX 16
-/* at most one column of a table; rows with the same text in it must be adjacent */
+/* Value of `spare`: if the column is hidden, it is printed as a line above its rows. At most one
+ * column of a table may have this value, and rows with the same text in it must be adjacent. */
 #define TABLE_ABOVE INT_MAX
 struct table_cell {
     size_t at, n; /* offset and length in table.text */
@@ -36,7 +37,7 @@ struct table {
     const struct table_column *columns; /* borrowed */
     size_t columns_n;
     struct buf text;          /* owned */
-    struct table_cell *cells; /* owned; row by row */
+    struct table_cell *cells; /* owned; cells, row by row */
     size_t cells_n, cells_cap;
     bool failed;
 };

@@ -1,4 +1,4 @@
-/* asked.c - the list of what servers have asked users for. */
+/* asked.c - the list of the questions that servers have asked users. */
 #include "cli/lists/list.h"
 
 #include "cli/frame/filter.h"
@@ -54,7 +54,7 @@ static const struct show_column columns[] = {
 
 struct passing {
     struct list_reading *r;
-    int64_t n; /* the number of rows that were passed on */
+    int64_t n; /* number of rows that were passed to the caller */
 };
 
 static bool asked_list_on_question(void *ctx, const struct asked *a)

@@ -20,10 +20,10 @@ struct list_reading {
     /* Selection by the options of the command; NULL, false and 0 if the command has no such
      * options. */
     const struct filter *filter;
-    bool sent;                 /* include the sessions that `send` made */
-    int64_t limit;             /* the largest number of rows; 0: all */
+    bool sent;                 /* sessions that `send` made are included */
+    int64_t limit;             /* maximum number of rows; 0: all */
     const char *none;          /* the text for an empty list; NULL: the text of `struct list` */
-    bool older;                /* result: there are more rows than the limit */
+    bool older;                /* result: the vault has more rows than the limit */
     bool watched;              /* set by `ui`, which reads the list repeatedly */
     const void *const *before; /* rows of the previous reading, if `watched` is true */
     size_t before_n;
@@ -38,10 +38,10 @@ struct list {
      * another tool */
     const char *name;
     const char *one, *all; /* noun for one row and for several rows, such as "running server" */
-    const char *none;      /* printed if the list is empty, such as "no session runs" */
+    const char *none; /* text that is printed if the list is empty, such as "no session runs" */
     int (*read)(struct list_reading *r);
-    /* if not NULL, used instead of `read`: a statement for query_ask_calls() that selects the
-     * columns of `shown` in their order */
+    /* statement for query_ask_calls() that is used instead of `read`; selects the columns of
+     * `shown` in their order; NULL: none */
     const char *sql;
 };
 

@@ -7,7 +7,7 @@
 #include "vault/query/page.h"
 #include "vault/store/running.h"
 
-#define GROUP_MAX 256 /* the most processes of a server that are counted */
+#define GROUP_MAX 256 /* maximum number of processes of a server that are counted */
 #define RECENT_MINUTES "5"
 #define RECENT_US (5 * 60 * INT64_C(1000000))
 
@@ -35,7 +35,7 @@ struct server {
      * previous reading. */
     struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: id of the last event that was read */
-    int64_t open_from;       /* calls before this seq have ended */
+    int64_t open_from;       /* seq below which all calls have ended */
     int64_t calls, failed;   /* numbers of calls in the last RECENT_MINUTES minutes */
 };
 
@@ -83,7 +83,7 @@ static bool count_recent_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (c->started_at_us < clock_wall_us() - RECENT_US)
-        return false; /* all following calls are older as well */
+        return false; /* calls come newest first, so all following calls are older than RECENT_US */
     s->calls++;
     s->failed += call_status_failed(c->status);
     return true;
@@ -133,7 +133,7 @@ static int read_server_state(struct query *q, struct server *s)
     return st;
 }
 
-/* Reads what the server does now, based on its row in the previous reading. */
+/* Reads the current state of the server. Starts from the server's row in the previous reading. */
 static int read_server_activity(const struct list_reading *r, struct server *s)
 {
     s->state = slice_of("starting");
@@ -217,7 +217,7 @@ static int read_running_servers(struct list_reading *r)
     bool more = true;
     int st = running_open(&rows, r->vault, &r->error);
     if (st == 0 && !r->watched && journals_open(&journals, r->vault) < 0)
-        journals.n = 0; /* the journals are shown as unknown */
+        journals.n = 0; /* the state of the journals is shown as unknown */
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
         /* newest first */
         const struct running_row *row = &rows.row[r->watched ? rows.n - 1 - i : i];

@@ -207,7 +207,8 @@ void session_header_print(struct out *o, const struct query_session *s,
     out_end_line(o);
     print_command_line(o, s->command);
     print_header_field(o, "directory", s->cwd);
-    print_header_field(o, "rule", s->tools_rule); /* selects the tools that the client sees */
+    /* the rule selects the tools that the client sees */
+    print_header_field(o, "rule", s->tools_rule);
     print_client_line(o, s, v->sent);
     session_header_print_label(o, "started");
     out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,

@@ -8,7 +8,7 @@
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
 
-/* requests: count each request of a call, not each call. */
+/* requests: true: requests are counted; false: calls are counted. */
 void session_header_print(struct out *o, const struct query_session *s,
                           const struct session_view *v, bool requests);
 /* Prints the session in one line. */

@@ -37,7 +37,7 @@ static const char about[] =
     "nothing is truncated.\n";
 /* clang-format on */
 
-/* State of the command. */
+/* State of the command `show`. */
 struct showing {
     struct query *q;
     struct query_session session;
@@ -66,7 +66,7 @@ static bool show_command_on_event(void *ctx, const struct query_event *e)
     return !out_has_ended(&s->out);
 }
 
-#define MEASURED 500 /* messages that are measured for the column widths */
+#define MEASURED 500 /* number of messages that are measured to choose the widths of the columns */
 
 static bool show_command_measure(void *ctx, const struct query_message *m)
 {
@@ -97,8 +97,8 @@ static int show_whole_session(struct showing *s)
 
 /* ---- --seq ---- */
 
-/* Returns the JSON text of params.NAME, or of params._meta.NAME if in_meta; {NULL, 0} if there is
- * none. */
+/* Returns the JSON text of params.NAME, or of params._meta.NAME if `in_meta` is true; {NULL, 0} if
+ * there is no such member. */
 static struct slice find_request_param(struct slice body, bool in_meta, const char *name)
 {
     struct json_scan scan;

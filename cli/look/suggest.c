@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAME_SHOWN 100 /* bytes of a name in a message */
+#define NAME_SHOWN 100 /* maximum bytes of a name in a message */
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ static int compare_tools_by_name(const void *a, const void *b)
     return c != 0 ? c : ((*x)->name.n > (*y)->name.n) - ((*x)->name.n < (*y)->name.n);
 }
 
-#define MARK "[redacted:" /* replaces a secret; ends with `]` */
+#define MARK "[redacted:" /* beginning of the mark that replaces a secret; the mark ends with `]` */
 
 /* Adds a pattern for the name to the list. Characters that a list cannot contain, or that are
  * special in a glob, become `?`; redacted parts become `*`; a glob that is too long is cut. So the
@@ -167,7 +167,7 @@ static void find_gone_tools(const struct count *c, const char *server, const str
     }
 }
 
-/* Finds the tools that were called. Rejected calls count, too, because a client needed the tool.
+/* Finds the tools that were called. Rejected calls count as well, because a client needed the tool.
  * Returns 0; MI_ENOMEM; MI_EINVAL: the names make no valid rule, and `why` has the reason. */
 static int find_used_tools(const struct count *c, const char *server, const struct tool_list *list,
                            struct used *u, struct buf *why)
@@ -377,7 +377,7 @@ static int print_and_apply_rule(const struct settings *s, const struct basis *b,
     struct out o;
     out_open(&o);
     out_raw(&o, "tools = ");
-    out_raw(&o, names); /* may be too long for out_printf() */
+    out_raw(&o, names);
     out_end_line(&o);
     int status = out_close(&o);
     return status == EXIT_FINE && settings_is_on(s, "apply")
@@ -435,7 +435,8 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     int64_t since_us = 0;
     const char *since = settings_text(s, "since");
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
-        return EXIT_USAGE; /* cannot happen: the value was checked when the options were read */
+        /* cannot happen, because the value was checked when the options were read */
+        return EXIT_USAGE;
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
     /* a name with glob characters is compared later, in suggest_on_session() */
     c.filter.server = filter_is_glob(server) ? NULL : server;

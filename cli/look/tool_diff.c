@@ -3,7 +3,7 @@
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
 
-#define DEPTH_MAX 32 /* values deeper than this are compared as a whole */
+#define DEPTH_MAX 32 /* maximum depth; deeper values are compared as a whole */
 
 struct walk {
     struct buf pointer; /* owned; JSON Pointer of the compared values */

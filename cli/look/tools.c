@@ -14,7 +14,7 @@
 #include "wire/json/text.h"
 #include "wire/schema/tools_diff.h"
 
-#define VALUE_MAX 300 /* most bytes of a value that are shown */
+#define VALUE_MAX 300 /* maximum bytes shown of a value */
 
 static const struct opt table_of_options[] = {
     {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},

@@ -85,10 +85,10 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
 
 /* ---- images, audio and blobs ---- */
 
-#define BASE64_MIN 100 /* in characters; a shorter base64 text is shown */
+#define BASE64_MIN 100 /* minimum characters of a base64 text that is replaced by its size */
 
-/* Returns the number of bytes that the base64 text encodes, or 0 if the text is not base64 or is
- * short. An escaped slash counts as one character. */
+/* Returns the number of bytes that the base64 text encodes. Returns 0 if the text is not base64, or
+ * has fewer than BASE64_MIN characters. An escaped slash counts as one character. */
 static size_t base64_size_if_binary(struct slice text)
 {
     size_t n = 0;

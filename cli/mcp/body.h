@@ -15,8 +15,8 @@
 #include "cli/mcp/tool.h"
 
 struct body_view {
-    /* part named in the sentence that says how to read the rest; NULL: the message belongs to no
-     * call */
+    /* value of the argument `part` with which get_call returns the rest of this body; NULL: the
+     * message belongs to no call */
     const char *part;
     const char *pointer; /* "" stands for the whole body */
     int64_t offset, max_bytes;

@@ -73,7 +73,8 @@ static bool wait_for_reader(void)
             return true;
         if (n > 0 && p[0].revents != 0)
             return false;
-        if (n > 0 && p[1].revents != 0) { /* poll() reports POLLHUP at once, every time */
+        /* poll() does not wait while stdin is closed, because it reports POLLHUP */
+        if (n > 0 && p[1].revents != 0) {
             (void)poll(NULL, 0, 100);
             left_ms -= 100;
         }

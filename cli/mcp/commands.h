@@ -1,4 +1,4 @@
-/* commands.h - the command mcp. */
+/* commands.h - the command `mcp`. */
 #ifndef MI_CLI_MCP_COMMANDS_H
 #define MI_CLI_MCP_COMMANDS_H
 

@@ -1,5 +1,5 @@
-/* inbox.h - reads the lines of the client, also ahead, to find out whether the client has cancelled
- * a request.
+/* inbox.h - reads the lines of the client. Reads ahead, to find out whether the client has
+ * cancelled the current request.
  *
  * Owns      the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES
  *           bytes. A full inbox reads no more.

@@ -5,7 +5,7 @@
 #include "wire/meta.h"
 #include "wire/rpc_out.h"
 
-#define CACHED_MS 3600000 /* milliseconds; the tools change only with the program */
+#define CACHED_MS 3600000 /* milliseconds for which a client may cache the list of tools */
 
 /* clang-format off */
 static const char instructions[] =
@@ -337,7 +337,7 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         size_t before = answer->n;
         buf_addc(answer, before == from ? '[' : ',');
         if (rpc_read(v.text, &m) < 0)
-            /* the only possible error, because each part of valid JSON is valid */
+            /* a lack of memory is the only possible error, because the batch is valid JSON */
             return MI_ENOMEM;
         if (rpc_method_is(&m, "initialize"))
             mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
@@ -345,7 +345,7 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
-            answer->n = before; /* removes what was written, because there is no answer */
+            answer->n = before; /* the message has no answer: removes the separator */
     }
     if (answer->n > from)
         buf_addc(answer, ']');

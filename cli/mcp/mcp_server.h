@@ -13,8 +13,8 @@
 
 #include "cli/mcp/toolbox.h"
 
-#define SERVER_LINE_MAX ((size_t)1 << 20) /* bytes of a line of the client */
-#define SERVER_BATCH_MAX 50               /* requests in a batch (2025-03-26) */
+#define SERVER_LINE_MAX ((size_t)1 << 20) /* maximum bytes of a line of the client */
+#define SERVER_BATCH_MAX 50               /* maximum number of requests in a batch (2025-03-26) */
 
 struct mcp_server {
     /* Opens the vault for one call; query_close() closes the vault. Returns 0, MI_ENOMEM, or MI_EIO

@@ -13,9 +13,9 @@
 
 #include "base/buf.h"
 
-#define SHOWN_MAX 200   /* bytes of a text in structuredContent */
-#define SHOWN_NAME 100  /* bytes of a name, such as that of a server, tool or method */
-#define SHOWN_BRIEF 160 /* bytes of the beginning of a body */
+#define SHOWN_MAX 200   /* maximum bytes of a text in structuredContent */
+#define SHOWN_NAME 100  /* maximum bytes of a name, such as that of a server, tool or method */
+#define SHOWN_BRIEF 160 /* maximum bytes shown of a body */
 
 /* Appends at most max bytes of the text in quotes; quotes inside are escaped. If the text is
  * longer, "…" follows. For {NULL, 0}, appends "-" without quotes. */

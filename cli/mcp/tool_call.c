@@ -1,4 +1,4 @@
-/* tool_call.c - the tool get_call. */
+/* tool_call.c - the MCP tool `get_call`. */
 #include "cli/mcp/body.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "cli/frame/record_json.h"
 #include "cli/mcp/tool_findings.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* in bytes; a larger body is not shown at all */
+#define BODY_MAX ((size_t)16 << 20) /* maximum bytes of a body; a larger body is not shown at all */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
 /* number of messages after which the call checks whether the client still waits */
@@ -24,7 +24,7 @@ struct reading {
     struct query_session session;
     struct body_view view;
     int parts;   /* whether the request and the answer are shown, as PART_… bits */
-    int64_t seq; /* seq of the request; if the message belongs to no call, of the message */
+    int64_t seq; /* seq of the request; if the message belongs to no call, seq of the message */
     /* the message that closes the call; 0: the call is open, or the message belongs to no call */
     int64_t closing_seq;
     bool is_call;
@@ -34,7 +34,7 @@ struct reading {
     struct json_out related;
     int64_t related_n, left_out;
     struct check_report report; /* owned; the findings of the request and the answer */
-    int64_t first_us, last_us;  /* wall clock; the times of the request and the answer */
+    int64_t first_us, last_us;  /* times of the request and the answer on the wall clock */
     int64_t check_until_us;     /* monotonic clock */
     bool late;                  /* not all messages were checked */
     struct buf large, brief;    /* owned; scratch */
@@ -117,8 +117,8 @@ static struct slice get_params_member(struct slice body, bool in_meta, const cha
     return in.type == JSON_OBJECT ? json_get(in, name).text : (struct slice){0};
 }
 
-/* Whether the message is listed with the call. Messages that belong to other requests, such as the
- * progress of these, are not listed. */
+/* Whether the message is listed with the call. Messages that belong to other requests, such as
+ * their progress notifications, are not listed. */
 static bool is_listed_with_call(struct reading *r, const struct query_message *m)
 {
     if (m->request_seq == r->seq || m->batch_seq == r->seq || m->kind == KIND_STDERR ||
@@ -278,7 +278,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     return false;
 }
 
-/* Adds the operation to which the call belongs. It has several requests. */
+/* Adds the operation (a call of several requests) to which the request belongs. */
 static bool mcp_call_on_operation(void *ctx, const struct query_call *x)
 {
     struct reading *r = ctx;

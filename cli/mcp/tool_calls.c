@@ -1,4 +1,4 @@
-/* tool_calls.c - the tool list_calls. */
+/* tool_calls.c - the MCP tool `list_calls`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 
 /* maximum number of bytes read of a large body to show its beginning */
 #define LARGE_HEAD ((size_t)16 << 10)
-/* bytes of a text that are kept: more than SHOWN_MAX, so that a longer text is shown as cut */
+/* maximum bytes stored of a text: more than SHOWN_MAX, so that a longer text is shown as cut */
 #define KEPT (SHOWN_MAX + 4)
 
 struct kept {

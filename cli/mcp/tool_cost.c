@@ -1,4 +1,4 @@
-/* tool_cost.c - the tool context_cost. */
+/* tool_cost.c - the MCP tool `context_cost`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "cli/frame/cost_line.h"

@@ -1,4 +1,4 @@
-/* tool_diff.c - the tool diff. */
+/* tool_diff.c - the MCP tool `diff`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "base/text.h"

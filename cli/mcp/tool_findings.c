@@ -1,4 +1,4 @@
-/* tool_findings.c - the tool findings. */
+/* tool_findings.c - the MCP tool `findings`. */
 #include "cli/mcp/tool_findings.h"
 
 #include "cli/check/checking.h"
@@ -7,9 +7,9 @@
 
 struct listing {
     struct rows rows;
-    struct check_report options; /* only of_client and of_server are used */
+    struct check_report options; /* of this report, only of_client and of_server are used */
     enum severity lowest;
-    int64_t checked; /* the number of sessions */
+    int64_t checked; /* the number of sessions whose findings were read */
     int status;
 };
 

@@ -1,4 +1,4 @@
-/* tool_list.c - the tools that show lists (cli/lists/list.h). */
+/* tool_list.c - the MCP tools that show lists (cli/lists/list.h). */
 #include "cli/mcp/tool_rows.h"
 
 #include "base/text.h"

@@ -20,7 +20,7 @@
 #include "show/show.h"
 
 #define ROWS_BYTES ((size_t)16 << 10)
-#define ROWS_LIMIT 20 /* if the argument `limit` is missing */
+#define ROWS_LIMIT 20 /* rows of a page if the argument `limit` is missing */
 #define ROWS_LIMIT_MAX 100
 #define ROWS_COUNT_US ((int64_t)300000)
 
@@ -32,17 +32,19 @@ struct rows {
     struct tool_call *c;
     const char *name; /* the name of the array */
     int64_t limit, n;
-    int64_t before;          /* the number of rows on the pages before this one */
-    int64_t counted;         /* the number of matching rows, without those on the pages before */
+    int64_t before; /* the number of rows on the pages before this one */
+    /* the number of matching rows, without the rows on the pages before this one */
+    int64_t counted;
     struct rows_place first; /* position at which this page begins; session 0: the first row */
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
     struct rows_place row;   /* the current row */
     struct json_out mark;    /* state of c->j before the current row */
-    size_t json_n, text_n;   /* lengths of both forms before the current row */
-    int64_t count_until_us;  /* monotonic clock; 0: the page is not full */
-    bool worked;             /* rows_page_is_late() was called */
-    bool skipped;            /* the current row is only counted */
-    bool stopped;            /* the reading ended before the last row, so there may be more rows */
+    size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
+    /* time at which counting ends, on the monotonic clock; 0: the page is not full */
+    int64_t count_until_us;
+    bool worked;  /* rows_page_is_late() was called */
+    bool skipped; /* the current row is only counted */
+    bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
 
 /* Begins the array `name`. `limit` is used if the argument is missing. Returns MI_EINVAL if the
@@ -55,7 +57,7 @@ MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
 /* Ends the row. Call it even if rows_begin_row() returned false. If the row does not fit, it is
  * removed. Returns false if no further row is wanted. */
 MI_MUST bool rows_end_row(struct rows *r);
-/* Begins and ends a row with the values of a row of a list. */
+/* Adds a complete row, with the values of `row`, a row of the list `l`. */
 MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
                       const void *row);
 /* Call this before the work for a row, or for the rows of a session. Returns true if the page has

@@ -1,4 +1,4 @@
-/* tool_search.c - the tool search. */
+/* tool_search.c - the MCP tool `search`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include "cli/look/search/found.h"
 
 #define MATCHES 10 /* rows of a page if the argument `limit` is missing */
-#define BEFORE 100 /* bytes of context before the match; AFTER: after the match */
+#define BEFORE 100 /* bytes of context shown before a match; AFTER: bytes shown after the match */
 #define AFTER 200
 
 /* Adds a line such as: session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call"
@@ -41,7 +41,8 @@ static bool mcp_search_on_found(void *ctx, const struct found *f)
     return rows_end_row(r);
 }
 
-/* Sets the texts and fields. Returns MI_EINVAL if there is nothing to search for. */
+/* Sets the texts and fields of the question. Returns MI_EINVAL if there is nothing to search
+ * for. */
 static int read_question(struct tool_call *c, struct question *x)
 {
     const char *text = tool_text_argument(c, "text"), *status = tool_text_argument(c, "status"),
@@ -54,7 +55,7 @@ static int read_question(struct tool_call *c, struct question *x)
     x->filter = c->filter;
     bool ok = (status == NULL || question_set_field(x, QUESTION_STATUS, status)) &&
               (kind == NULL || question_set_field(x, QUESTION_KIND, kind));
-    if (!ok) { /* the inputSchema allows only the same words */
+    if (!ok) { /* cannot happen, because the inputSchema allows only valid words */
         buf_adds(&c->error, "invalid status or kind");
         return MI_EINVAL;
     }

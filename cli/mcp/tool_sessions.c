@@ -1,4 +1,4 @@
-/* tool_sessions.c - the tool list_sessions. */
+/* tool_sessions.c - the MCP tool `list_sessions`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "cli/frame/session_line.h"

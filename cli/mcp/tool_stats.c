@@ -1,4 +1,4 @@
-/* tool_stats.c - the tool stats. */
+/* tool_stats.c - the MCP tool `stats`. */
 #include "cli/mcp/tool_rows.h"
 
 #include "cli/frame/group_line.h"

@@ -71,7 +71,7 @@ int toolbox_open(struct toolbox *t)
     for (size_t i = 0; lists[i] != NULL && t->text.n > 0; i++) {
         if (lists[i]->name == NULL)
             continue;
-        t->text.p[t->text.n - 1] = ','; /* replaces the closing bracket of the array */
+        t->text.p[t->text.n - 1] = ','; /* the comma replaces the closing bracket of the array */
         toolbox_add_list(&t->text, lists[i]);
         buf_addc(&t->text, ']');
     }
@@ -79,7 +79,8 @@ int toolbox_open(struct toolbox *t)
     if (t->text.failed)
         return MI_ENOMEM;
     int st = rpc_read(buf_slice(&t->text), &m);
-    assert(st == 0 && m.kind == RPC_RESULT); /* cannot fail, because a test checks tools.json */
+    /* parsing cannot fail, because a test checks tools.json */
+    assert(st == 0 && m.kind == RPC_RESULT);
     t->list = json_get(m.result, "tools");
     tools_add_page(&t->tools, &m, 0);
     return tools_are_complete(&t->tools) ? 0 : MI_ENOMEM;

@@ -1,4 +1,4 @@
-/* commands.h - the command proxy. */
+/* commands.h - the command `proxy`. */
 #ifndef MI_CLI_PROXY_COMMANDS_H
 #define MI_CLI_PROXY_COMMANDS_H
 

@@ -67,7 +67,7 @@ enum live_record {
     LIVE_RECORD_NONE,
     LIVE_RECORD_APPEND, /* append to the file that is replayed */
     LIVE_RECORD_NEW,    /* append to a copy of the replayed recording, in another file */
-    LIVE_RECORD_ALL,    /* record all messages; nothing is replayed */
+    LIVE_RECORD_ALL,    /* record all messages; no request is answered from the recording */
 };
 
 struct live_choice {
@@ -78,9 +78,9 @@ struct live_choice {
     const char *output;     /* the file to write; NULL: none */
     char *const *server;    /* borrowed; command line of the live server; NULL: not given */
     struct proxied proxied; /* owned */
-    struct tape *tape;      /* owned; NULL: nothing is recorded */
+    struct tape *tape;      /* owned; collects the messages to record; NULL: nothing is recorded */
     char name[SERVER_NAME_MAX];
-    struct buf rules; /* owned; the rules in the header */
+    struct buf rules; /* owned; the rules in the header of the recording */
     struct query_session header;
 };
 

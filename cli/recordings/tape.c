@@ -24,7 +24,7 @@ struct tape {
     size_t n, cap;
     struct buf text; /* owned; the texts of the new messages */
 
-    /* while the cassette is written: */
+    /* The following members are used while the cassette is written: */
     struct cassette_writer *w;
     struct buf all;    /* owned; the lines of the cassette so far */
     int64_t last_t_us; /* the time of the last message of the cassette */

@@ -45,7 +45,7 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
-#define RECORDED_SHOWN 300 /* bytes of a recorded value that a question shows */
+#define RECORDED_SHOWN 300 /* maximum bytes of a recorded value that a question shows */
 
 struct sending {
     const struct settings *s;
@@ -132,7 +132,7 @@ static int send_fail(struct sending *x)
 struct asking {
     struct given_list *sets;
     bool refused; /* a typed secret cannot be sent, so no further questions are asked */
-    int status;   /* 0 or MI_ENOMEM */
+    int status;   /* MI_ENOMEM if memory has run out, otherwise 0 */
 };
 
 /* Asks for one secret. Skips redaction marks in member names, which --set cannot replace, and

@@ -4,7 +4,7 @@
 #include "replay/compare/compare.h"
 
 #define LISTED_MAX 20
-#define VALUE_MAX 300 /* bytes of a value that are shown */
+#define VALUE_MAX 300 /* maximum bytes shown of a value */
 
 struct printing {
     struct out *o;

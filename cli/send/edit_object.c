@@ -114,7 +114,7 @@ static bool run_editor(const char *path)
 
 /* ---- the text ---- */
 
-/* Lays the JSON out on indented lines. */
+/* Writes the JSON on indented lines. */
 static void make_pretty(struct buf *b)
 {
     struct out o = {.columns = OUT_UNLIMITED, .held = true};

@@ -15,8 +15,8 @@ enum edit_result {
     EDIT_FAILED,    /* an error, which was reported on stderr */
 };
 
-/* Lets the user edit the text, which must be a JSON object. After EDIT_DONE
- * the text is a JSON object as the user saved it; after EDIT_UNCHANGED, on indented lines. */
+/* Lets the user edit the text, which must be a JSON object. After EDIT_DONE, the text is the JSON
+ * object that the user saved. After EDIT_UNCHANGED, it is the same object on indented lines. */
 MI_MUST enum edit_result edit_object(struct buf *text);
 
 #endif

@@ -18,7 +18,7 @@
 #include "wire/mcp/method.h"
 #include "wire/mcp/own.h"
 
-#define SHOWN_MAX 300 /* bytes of the arguments that a question shows */
+#define SHOWN_MAX 300 /* maximum bytes of the arguments that a question shows */
 
 static int exchange_no_memory(void)
 {
@@ -99,7 +99,9 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
         if (n.best != before) {
             buf_clear(&near);
             text_visible(&near, buf_slice(&key));
-            n.best = ""; /* the key will be overwritten, so only n.distance is used from now on */
+            /* n.best points into `key`, which will be overwritten; only n.distance is used from now
+             * on */
+            n.best = "";
         }
     }
     log_error("the tool has no argument '%s'; %s%s%s--unchecked sends it anyway", buf_str(&shown),
@@ -264,15 +266,15 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE if the
- * request was part of the handshake. */
+/* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE for a
+ * request of the handshake, otherwise EXIT_FOUND. */
 static int status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
 }
 
-/* Reports that the last request got no answer, not even an error of the proxy. method: NULL for the
- * user's request; else the method of a request that `send` itself made. */
+/* Reports that a request got no answer, not even an error of the proxy. method: the method of a
+ * request that `send` itself made; NULL: the request of the user. */
 static int report_no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;

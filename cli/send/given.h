@@ -16,7 +16,7 @@
 
 struct given {
     struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
-    /* owned; JSON Pointer of a secret that the user typed; empty: another value */
+    /* owned; JSON Pointer of a secret that the user typed; empty: the value is not such a secret */
     struct buf place;
     bool is_json;     /* true: the value is JSON; false: UTF-8 text */
     struct buf value; /* owned */
@@ -33,8 +33,8 @@ bool given_is_pair(const char *word);
 /* Reads a word. If `pointers`, NAME must be a JSON Pointer. Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add_word(struct given_list *l, const char *word, bool pointers,
                            struct buf *error);
-/* Adds a text for `pointer`, which is copied. The list takes `value` in any case. Returns 0,
- * MI_EINVAL or MI_ENOMEM. */
+/* Adds a text for `pointer`, which is copied. The list takes ownership of `value` in any case.
+ * Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add_text(struct given_list *l, struct slice pointer, struct buf *value,
                            struct buf *error);
 void given_close(struct given_list *l);

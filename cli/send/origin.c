@@ -74,7 +74,7 @@ static bool add_word(struct origin *o, struct slice raw)
     }
     good = good && !b.failed;
     if (good)
-        o->command[o->command_n++] = b.p; /* to end the list, b.p is NULL */
+        o->command[o->command_n++] = b.p; /* without `raw`, b.p is NULL, which ends the list */
     else
         buf_close(&b);
     return good;

@@ -12,7 +12,8 @@
 
 struct origin {
     struct recording recording;
-    /* owned, like its words; ended by NULL. NULL before origin_read_command() */
+    /* command line of the server; the array and its words are owned; ended by NULL. NULL before
+     * origin_read_command(). */
     char **command;
     size_t command_n, command_cap;
     struct buf name; /* owned; name of the server in records */
@@ -26,8 +27,8 @@ MI_MUST int origin_open(struct origin *o, const struct settings *s, const char *
  * prints a note if the directory does not exist any more. Fails if the command was not recorded,
  * was recorded on another machine, or contains a secret that was not recorded. */
 MI_MUST int origin_read_command(struct origin *o, const struct settings *s);
-/* Finds the request with this seq. *ret_item: its index in t, into which the recording was
- * loaded. */
+/* Finds the request with this seq in `t`, into which the recording was loaded. *ret_item: the index
+ * of the request. */
 MI_MUST int origin_find(const struct settings *s, const struct talk *t, int64_t seq,
                         uint32_t *ret_item);
 void origin_close(struct origin *o);

@@ -21,8 +21,8 @@ void outgoing_close(struct outgoing *r)
 
 /* ---- from words ---- */
 
-/* Methods whose target may be a word without a member name. member: the member of params for the
- * target. */
+/* Methods whose target may be given as a word without a member name. member: the member of params
+ * for the target. */
 static const struct {
     const char *method, *member;
     /* needed: the target must be given; arguments: the other words are members of `arguments` */
@@ -165,7 +165,7 @@ int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorded)
 
 /* ---- changes ---- */
 
-/* If the pointer is /arguments/NAME, replaces the content of b with NAME. Otherwise returns
+/* If the pointer is /arguments/NAME, replaces the content of `b` with NAME. Otherwise returns
  * false. */
 static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
 {
@@ -176,7 +176,7 @@ static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
            pointer_unescape(b, (struct slice){pointer.p + n, pointer.n - n});
 }
 
-/* Writes the value of a change to b, as JSON. */
+/* Writes the value of a change to `b`, as JSON. */
 static void outgoing_type_value(struct buf *b, struct slice params, const struct given *g,
                                 struct json_value input_schema)
 {

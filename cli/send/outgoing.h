@@ -12,9 +12,10 @@
 #include "wire/rpc.h"
 
 struct outgoing {
-    struct buf method;       /* owned; plain text */
-    struct buf target;       /* owned; plain text: a tool or prompt name, a URI, …; empty: none */
-    struct buf params;       /* owned; a JSON object; empty: none */
+    struct buf method; /* owned; the method as plain text */
+    /* owned; the target as plain text: a tool or prompt name, a URI, …; empty: none */
+    struct buf target;
+    struct buf params;       /* owned; params as a JSON object; empty: none */
     struct given_list words; /* owned; values for `arguments`, or for other members of params */
     /* MCP does not define the method, so it may be the name of a tool: see outgoing_is_tool() */
     bool may_be_tool;

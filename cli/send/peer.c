@@ -13,7 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define GRACE_US (INT64_C(20) * 1000000) /* longer than the proxy waits for its server to exit */
+/* maximum wait for the proxy; longer than the proxy waits for its server to exit */
+#define GRACE_US (INT64_C(20) * 1000000)
 
 /* ---- starting ---- */
 
@@ -41,7 +42,7 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
         NULL,
     };
     struct proxied proxied;
-    /* two seconds more, so that the proxy's deadline passes first */
+    /* The wait is two seconds longer than the proxy's deadline, which must pass first. */
     if (settings_text(s, "timeout") != NULL)
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
     int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
@@ -94,7 +95,7 @@ static int find_recorded(struct talk *t, uint32_t before, const char *method, st
     return 0;
 }
 
-/* Writes the params of the initialize request to b. */
+/* Writes the params of the initialize request to `b`. */
 static int choose_initialize_params(struct peer *p, uint32_t before, enum revision revision,
                                     struct buf *b)
 {
@@ -198,7 +199,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
 bool peer_says_server_ended(const struct rpc *answer)
 {
     int64_t code;
-    /* -31000: the code of the same error in 2026-07-28 */
+    /* revision 2026-07-28 has the code -31000 for the same error */
     return rpc_is_interposer_error(answer) && json_int(answer->error_code, &code) &&
            (code == RPC_SERVER_GONE || code == -31000);
 }
@@ -211,7 +212,7 @@ int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 
 /* ---- messages of the server ---- */
 
-#define REPORTED_MAX 500 /* bytes of a text that are reported */
+#define REPORTED_MAX 500 /* maximum bytes reported of a text */
 
 static void append_reported(struct buf *b, struct json_value v)
 {

@@ -2,8 +2,8 @@
  * the exchange is recorded as a session.
  *
  * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording;
- *           else our own initialize. If the server rejects our own, server/discover asks whether it
- *           speaks 2026-07-28, where each request has `_meta` instead of a handshake.
+ *           else a new `initialize`. If the server rejects the new one, server/discover asks
+ *           whether it speaks 2026-07-28, where each request has `_meta` instead of a handshake.
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
  * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
  *           in peer.error.
@@ -42,15 +42,16 @@ MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *ar
                        const char *name, const char *from);
 /* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
  * before it is used; TALK_NONE: the end of the recording. revision: the revision to try first;
- * REV_COUNT: none was chosen. *ret_answer is set with PEER_REFUSED. */
+ * REV_COUNT: none was chosen. *ret_answer is set if *ret is PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
                        enum peer_greeting *ret, struct rpc *ret_answer);
-/* Reads the tools. *ret_last, *ret_answered: the last answer, as in talk_ask_tools(). */
+/* Reads the tools. *ret_last is the last answer, which is an error if the list is incomplete.
+ * *ret_answered: whether there is an answer. */
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
 /* From now on, reports on stderr what the server sends while it works on a request: log messages,
  * progress, and its own requests. */
 void peer_report_messages(struct peer *p);
-/* Tells the server that the answer to the last request is no longer needed. */
+/* Tells the server that the client has cancelled the newest request. */
 void peer_cancel(struct peer *p);
 /* Whether the answer is an error from the proxy that says that the server has ended. */
 bool peer_says_server_ended(const struct rpc *answer);

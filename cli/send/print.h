@@ -19,12 +19,13 @@ struct print_files {
     char *made;      /* owned; path of the new directory */
     bool failed;
     unsigned n; /* number of files written */
-    /* the name of the last file: KIND-NUMBER.EXT; the strings are static */
+    /* the name of the newest file is KIND-NUMBER.EXT; `kind` and `ext` are static strings */
     const char *kind, *ext;
     int number;
 };
 
-#define PRINT_FILES_MAX 1000 /* limit per answer; further files are only mentioned */
+/* maximum number of files written for an answer; further files are only mentioned */
+#define PRINT_FILES_MAX 1000
 
 void print_result(struct out *o, struct print_files *files, const struct rpc *answer);
 void print_files_close(struct print_files *files);

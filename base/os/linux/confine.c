@@ -24,8 +24,8 @@ enum file_right {
     REMOVE_FILE = 1 << 5,
     MAKE_DIR = 1 << 7,
     MAKE_REGULAR = 1 << 8,
-    REFER = 1 << 13,    /* move and link between directories; since version 2 of Landlock */
-    TRUNCATE = 1 << 14, /* since version 3 */
+    REFER = 1 << 13, /* move and link files between directories; exists since Landlock version 2 */
+    TRUNCATE = 1 << 14, /* truncate files; exists since Landlock version 3 */
 };
 
 /* Rights in the directories that are passed to confine_self(). No other right (execute, special
@@ -84,7 +84,7 @@ int confine_kernel_support(const char **ret_text)
     case EOPNOTSUPP:
         *ret_text = "Landlock is disabled; enable it with the kernel parameter lsm=landlock,…";
         break;
-    default: /* EPERM: a filter of system calls, for example of a container */
+    default: /* EPERM: a filter of system calls denies the call, for example in a container */
         *ret_text = "Landlock is not permitted here";
         break;
     }

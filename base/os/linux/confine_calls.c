@@ -24,7 +24,7 @@ static const char *const allowed[] = {
     "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "umask",
     /* memory */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "msync", "mincore", "memfd_create",
-    /* time, random numbers, ids of processes and users */
+    /* calls for the time, random numbers, and ids of processes and users */
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
     "getrandom", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid",
     "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",
@@ -47,7 +47,7 @@ static struct confine_denied *denied;
 #endif
 
 #ifdef RESULT_OF
-/* Runs instead of a system call that is not allowed. */
+/* Handles SIGSYS, which the kernel sends instead of executing a denied system call. */
 static void on_denied_system_call(int number, siginfo_t *info, void *context)
 {
     (void)number;
@@ -82,7 +82,7 @@ static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char
     for (size_t i = 0; i < n; i++) {
         int call = seccomp_syscall_resolve_name(name[i]);
         if (call < 0)
-            continue; /* this processor has no such call */
+            continue; /* this processor does not have the system call */
         int st = seccomp_rule_add(filter, action, call, 0);
         if (st != 0)
             return st;
@@ -99,7 +99,9 @@ static int allow_conditional_calls(scmp_filter_ctx filter)
     if (st == 0)
         st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                               SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-    if (st == 0) /* a negative process id, whose upper 32 bits may be anything */
+    /* kill(2) is allowed for negative process ids; the upper 32 bits of the argument may be
+     * anything */
+    if (st == 0)
         st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2,
                               SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0x80000000),
                               SCMP_A1(SCMP_CMP_EQ, SIGKILL));
@@ -120,7 +122,7 @@ int confine_system_calls(struct confine_denied *ret)
     scmp_filter_ctx filter = seccomp_init(DENY);
     int st = filter != NULL && start_counting_denied(ret) ? 0 : MI_ENOMEM;
     if (st == 0)
-        /* 2: looks a call up in a binary tree */
+        /* 2: the filter finds a system call by binary search */
         st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (st == 0)
         st = confine_calls_add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));

@@ -49,7 +49,7 @@ static const struct {
     CALL(clock_nanosleep, false),
     CALL(rt_sigsuspend, false),
     CALL(rt_sigtimedwait, false),
-#ifdef SYS_epoll_wait /* exists only on older architectures */
+#ifdef SYS_epoll_wait /* only older architectures have epoll_wait(2) */
     CALL(epoll_wait, true),
 #endif
 #ifdef SYS_poll

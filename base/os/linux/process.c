@@ -83,8 +83,8 @@ int process_read(pid_t pid, struct process *ret)
     return 0;
 }
 
-/* Parses the numbers before the last blank of `text`, and leaves the rest in `text`: "12 13 1"
- * becomes "1". */
+/* Parses the numbers in `text` that a blank ends, and removes them from `text`. A number without a
+ * blank stays: after "12 13 1", `text` is "1". */
 static size_t parse_complete_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
 {
     size_t n = 0;
@@ -249,7 +249,7 @@ bool process_is_static(void)
     return getauxval(AT_BASE) == 0; /* AT_BASE is the address of the dynamic linker */
 }
 
-/* getpwuid() would load shared libraries (NSS), which a static program cannot. */
+/* getpwuid() would load shared libraries (NSS), which a static program cannot do. */
 const char *process_home(void)
 {
     FILE *file = fopen("/etc/passwd", "re");

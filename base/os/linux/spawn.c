@@ -19,8 +19,8 @@ static void spawn_become(char *const argv[], const sigset_t *mask, spawn_fn prep
     _exit(127);
 }
 
-/* The duration of vfork(2) does not depend on the size of this process. No signal handler may run
- * before exec. */
+/* Uses vfork(2), because the duration of fork(2) depends on the size of this process. Signals are
+ * blocked, because no signal handler may run in the child before exec. */
 int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx, pid_t *ret)
 {
     sigset_t all, before;

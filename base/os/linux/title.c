@@ -14,8 +14,8 @@ static size_t area_n;
  * it. */
 __attribute__((used)) static char **copies;
 
-/* Returns the number of strings in `v`. If a string begins at *end, moves *end behind the string,
- * and does the same with each later string. */
+/* Returns the number of strings in `v`. Moves *end behind all strings that follow each other in
+ * memory from *end on. */
 static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;
@@ -73,8 +73,8 @@ void title_set(const char *short_name, const char *fmt, ...)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             *p = '?';
     /* If the last byte of the arguments is not NUL, the kernel shows a text that continues into the
-     * environment, up to the first NUL. Otherwise the kernel shows all arguments. So the whole area
-     * is cleared first. */
+     * environment, up to the first NUL. Otherwise the kernel shows all arguments. To be safe in
+     * both cases, all of this memory is cleared first. */
     size_t used = size_min(strlen(text), area_n - 1);
     memset(area, 0, area_n);
     memcpy(area, text, used);

@@ -1,4 +1,4 @@
-/* commands.h - the command tail. */
+/* commands.h - the command `tail`. */
 #ifndef MI_CLI_LOOK_FOLLOW_COMMANDS_H
 #define MI_CLI_LOOK_FOLLOW_COMMANDS_H
 

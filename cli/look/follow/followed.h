@@ -42,7 +42,7 @@ void followed_close(struct followed *l);
  * Returns 0 or MI_ENOMEM. */
 MI_MUST int followed_add(struct followed *l, const struct query_session *s,
                          struct followed_session **ret);
-/* Replaces the row of the session. */
+/* Replaces a session's row with its current row. */
 MI_MUST int followed_update(struct followed_session *s, const struct query_session *now);
 /* Removes a session and its open calls. */
 void followed_remove_session(struct followed *l, size_t i);

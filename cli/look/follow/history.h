@@ -16,8 +16,8 @@
 MI_MUST int history_add_session(struct newest *to, struct query *q, const struct filter *f,
                                 const struct query_session *s, int64_t seq, int64_t event);
 
-/* Returns the end of the run that begins with row i of the sorted rows: consecutive messages of one
- * session, at most `max`; or one event. */
+/* Returns the index after the run that begins with row `i` of the sorted rows. A run is one event,
+ * or at most `max` consecutive messages of one session. */
 size_t history_find_run_end(const struct newest *l, size_t i, size_t max);
 
 #endif

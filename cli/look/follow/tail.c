@@ -18,8 +18,8 @@
 #define REFRESH_MS 1000 /* pause between two refreshes of the line with the open calls */
 #define STORE_MS 2000   /* pause between two reads of a store, which does not report changes */
 #define STORE_NEW 64 /* number of newest sessions of a store that are searched for new sessions */
-#define RUN_MAX 64   /* messages of the history that are read at once */
-#define PRINTED_MAX ((size_t)32 << 10) /* in bytes; output above this size is written at once */
+#define RUN_MAX 64   /* maximum messages of the history that are read at once */
+#define PRINTED_MAX ((size_t)32 << 10) /* output of more bytes than this is written at once */
 
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
@@ -51,9 +51,9 @@ struct tail {
     struct tail_page page;
     struct newest history; /* the recorded rows that are printed first */
     struct followed live;
-    bool said_left_out;                /* the warning about more running sessions was printed */
+    bool said_left_out; /* the warning that some running sessions are not followed was printed */
     const struct followed_session *of; /* the session being read */
-    int64_t newest;                    /* highest session id that was announced */
+    int64_t newest;                    /* sessions with a higher id are new */
     int64_t seen;                      /* highest session id that was read */
     int64_t version;
     int status;
@@ -154,8 +154,8 @@ static bool tail_read_new_rows(struct tail *t)
     return some;
 }
 
-/* Follows a session. If there are too many sessions, the newest are followed in a vault; those that
- * were found first in a store. *ret stays NULL if s is not followed. */
+/* Follows a session. If there are too many sessions, the newest sessions of a vault are followed;
+ * of a store, those that were found first are followed. *ret stays NULL if s is not followed. */
 static int tail_follow_session(struct tail *t, const struct query_session *s,
                                struct followed_session **ret)
 {
@@ -165,8 +165,8 @@ static int tail_follow_session(struct tail *t, const struct query_session *s,
     return 0;
 }
 
-/* Follows a session if it is new. In a store, a session gets the highest id when it is first read,
- * wherever it is in the list. */
+/* Follows a session if it is new. In a store, a session gets its id when it is first read, so the
+ * list is not in the order of the ids. */
 static bool tail_on_new_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
@@ -228,7 +228,8 @@ static bool tail_poll_vault(struct tail *t)
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new_sessions(t);
-    /* Marks sessions whose end is recorded, before the rest of their rows is read. */
+    /* The end of a session is looked up before its new rows are read, so that all rows of an ended
+     * session are printed. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
         t->status = query_session_end(t->q, t->live.session[i]->s.id, &at_us);
@@ -252,14 +253,15 @@ static bool tail_poll_vault(struct tail *t)
 static bool tail_on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    if (c->request_seq <= t->of->seq) /* later calls are added when they are read */
+    /* calls of later messages are added when those messages are read */
+    if (c->request_seq <= t->of->seq)
         followed_add_open_call(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }
 
 /* Follows the session from its current end. With --client, if the client is still unknown, follows
- * the session from its start. *ret_seq and *ret_event: the last message and the last event before
- * the followed ones. */
+ * the session from its start. *ret_seq and *ret_event: the last message and the last event that are
+ * not followed. */
 static int tail_follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
                                 int64_t *ret_event)
 {
@@ -315,7 +317,8 @@ static bool tail_on_old_event(void *ctx, const struct query_event *e)
     return false;
 }
 
-/* Prints the rows from..end: either an event, or consecutive messages of one session. */
+/* Prints the rows from `from` to before `end`: one event, or consecutive messages of one
+ * session. */
 static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
 {
     const struct newest_row *r = &t->history.row[from];
@@ -332,7 +335,8 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
         out_flush(&t->page.out);
 }
 
-/* Prints the newest `last` rows that are recorded, and follows the running sessions from there. */
+/* Prints the newest `last` recorded rows, and then follows the running sessions after these
+ * rows. */
 static int tail_begin_following(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);

@@ -17,7 +17,7 @@
 #include "cli/look/timeline/timeline.h"
 #include "vault/query/operation_list.h"
 
-#define TAIL_KNOWN 8 /* sessions whose operations are kept */
+#define TAIL_KNOWN 8 /* maximum number of sessions whose operations are in memory */
 
 /* A line that is not printed yet. */
 struct tail_line {
@@ -35,7 +35,7 @@ struct tail_operations {
 struct tail_page {
     struct query *q; /* borrowed */
     bool json;
-    /* set by the caller: show the open calls; needs a terminal that can erase a line */
+    /* set by the caller: the open calls are shown; the terminal must be able to erase a line */
     bool shows_open;
     bool open_shown; /* the last line lists the open calls */
     struct out out;

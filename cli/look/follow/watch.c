@@ -42,8 +42,8 @@ void watch_close(struct watch *w)
     w->fd = -1;
 }
 
-/* Waits for a write to the vault, for input, for a signal, or for `ms`. If `written` is NULL,
- * writes are ignored. */
+/* Waits for a write to the vault, for input, for a signal, or until `ms` milliseconds have passed.
+ * If `written` is NULL, writes are ignored. */
 static enum watch_result watch_wait_for(const struct watch *w, int64_t ms, bool *written)
 {
     struct pollfd p[] = {
@@ -98,7 +98,7 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
         changes_discard_events(w->fd);
     if (written || max_ms == 0) {
         w->looks = 0;
-        /* Waits for the rest of the pause after the last poll, which began at last_us. */
+        /* Waits until the pause after the last poll is over. That poll began at last_us. */
         int64_t gap_us = 3 * took_us;
         gap_us = gap_us < WATCH_GAP_MS * 1000 ? WATCH_GAP_MS * 1000 : gap_us;
         gap_us = gap_us > WATCH_GAP_MOST_MS * 1000 ? WATCH_GAP_MOST_MS * 1000 : gap_us;

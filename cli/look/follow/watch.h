@@ -25,10 +25,10 @@
 struct watch {
     int fd;          /* owned; changes_open() */
     int looks;       /* number of polls since the last write */
-    int64_t last_us; /* when watch_wait() last returned */
+    int64_t last_us; /* time at which watch_wait() last returned */
     /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */
-    int output; /* descriptor; a wait ends if its reader has gone; default stdout; -1: none */
+    int output; /* descriptor; a wait ends when its other end closes; default: stdout; -1: none */
     /* A wait ends if *alarm is not 0. The caller's SIGWINCH handler sets *alarm. NULL: no alarm. */
     const volatile sig_atomic_t *alarm;
 };
@@ -42,8 +42,8 @@ enum watch_result {
 void watch_open(struct watch *w, const char *vault);
 void watch_close(struct watch *w);
 bool watch_is_stopped(void); /* whether SIGINT or SIGTERM has arrived */
-/* Waits for `ms`, for input or for WATCH_END, but not for writes: for stores, which do not report
- * changes. */
+/* Waits until `ms` milliseconds have passed, until there is input, or until WATCH_END. Ignores
+ * writes: stores do not report changes. */
 enum watch_result watch_wait_for_input(const struct watch *w, int ms);
 /* Waits for a write, at most max_ms. max_ms 0: only pauses before the next poll. */
 enum watch_result watch_wait(struct watch *w, int max_ms);

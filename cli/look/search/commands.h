@@ -1,4 +1,4 @@
-/* commands.h - the command search. */
+/* commands.h - the command `search`. */
 #ifndef MI_CLI_LOOK_SEARCH_COMMANDS_H
 #define MI_CLI_LOOK_SEARCH_COMMANDS_H
 

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define QUIET_US 1000000 /* time after which the progress of indexing is shown */
-/* Most candidates of a session that are read one by one. With more candidates, one pass over the
- * session is cheaper. */
+/* Maximum number of candidates of a session that are read one by one. With more candidates, one
+ * pass over the session is cheaper. */
 #define TRY_EACH_MAX 32
-#define MATCHING 1024       /* messages that match the fields and are read at once */
-#define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
+#define MATCHING 1024 /* maximum number of messages that match the fields and are read at once */
+#define SERVER_NAME_MAX 256 /* maximum bytes stored of a server name */
 
 struct session_row {
     struct search_session id;
@@ -48,7 +48,8 @@ struct finder {
     struct buf names; /* owned; NUL-terminated names of the servers */
     /* owned; buffers for the body and text of the current message */
     struct buf large, text;
-    struct seq_list candidates; /* ascending; messages of a session that may have the words */
+    /* seqs of the messages of a session that may contain the words, in ascending order */
+    struct seq_list candidates;
     const struct session_row *session; /* session of the messages in callbacks */
     /* for showing the progress: when indexing began, when the progress was shown last, number of
      * indexed messages */
@@ -270,7 +271,7 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
         return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
-    /* tried at once, because a few matches may reach the limit */
+    /* The message is read now, not later with the candidates: a few matches may reach the limit. */
     finder_try_message(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
@@ -296,7 +297,8 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
     return st;
 }
 
-/* Searches the sessions of one index file: with the index or, without one, by reading them. */
+/* Searches the sessions of one index file. If the index cannot be used, reads all messages of these
+ * sessions instead. */
 static void finder_search_group(struct finder *f)
 {
     const struct session_row *row = f->row;

@@ -10,7 +10,7 @@
 
 #include "cli/look/search/question.h"
 
-/* A message that matches. All members are borrowed for the call. */
+/* A message that matches. All members are borrowed, and valid only during the callback. */
 struct found {
     const struct query_message *message;
     /* values of the session, as in struct query_session */

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#define BEFORE 48 /* columns of text before the match */
-#define PIPED 116 /* bytes of context in a pipe */
+#define BEFORE 48 /* columns of context shown before a match */
+#define PIPED 116 /* bytes of context around a match, if stdout is a pipe */
 
 struct slice found_context(const struct found *f, size_t before, size_t after)
 {
@@ -42,7 +42,7 @@ void found_add_json_members(struct json_out *j, const struct found *f)
     json_out_text(j, "context", found_context(f, 100, 200));
 }
 
-/* Prints method and target; on a new line if the two need more than `left` columns. */
+/* Prints method and target; begins a new line if they need more than `left` columns. */
 static void print_found_subject(struct out *o, struct slice method, struct slice target,
                                 size_t left)
 {

@@ -31,7 +31,7 @@ const char *question_field(size_t field, const char **ret_values)
 /* State of reading the words of a question. */
 struct reading {
     struct question *x;
-    bool exact; /* option --exact: each text is searched byte for byte */
+    bool exact; /* --exact was given: each text is searched byte for byte */
     struct buf *error;
 };
 
@@ -144,7 +144,7 @@ bool question_set_field(struct question *x, enum question_field field, const cha
     case QUESTION_KIND:
         f->kinds = 1u << value_of_word(&row_kinds, slice_of(value));
         break;
-    case QUESTION_TOOK: /* also accepts `took:1s`, which needs no quotes in a shell */
+    case QUESTION_TOOK: /* `took:1s` is accepted as well, because a shell needs no quotes for it */
         value += value[0] == '>';
         return units_parse_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
     case QUESTION_FIELDS:

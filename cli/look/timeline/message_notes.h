@@ -8,11 +8,11 @@
 #include "cli/frame/out.h"
 #include "vault/query/operation_list.h"
 
-/* Returns the text of WHAT: for an answer, the status of its request; for other messages, the
- * kind. */
+/* Returns the word for the column WHAT: the status of the request if the message is an answer,
+ * otherwise the kind of the message. */
 const char *message_outcome_word(const struct query_message *m, enum out_style *ret_style);
 /* Appends notes such as "refused: not-json" or "by interposer, to 7"; nothing for an ordinary
- * message. unanswered: an open request. */
+ * message. unanswered: the message is a request without an answer. */
 void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered);
 /* Appends notes if the message belongs to a call of several requests: "continues 3"; "for 3" (a
  * request of the other side); "ends 3: 2 requests in 20.1s, of which a person took 20.0s". */

@@ -11,13 +11,14 @@
 
 #define ID_MIN 2
 #define ID_MAX 8
-#define MANY_METHOD 25       /* assumed width of METHOD, as printed lines cannot be widened */
+#define MANY_METHOD 25       /* assumed width of METHOD, because printed lines cannot be widened */
 #define MANY_SHORT_METHOD 16 /* assumed width of METHOD without `tools/call` */
-#define CONTENT_MIN 4        /* columns; less content is useless */
-#define NOTES_MIN 8          /* columns; with fewer, only NOTES_DOTS dots stand for the notes */
+/* minimum columns of the content; with fewer columns, the content is omitted */
+#define CONTENT_MIN 4
+#define NOTES_MIN 8 /* minimum columns of the notes; with fewer columns, dots replace them */
 #define NOTES_DOTS 3
 #define CONTENT_HEAD 12    /* columns that notes must leave for the content */
-#define PREVIEW_BYTES 2048 /* bytes of a preview; more than a line of a terminal */
+#define PREVIEW_BYTES 2048 /* maximum bytes of a preview; more than a line of a terminal holds */
 #define LARGE_HEAD 4096    /* bytes of a large body that are read for its preview on a terminal */
 
 void timeline_open(struct timeline *t, struct out *o, struct query *q,
@@ -60,7 +61,7 @@ static bool timeline_is_piped(const struct timeline *t)
     return t->widths.columns == OUT_UNLIMITED;
 }
 
-/* Returns the columns left in the line. */
+/* Returns the number of free columns in the line. */
 static size_t timeline_columns_left(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
@@ -106,7 +107,7 @@ static bool is_stderr_or_noise(const struct query_message *m)
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
 }
 
-/* Returns the method without what WHAT and the target imply. */
+/* Returns the method without the part that the column WHAT and the target already imply. */
 static struct slice short_method(const struct query_message *m)
 {
     static const char prefix[] = "notifications/";
@@ -146,8 +147,8 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
         w->id = id > w->id ? id : w->id;
     }
     if (w->of_many)
-        /* does not change the level, because the lines already printed have the columns of this
-         * level */
+        /* The level does not change, because the lines already printed have the columns of this
+         * level. */
         layout_set_columns(&t->layout, w, t->layout.level);
     else
         layout_choose(&t->layout, w);
@@ -342,7 +343,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     const char *error;
     struct slice body;
     enum out_style style;
-    /* Reads the body; for a preview on a terminal only the beginning of a large body. */
+    /* A preview on a terminal needs only the beginning of a large body. */
     bool head = t->bodies == BODIES_SHORT && !timeline_is_piped(t);
     int st = session_read_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body,
                                &body, &error);

@@ -21,7 +21,7 @@
 enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY, TIMELINE_JSON };
 
 struct timeline {
-    struct out *out; /* borrowed, like the next three members */
+    struct out *out; /* out, q, session and view are borrowed */
     struct query *q;
     const struct query_session *session;
     const struct session_view *view;

@@ -1,9 +1,9 @@
 /* timeline_layout.h - which columns the lines of a timeline have, and how wide they are.
  *
  * Rules     in a pipe, a line has all columns and nothing is truncated. On a terminal, no line
- *           wraps, and the content of a message should have LAYOUT_CONTENT columns: levels are
- *           tried in order until it has. An unusually long METHOD is not considered: its line has
- *           fewer columns for the content.
+ *           wraps, and the content of a message should have LAYOUT_CONTENT columns: the first level
+ *           that leaves so many columns is chosen. An unusually long METHOD is not considered: its
+ *           line has fewer columns for the content.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
 #define MI_CLI_LOOK_TIMELINE_TIMELINE_LAYOUT_H
@@ -11,17 +11,17 @@
 #include "cli/frame/out.h"
 
 #define LAYOUT_CONTENT 24 /* columns that the content should have */
-/* most columns of METHOD; on a wide terminal, a quarter of the width */
+/* maximum columns of METHOD; on a wide terminal, METHOD may take a quarter of the width */
 #define LAYOUT_METHOD_MAX 28
 
 enum layout_level {
     LAYOUT_FULL,
-    /* without `tools/call` and `notifications/`, which WHAT and the target imply */
+    /* METHOD without `tools/call` and `notifications/`, which WHAT and the target imply */
     LAYOUT_SHORT_NAMES,
     LAYOUT_NO_SIZE,
     LAYOUT_NO_ID, /* no ID column, and no milliseconds in the time of day */
-    /* one-column gaps, no padding after WHAT; below 80 columns no session ID, and a shorter
-     * server */
+    /* gaps of one column, and no padding after WHAT; below 80 columns, lines have no session ID,
+     * and a narrower column SERVER */
     LAYOUT_PACKED,
 };
 
@@ -29,10 +29,11 @@ struct layout_widths {
     size_t columns; /* width of the terminal; OUT_UNLIMITED: no limit */
     bool of_many;   /* lines begin with the time of day, a session's ID and its server */
     size_t seq, time, id, arrow;
-    /* width of the widest METHOD; short_method: with LAYOUT_SHORT_NAMES */
+    /* width of the widest METHOD; short_method: the same with LAYOUT_SHORT_NAMES */
     size_t method, short_method;
     unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
-    /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider METHODs. */
+    /* number of METHODs of each width; by_width[1] is for LAYOUT_SHORT_NAMES. The last element
+     * counts all wider METHODs. */
     unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
 };
 
@@ -46,7 +47,7 @@ struct layout {
     size_t id, size;           /* widths of the columns ID and SIZE; 0: no such column */
 };
 
-/* Counts the widths of one METHOD. */
+/* Counts the METHOD of one message. method, short_method: its widths in columns. */
 void layout_add_method(struct layout_widths *w, size_t method, size_t short_method);
 /* Chooses the first level that leaves enough columns for the content. */
 void layout_choose(struct layout *l, const struct layout_widths *w);
@@ -54,8 +55,8 @@ void layout_choose(struct layout *l, const struct layout_widths *w);
 void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level);
 /* Returns the columns and gaps before WHAT. */
 size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w);
-/* Returns the most columns that METHOD may have in a line with `left` columns left. took: TOOK
- * follows METHOD. */
+/* Returns the maximum width of METHOD in a line in which `left` columns are free. took: the column
+ * TOOK follows METHOD. */
 size_t layout_max_method_width(const struct layout *l, size_t left, bool took);
 
 #endif
