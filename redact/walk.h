@@ -48,7 +48,7 @@ struct redact {
     bool again;                      /* run another round: an edit may have exposed a secret */
     bool busy;                       /* a call is running */
     size_t place;                    /* next offset in `in` where a shape may be */
-    size_t searched;                 /* end of the part of `in` that was searched for `place` */
+    size_t searched;                 /* end of the part of `in` that was searched for shapes */
 };
 
 /* The meaning of a value, derived from its position in the message. */
@@ -121,8 +121,8 @@ enum string_kind {
     STRING_TRUNCATE, /* sensitive content, to be truncated */
     STRING_BLOB,     /* base64-encoded text */
 };
-/* Collects the edits for a string: `raw`, without quotes, at offset `base` of its text. `odd`: an
- * escape in it stands for an ordinary letter. */
+/* Collects the edits for a string. raw: the string without quotes. base: offset of the string in
+ * its text. odd: an escape in the string stands for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
 /* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON
@@ -138,8 +138,8 @@ struct slice redact_without_scheme(struct slice s);
 /* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word
  * or path. */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
-/* Whether the container at p, whose key matches `rule`, contains a secret. ["oauth2", "apikey"]
- * does not. */
+/* Whether the container at p, whose key matches `rule`, contains a secret. For example, ["oauth2",
+ * "apikey"] contains no secret. */
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *end);
 

@@ -36,7 +36,7 @@ struct show_column {
         size_t width;      /* the first column also gets the remaining width */
         size_t from;       /* the column is shown if the list is at least this wide */
     } ui;
-    unsigned when;        /* bits of show_list.when with which the column exists; 0: always */
+    unsigned when;        /* the column exists if show_list.when has one of these bits; 0: always */
     enum out_style style; /* style of the cell; the number 0 is always plain */
     /* Optional callbacks: they return the style of the cell, append its text for the value v, and
      * write its JSON value. */

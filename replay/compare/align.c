@@ -150,8 +150,8 @@ static int pair_group(struct group *g)
     return st;
 }
 
-/* Pairs the calls of each topic that has more calls on one side. round: as in
- * pair_remaining_calls(). */
+/* Pairs the most similar calls of each topic that has different numbers of calls on the two sides.
+ * `round` must be different for each call, and not 0. */
 static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                         uint32_t round)
 {
@@ -176,7 +176,7 @@ static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j
     return st;
 }
 
-/* in_order: a copy of to_b after the first step. */
+/* in_order: the pairs of equal calls that are in the same order on both sides, as in to_b. */
 static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;

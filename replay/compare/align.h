@@ -22,15 +22,15 @@
 #define ALIGN_NONE UINT32_MAX
 
 struct align_call {
-    uint64_t key;   /* equal calls have equal keys; not 0 */
+    uint64_t key;   /* equal calls have equal keys; a key is never 0 */
     uint32_t topic; /* calls with equal keys have one topic */
 };
 
 enum align_kind {
     ALIGN_EQUAL,   /* equal calls */
     ALIGN_CHANGED, /* the calls are different, but have the same topic */
-    ALIGN_MISSING, /* the call is only in a */
-    ALIGN_ADDED,   /* the call is only in b */
+    ALIGN_MISSING, /* the call is only in `a` */
+    ALIGN_ADDED,   /* the call is only in `b` */
 };
 
 struct align_row {
@@ -46,7 +46,7 @@ typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 
 struct align_sides {
     const struct align_call *a, *b;
-    uint32_t n, m;     /* numbers of calls of a and b; below ALIGN_NONE */
+    uint32_t n, m;     /* numbers of calls in `a` and in `b`; less than ALIGN_NONE */
     uint32_t topics;   /* greater than every topic */
     align_fn distance; /* compares two calls; NULL: pair calls in order of appearance */
     void *ctx;

@@ -14,7 +14,7 @@ struct comparison {
     struct buf pointer;   /* owned */
     struct buf a, b, key; /* owned; scratch */
     struct slice entry;   /* name of the list entry that is being compared; {NULL, 0}: none */
-    size_t entry_n;       /* length of the pointer to this entry */
+    size_t entry_n;       /* length of the JSON pointer to the entry */
     compare_fn fn;
     void *ctx;
     bool ended, failed; /* failed: out of memory */
@@ -90,8 +90,8 @@ static bool matches_sanitized(struct comparison *c, struct json_value a, struct 
            (c->rules->both_recorded && matches_left_sanitized(c, b, a));
 }
 
-/* As matches_sanitized(), for the JSON text of two values that are nested too deep to be
- * compared. */
+/* Does the same as matches_sanitized() for two values that are nested too deep to be compared.
+ * `a` and `b` are their JSON texts. */
 static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)

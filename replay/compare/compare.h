@@ -2,10 +2,12 @@
  *
  * Rules     the order of keys, white space and the spelling of strings and numbers are ignored.
  *           Lists of tools, prompts, resources and templates have no order: their entries are
- *           paired by name or URI. Values that a server generates are ignored: `_meta`, cursors,
- *           request states, task ids and their times, the version of the server; and the values at
- *           --ignore (the root is the result or the error). Where the sanitizer changed the
- *           recording, `[redacted:…]` matches any value and `… [+N chars]` any end of the text.
+ *           paired by name or URI.
+ * Ignored   values that a server generates: `_meta`, cursors, request states, task ids and their
+ *           times, the version of the server; and the values at the pointers of --ignore, which
+ *           begin at the result or the error.
+ * Redacted  where the sanitizer has changed the recording, `[redacted:…]` matches any value, and
+ *           `… [+N chars]` matches any end of the text.
  * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as text.
  * Owns      nothing.
  * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */

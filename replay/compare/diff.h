@@ -103,7 +103,7 @@ struct diff_look {
     uint64_t differences;
     uint64_t tools[DIFF_ENTRIES]; /* number of new, changed and missing tools in a list */
     bool status;                  /* the calls have different statuses */
-    bool slower;                  /* the call of b is slower, as diff_rules.slower defines */
+    bool slower;                  /* the call in `b` is slower, as diff_rules.slower defines */
     bool moved;                   /* as align_row.moved */
     bool unread;                  /* an answer was not recorded, so answers were not compared */
 };

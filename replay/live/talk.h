@@ -20,7 +20,7 @@ struct talk_item {
     uint8_t kind;    /* enum rpc_kind */
     bool from_client;
     bool lost; /* the body was not recorded */
-    bool used; /* a request of the server that the live server has also sent */
+    bool used; /* a recorded request of the server that the live server has also sent */
 };
 
 /* A handle, which is a text that servers generate, such as a cursor: the recorded text and the live
@@ -67,7 +67,7 @@ struct talk {
     struct buf request;  /* owned; the recorded request being processed */
     struct buf recorded; /* owned; the recorded answer to that request */
     struct buf line;     /* owned; the text of the request that is sent */
-    struct buf other;    /* owned; requests of the server and their answers; scratch */
+    struct buf other;    /* owned; scratch for requests of the server and their answers */
     struct buf mended;   /* owned; an answer of the live server that was repaired */
 };
 

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define TOOL_PAGES_MAX 100 /* pages of tools/list that are read from the live server */
+#define TOOL_PAGES_MAX 100 /* maximum number of pages of tools/list that are read */
 
 int forward_open(struct forward **ret, const struct forward_rules *rules,
                  const struct forward_calls *calls, void *ctx)
@@ -211,7 +211,7 @@ static int forward_step(struct conversation *s, const struct rpc *answer)
         return forward_on_greeted(s, answer);
     case FORWARD_LEARNING:
         return forward_on_tools(s, answer);
-    default: /* In FORWARD_CATCHING_UP nobody needs the answer. */
+    default: /* FORWARD_CATCHING_UP: the answer is ignored */
         return forward_catch_up(s);
     }
 }

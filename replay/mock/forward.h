@@ -1,17 +1,17 @@
 /* forward.h - sends requests that were not recorded to a live server, and the server's answers to
  * the client.
  *
- * Start     the server is started for the first such request. It gets the client's `initialize`
- *           with the recorded revision, and `notifications/initialized`; with `catch_up`, it then
- *           gets those earlier requests of the client that change nothing, because of their method
- *           or because the live server marks the tool as read-only. The answers to these are
- *           dropped. New requests wait until all that is done. Requests of revision 2026-07-28 need
- *           no handshake.
+ * Start     the server is started for the first unrecorded request. It gets the client's
+ *           `initialize` with the recorded revision, and `notifications/initialized`. New requests
+ *           wait until the server is ready. Requests of revision 2026-07-28 need no handshake.
+ * Catch up  with `catch_up`, the server also gets the earlier requests of the client that change
+ *           nothing, because of their method or because the live server marks the tool as
+ *           read-only. The answers to these requests are dropped. Then the server is ready.
  * All       with `all`, nothing is replayed: the first line of the client starts the server, and
  *           all lines go to it.
  * Messages  ids of the client's requests and of the server's requests are replaced by numbers that
- *           the replay does not use; tokens are unchanged. Messages of the server that arrive
- *           before it is ready are dropped, except requests.
+ *           the replay does not use; tokens are unchanged. Messages that the server sends before it
+ *           is ready are dropped, except requests.
  * Recorded  messages between the client and the live server are passed to keep(), with the client's
  *           ids, so that the caller can record them.
  * Owns      copies of the client's initialize and of each request until it is sent; 64 bytes and

@@ -19,7 +19,7 @@ struct match {
     struct source *source;
     const struct canon_rules *rules;
     bool repeat_fail, strict_order;
-    uint32_t expected;                 /* with strict_order: the next exchange */
+    uint32_t expected;                 /* index of the expected exchange, if strict_order is true */
     struct buf key, other, text, near; /* owned */
 };
 

@@ -261,7 +261,7 @@ uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
 /* ---- the files ---- */
 
 struct never_asked {
-    struct buf json; /* owned; members of an array */
+    struct buf json; /* owned; JSON text of the entries of an array */
     uint64_t recorded, n;
 };
 

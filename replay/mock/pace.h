@@ -14,14 +14,14 @@
 #define PACE_SLACK_US 2000000     /* added to the recorded waiting time of a client */
 #define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
 #define PACE_LATE_US 50000        /* how much later than recorded a client may poll */
-#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that perhaps does not poll at all */
+#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that may not poll at all */
 
 struct pace {
     double speed; /* speed 0: at once; 1: as recorded; 2: twice as fast */
 };
 
-/* The same moment on both clocks: the time of the request, or of the client's answer for which a
- * step waited. */
+/* One moment, as a time of the replay (live_us) and as a time of the recording (t_us): the time of
+ * a request, or of the client's answer for which a step waited. */
 struct pace_mark {
     int64_t live_us, t_us;
 };

@@ -402,7 +402,7 @@ int playback_run(struct conversation *s, struct playback *p)
     return 0;
 }
 
-/* Wakes idle lists that have new steps, and removes lists that cannot get more. */
+/* Wakes idle lists that have new steps, and removes idle lists that cannot get new steps. */
 static int wake_idle_playbacks(struct conversation *s)
 {
     for (struct playback *p = s->idle, *next; p != NULL; p = next) {

@@ -60,7 +60,7 @@ struct plan_list {
 /* The event that a list of steps follows. */
 enum plan_anchor_kind {
     ANCHOR_START,
-    ANCHOR_REQUEST,       /* a request of the client: the list inside its exchange */
+    ANCHOR_REQUEST,       /* a request of the client; the list is `inside` of its exchange */
     ANCHOR_OUTCOME,       /* the outcome of an exchange */
     ANCHOR_NOTIFICATION,  /* a notification of the client */
     ANCHOR_CLIENT_ANSWER, /* the client's answer to a question */
@@ -78,8 +78,7 @@ struct plan_step {
     /* this step waits for the answer to the question of step `gate`; PLAN_NONE: it does not */
     uint32_t gate;
     uint32_t link; /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
-    /* the step waits until the client has reached the position `place - behind`; 0: it does not
-     * wait */
+    /* the step waits until the client has reached the position `place - behind`; 0: no wait */
     uint32_t behind;
     uint32_t after; /* like `behind`, but the wait has a time limit */
     uint8_t kind;   /* enum plan_kind */
@@ -197,8 +196,9 @@ bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
  * is none so far. */
 uint32_t plan_take_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
-/* Returns the protocol revision: with `modern`, that in the `_meta` of requests (mcp-wire.md 3.3),
- * else that negotiated by initialize. "" if there is none so far. */
+/* Returns the protocol revision. modern: true: the revision in the `_meta` of requests (mcp-wire.md
+ * 3.3); false: the revision that initialize negotiated. Returns "" if no message so far has a
+ * revision. */
 const char *plan_get_version(const struct plan *p, bool modern);
 /* Returns the number of messages that belong to no list, such as progress with an unknown token.
  * Such messages are not replayed. */

@@ -55,7 +55,7 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        /* the exchange is pending; the anchor of an ended exchange is its outcome */
+        /* the exchange is pending: the anchor of an ended exchange is ANCHOR_OUTCOME */
         return &p->exchanges[a.i].inside;
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;

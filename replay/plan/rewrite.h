@@ -27,7 +27,7 @@ enum rewrite_what {
  * REWRITE_ID; other ids may be missing. */
 MI_MUST int rewrite_message(struct buf *b, struct slice recorded,
                             const struct slice with[REWRITE_COUNT]);
-/* Returns the value in a message; JSON_NONE if the message lacks it. */
+/* Returns the value that `what` names in a message; JSON_NONE if the message lacks this value. */
 struct json_value rewrite_find_value(struct slice message, enum rewrite_what what);
 
 #endif

@@ -47,8 +47,8 @@ static int add_step_for_message(struct plan *p, const struct source_message *m, 
     return plan_new_step(p, &s, ret);
 }
 
-/* Handles progress. Progress after the outcome follows the outcome: it belongs to a task, or the
- * server ignored a cancellation. */
+/* Handles a progress notification. Progress that arrives after the outcome belongs to a task, or
+ * the server ignored a cancellation; its step is added to the list after the outcome. */
 static int plan_add_server_progress(struct plan *p, const struct source_message *m,
                                     const struct rpc *rpc)
 {

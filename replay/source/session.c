@@ -10,7 +10,8 @@
 #define NEAR 16    /* bodies whose places differ by at most this number count as read in order */
 #define IN_ORDER 8 /* after this many bodies were read in order, the next bodies are read ahead */
 #define PROBE_SESSIONS 8
-#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* maximum time from a probe to its session */
+/* maximum time from the start of a probe to the start of its session */
+#define PROBE_BEFORE_US (60 * (int64_t)1000000)
 
 static int source_session_fail(struct source *s, int st)
 {

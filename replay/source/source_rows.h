@@ -38,7 +38,7 @@ struct source {
     } part[2]; /* the sessions to read: the probe, if there is one, then the session itself */
     size_t parts, at_part;
     uint64_t last_body; /* place of the body that was read last */
-    uint32_t in_order;  /* number of bodies that were read in order, up to the last one */
+    uint32_t in_order; /* number of consecutive bodies that were read in order, up to `last_body` */
 };
 
 /* Returns the row with this place; NULL if the row is not in memory. */

@@ -42,7 +42,7 @@ struct verify_difference {
 struct verify_result {
     enum verify_verdict verdict;
     int64_t seq;                 /* seq of the request in the recording */
-    struct slice method, target; /* between the quotes, escapes as written; {NULL, 0}: none */
+    struct slice method, target; /* without quotes; escapes as written; {NULL, 0}: none */
     const char *reason, *remedy; /* for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
     int64_t took_us;             /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
@@ -54,7 +54,7 @@ typedef void (*verify_fn)(void *ctx, const struct verify_result *r);
 
 struct verify_config {
     char *const *argv;             /* the server's command */
-    const struct pointers *ignore; /* pointers into the result or the error */
+    const struct pointers *ignore; /* ignored values, as pointers into the result or the error */
     bool all;
     int64_t timeout_us, grace_us;
 };

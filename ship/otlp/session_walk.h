@@ -26,7 +26,7 @@ struct walk {
     bool saved;    /* true: the cursor in the vault has the same values as this struct */
 };
 
-/* Sorted by id. */
+/* The sessions that are being sent, sorted by id. */
 struct walks {
     struct walk *list; /* owned */
     size_t n, cap;

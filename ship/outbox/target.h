@@ -44,7 +44,7 @@ struct target_kind {
     int (*round)(void *x, int64_t *ret_sent);
     const char *(*error)(void *x, int status);
     /* A kind of target that does not need one of the following functions sets it to NULL. */
-    /* Checks that the other side still has all rows. If not, the next round sends the lost rows
+    /* Checks that the target still has all rows. If not, the next round sends the lost rows
      * again. */
     int (*check)(void *x);
     bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */

@@ -111,7 +111,7 @@ static int link_connect_to_host(struct link *l, int64_t timeout_us)
             poll_for = PQconnectPoll(l->c);
     }
     if (st == 0 && poll_for == PGRES_POLLING_FAILED) {
-        /* The error is PQerrorMessage() and a hint. */
+        /* The error consists of PQerrorMessage() and a hint. */
         (void)link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
         if (PQconnectionNeedsPassword(l->c))
             buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");

@@ -82,8 +82,8 @@ MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
 struct stated; /* the redactions and removals in the log that were not handled yet */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
-/* Marks sessions with a redaction that the store does not have yet as not complete, even if their
- * rows are. */
+/* Marks sessions as not complete if the store lacks one of their redactions, even if it has all
+ * their rows. */
 void sender_hold_back_sessions(struct sender *s, const struct stated *t);
 MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
@@ -94,9 +94,9 @@ int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TA
 void sender_begin_call(struct sender *s);
 /* ends a call that sender_begin_call() has begun */
 MI_MUST int sender_run_call(struct sender *s, const char *function);
-/* empties them */
+/* empties the arrays */
 void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);
-/* adds them as arguments */
+/* adds the arrays as arguments of the call */
 void sender_add_arrays(struct sender *s, size_t n);
 /* Like unsent_read_rows(), but converts errors to those of connection.h. */
 MI_MUST int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,

@@ -309,8 +309,8 @@ static int report_session_not_removed(struct audited *c)
     return st;
 }
 
-/* Reads and compares the session once. *whole: true reads it in one transaction; set to true if the
- * session has not ended. */
+/* Reads and compares the session once; in one transaction if *whole is true. Sets *whole to true if
+ * the session has not ended. */
 static int audited_read_session(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);

@@ -29,7 +29,7 @@ enum audited_class {
     AUDITED_ADDED,    /* there are more records in the vault than were recorded */
     AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
-    AUDITED_OPENED,   /* the record `session` is not the one that the log has opened */
+    AUDITED_OPENED,   /* the record `session` does not agree with the log's leaf `open` */
     AUDITED_TREE,     /* the commitments do not agree with a seal or with the tree in the row */
     AUDITED_END,      /* the record `end` does not agree with the seal */
     AUDITED_CALLS,    /* the table `calls` does not agree with the messages */

@@ -3,7 +3,7 @@
  *
  *     replaced_load()               reads the session's rows of the table `replaced`
  *     replaced_first_commitment()   returns a record's first commitment; call it for each record
- *     replaced_check()              checks that each leaf `redact` states exactly these changes
+ *     replaced_check()              checks that the leaves `redact` list exactly these changes
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.

@@ -1,4 +1,5 @@
-/* signed.h - compares the vault's checkpoints, notes from anchors and kept notes with the log.
+/* signed.h - compares the log with the vault's checkpoints, with notes from anchors, and with notes
+ * stored beside the key.
  *
  * Owns      copies of the notes; signed_close() frees them.
  * Errors    MI_ENOMEM, and those of snapshot.h.

@@ -44,8 +44,8 @@ struct cassette_writer;
 MI_MUST int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx);
 void cassette_write_close(struct cassette_writer *w); /* the argument may be NULL */
 /* Call cassette_write_session() once, cassette_write_message() for each message in order, then
- * cassette_write_end(). 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a large message
- * must be in m->body; m->size below 0 stands for the size of the body. */
+ * cassette_write_end(). Each returns 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a
+ * large message must be in m->body. If m->size is below 0, the size of the body is used. */
 MI_MUST int cassette_write_session(struct cassette_writer *w, const struct query_session *s);
 MI_MUST int cassette_write_message(struct cassette_writer *w, const struct query_message *m);
 MI_MUST int cassette_write_end(struct cassette_writer *w);

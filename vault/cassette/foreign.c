@@ -41,7 +41,8 @@ static bool read_utc(struct json_value v, int64_t *ret)
     return strcmp(p, "Z") == 0;
 }
 
-/* Reads a number, with a fraction, of units of unit_us microseconds. *ret: microseconds. */
+/* Reads a time in units of unit_us microseconds; the number may have a fraction. *ret: the time in
+ * microseconds. */
 static bool read_time_number(struct json_value v, double unit_us, int64_t *ret)
 {
     char text[40];

@@ -18,7 +18,7 @@ struct prove_leaf {
 
 /* A record that has a place in the tree. */
 struct prove_row {
-    int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
+    int64_t row; /* 0: the record of the session; > 0: seq of a message; < 0: -id of an event */
     bool wanted; /* true: the record is added to the bundle */
 };
 
@@ -50,7 +50,8 @@ MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
 
 /* Chooses the checkpoint, and reads the log. */
 MI_MUST int prove_read_log(struct prove *p);
-/* Reads the commitments of all records that the seal covers, and chooses those of the bundle. */
+/* Reads the commitments of all records that the seal covers, and chooses the records of the
+ * bundle. */
 MI_MUST int prove_choose_places(struct prove *p);
 /* Adds the records that were chosen to the bundle, and then the record `end`. */
 MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);

@@ -138,7 +138,8 @@ static int asked_collect_requests(struct asking *x)
     struct filter sessions = *x->question->filter;
     struct call_question ask = {
         .filter = &sessions, .side = CALLS_OF_PEERS, .not_sent = !x->question->sent};
-    /* Do not filter by tool and method here: requests that continue a call may have others. */
+    /* Do not filter by tool and method here: later requests of a call may have another tool or
+     * method. */
     sessions.tool = sessions.method = NULL;
     sessions.since_us = INT64_MIN;
     sessions.until_us = INT64_MAX;

@@ -34,8 +34,9 @@ struct asked_question {
 /* Called for each question. Returns false to stop. Texts are borrowed for the call. */
 typedef bool (*asked_fn)(void *ctx, const struct asked *a);
 
-/* Passes on the questions: newest call first, and within a call in the order in which the server
- * asked. *ret_unread: number of calls and requests that ask, but whose text is not recorded. */
+/* Calls fn for each question: those of the newest call first, and those of one call in the order in
+ * which the server asked. *ret_unread: number of calls and requests that ask, but whose text is not
+ * recorded. */
 MI_MUST int asked_read(struct query *q, const struct asked_question *x, asked_fn fn, void *ctx,
                        int64_t *ret_unread);
 

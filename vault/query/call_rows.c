@@ -161,9 +161,9 @@ static void add_calls_table(struct buf *sql, const struct call_question *x, cons
             x->several ? "CROSS" : "LEFT", schema, x->several ? "calls b" : "operations o");
 }
 
-/* Adds the SELECT that reads the table, or with `derived` the temporary table. If the join starts
- * from the sessions, it reads only calls that can match. If it starts from the calls
- * (newest_first), it may stop early; then only the range of ids limits the sessions. */
+/* Adds the SELECT that reads the table `calls`; derived: true: the temporary table. If the join
+ * starts from the sessions, it reads only calls that can match. A join that starts from the calls
+ * (newest_first) can stop early, but only the range of ids limits its sessions. */
 static void add_calls_select(struct buf *sql, const struct query *q, const struct call_question *x,
                              const char *columns, const struct where *sessions,
                              const struct where *w, bool derived)

@@ -1,10 +1,10 @@
 /* call_rows.h - reads the calls of many sessions with one SQL statement.
  *
  * Rules     the statement reads the table `calls` for sessions whose calls are in it
- *           (sessions.calls), such as all sessions of a store. For sessions recorded by an older
- *           version, the first question derives the calls from the messages (model/calls.h) into a
- *           temporary table, which the same statement reads. newest_first is for vaults only: ids
- *           of a store's sessions are in the order in which they were read.
+ *           (sessions.calls), such as all sessions of a store. The calls of sessions recorded by an
+ *           older version are derived from the messages (model/calls.h) into a temporary table when
+ *           they are first needed; the same statement reads this table. newest_first is for vaults
+ *           only: ids of a store's sessions are in the order in which the sessions were read.
  * Owns      the connection owns the temporary table; pages beyond SQLite's cache are in a file
  *           without a name.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().

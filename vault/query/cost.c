@@ -40,7 +40,8 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 struct cost_reading_session {
     int64_t id, started_at_us;
     size_t server; /* index of the server */
-    /* index of the session in the server's `session`; session_n or above: not in this array */
+    /* index of the session in the array `session` of its server; session_n or above: it is not in
+     * that array */
     size_t at;
 };
 

@@ -130,8 +130,8 @@ struct call_question {
     bool any_time; /* true: times in the filter select sessions only, not calls */
     enum call_side side;
     bool operations; /* true: a call made of several requests is one row */
-    /* true: only calls made of several requests; without `operations`, only their requests after
-     * the first one */
+    /* true: select only calls made of several requests; if `operations` is false, select the
+     * requests of these calls except the first ones */
     bool several;
     bool recorded; /* true: skip imported sessions */
     bool not_sent; /* true: skip sessions that `send` made */
@@ -185,11 +185,11 @@ bool query_is_older(const struct query *q, const struct query_session *s, int64_
 /* Whether the session with id a is newer than the session with id b. In a store, both sessions must
  * have been read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
-/* Finds the session that `ref` names. `last` or NULL is the newest session with a message, or the
- * newest session if none has a message. A `ref` of digits is the number of a session; another is
- * the name of a server, which means the same choice among its sessions. If there is no such
- * session, `ref` is the first characters of a UID, in upper or lower case. *ret is valid until the
- * next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
+/* Finds the session that `ref` names. `last` or NULL: the newest session with a message, or the
+ * newest session if none has a message. Digits: the session with this number. The name of a server:
+ * the newest session of this server, chosen by the same rule. Otherwise `ref` is the first
+ * characters of a UID, in upper or lower case. *ret is valid until the next call. MI_ENOENT and
+ * MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
@@ -246,7 +246,8 @@ MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, quer
  * false, and at least *ret calls match. */
 MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);
-/* Returns the id of this call; if seq is 0, the highest id that a call of the session can have. */
+/* Returns the id of the call with this seq. If seq is 0, returns the highest id that a call of the
+ * session can have. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 
 /* Which messages of a session a query selects. */
@@ -281,8 +282,8 @@ MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t af
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
                                 enum query_order order, query_message_fn fn, void *ctx);
 
-/* Passes on messages with from <= seq <= to. All members are set, but `body` only if `bodies`:
- * lists need no bodies. */
+/* Calls fn for each message with from <= seq <= to. Sets all members, but `body` only if `bodies`
+ * is true: lists need no bodies. */
 MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
