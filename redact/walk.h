@@ -30,7 +30,7 @@ struct redact {
     struct keys keys;
     struct shapes *shapes;    /* owned */
     struct pointers pointers; /* the user's JSON pointers */
-    struct buf user;          /* the user's rules as given: name NUL value NUL … */
+    struct buf user;          /* the rules that the user gave: name NUL value NUL … */
     bool thorough;            /* do not use the quick tests; for tests */
 
     /* members for the current call of a function */
@@ -55,14 +55,15 @@ struct redact {
 enum zone {
     ZONE_ANY,
     ZONE_TOP,     /* a message or a batch */
-    ZONE_MESSAGE, /* the object of a message */
+    ZONE_MESSAGE, /* the JSON object that is the message */
     ZONE_PARAMS,
     ZONE_RESULT,
     ZONE_META,
     ZONE_TASK,
     ZONE_HEADERS,    /* an object of names and values, in any form */
     ZONE_PROPERTIES, /* an object of names and their schemas */
-    ZONE_INPUTS,     /* an object of names and requests for input of a server (2026-07-28) */
+    /* an object of names and of requests for input that the server sends (2026-07-28) */
+    ZONE_INPUTS,
 };
 
 enum { IN_ARGUMENTS = 1 /* inside the arguments of a tools/call, where content is truncated */ };

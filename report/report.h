@@ -69,7 +69,8 @@ struct report {
     int64_t began_us;            /* start of the current suite; 0: there is no suite */
     struct report_counts counts; /* counts of the current suite */
     struct buf results;          /* owned; SARIF: the results of all suites */
-    struct report_rule *rules;   /* owned; SARIF: the rules of the results and of report_rule() */
+    /* owned; SARIF: the rules that results or report_rule() have added */
+    struct report_rule *rules;
     size_t rules_n, rules_cap;
     /* true: memory ran out elsewhere than in a buffer, which has a `failed` of its own */
     bool failed;

@@ -27,9 +27,10 @@ struct show_column {
     const struct record_fields *record;
     bool json; /* the column is a member of the JSON object */
     struct {
-        const char *title; /* NULL: the column is not in the table */
-        size_t max;        /* longer cells are truncated on a terminal */
-        int spare;         /* how the column is shown on a narrow terminal: see cli/frame/table.h */
+        /* title of the column in the table; NULL: the table does not show the column */
+        const char *title;
+        size_t max; /* longer cells are truncated on a terminal */
+        int spare;  /* how the column is shown on a narrow terminal: see cli/frame/table.h */
     } table;
     struct {
         const char *title; /* NULL: the column is not in `ui` */

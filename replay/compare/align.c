@@ -251,7 +251,7 @@ static int pair_all_calls(struct aligning *x)
 
 /* ---- rows ---- */
 
-/* Adds rows for the calls that are only in a, from call i to the next pair that was not moved. */
+/* Adds rows for the calls that are only in `a`, from call i to the next pair that was not moved. */
 static void add_missing(const struct aligning *x, uint32_t i, struct align_row *rows, uint32_t *n)
 {
     for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)

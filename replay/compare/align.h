@@ -1,16 +1,15 @@
 /* align.h - pairs the calls of two sessions that belong together.
  *
- * Order     1. equal calls in the longest common order (lcs.h);
- *           2. remaining equal calls anywhere, in order of appearance: these were moved;
- *           3. remaining calls of one topic (a method and its target) between the same pairs of
- *              step 1: these were changed; pairs outside of their longest common order were also
- *              moved.
- *              They are paired in order of appearance. If one side of a small group has more calls,
- *              they are paired so that the pairs differ as little as possible (near.h);
- *           4. remaining calls of one topic anywhere, in order of appearance: these were changed
- *           and moved.
- * Rows      in the order of b. A call that is only in a comes after the call before it in a. A
- *           moved pair is at its position in b.
+ * Steps     1. Pair equal calls in the longest common order (lcs.h).
+ *           2. Pair remaining equal calls anywhere, in order of appearance. These calls were moved.
+ *           3. Pair remaining calls of one topic (a method and its target) that are between the same
+ *              two pairs of step 1, in order of appearance. These calls were changed. If one side of
+ *              a small group has more calls, choose the pairs that differ least (near.h). A pair
+ *              that crosses another pair was also moved.
+ *           4. Pair remaining calls of one topic anywhere, in order of appearance. These calls were
+ *              changed and moved.
+ * Rows      in the order of `b`. A call that is only in `a` comes after the call that precedes it in
+ *           `a`. A moved pair is at its position in `b`.
  * Owns      the caller frees *ret with free().
  * Cost      time as in lcs.h; about 60 bytes for each call.
  * Blocks    as the distance function does; otherwise pure. */

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#define PAGES_MAX 100 /* pages of a live tools/list */
+#define PAGES_MAX 100 /* maximum number of pages of the live server's tools/list that are read */
 
 /* ---- requests of the live server ---- */
 

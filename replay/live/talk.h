@@ -30,7 +30,7 @@ struct talk_handle {
 };
 
 struct talk_tool {
-    size_t name_at, name_n; /* range of talk.text; escapes resolved */
+    size_t name_at, name_n; /* name of the tool: a range of talk.text, with escapes resolved */
     bool reads_only;        /* marked read-only */
     bool safe;              /* the tool is marked read-only or idempotent */
     bool live;              /* the live server listed this tool */
@@ -75,7 +75,7 @@ struct talk {
 MI_MUST int talk_load(struct talk *t);
 void talk_close(struct talk *t);
 int talk_no_memory(struct talk *t); /* writes the sentence to t->error, and returns MI_ENOMEM */
-/* Reads the body of an item into b. */
+/* Reads the body of an item into `b`. */
 MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
 /* Learns the handles from a recorded answer and the answer of the live server. */

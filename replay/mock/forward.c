@@ -371,8 +371,8 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : ended;
 }
 
-/* Sends a notification of the server to the client. Replaces the id in the notification, which is
- * that of a subscription, of another request of the client, or of a request of the server. */
+/* Sends a notification of the server to the client, with the id in the notification replaced: the
+ * id of a subscription, of another request of the client, or of a request of the server. */
 static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

@@ -26,7 +26,8 @@ struct forward_pending {
     bool cancelled;
     struct buf text;      /* owned; the request, until it is sent */
     struct slice id, key; /* the client's id: JSON text, and its key (wire/rpc_id.h); in `data` */
-    struct slice method, target; /* sanitized, escapes resolved; in `data` */
+    /* the method and target, sanitized, with escapes resolved; in `data` */
+    struct slice method, target;
     char data[];
 };
 
@@ -61,7 +62,7 @@ struct forward {
 
 /* Writes a number as text; returns the slice of `text`. */
 struct slice forward_number_text(uint64_t number, char text[32]);
-/* Sends a message to the server. The values in `with` replace those in the message. */
+/* Sends a message to the server. Values in `with` replace the values of the message (rewrite.h). */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
 /* Sends a request of our own, with a new id in place of the one in `message`. */

@@ -20,7 +20,7 @@
 struct live_side_config {
     char *const *argv; /* the server's command; NULL: no live server */
     struct forward_rules rules;
-    /* as in forward.h */
+    /* called as forward_calls.keep() (forward.h) */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
     void *ctx; /* for keep() */
 };

@@ -65,7 +65,7 @@ struct misses {
 };
 
 void misses_close(struct misses *r);
-/* Keeps and logs a finding, and appends one sentence for the client to `message`, which may be
+/* Stores and logs a finding, and appends one sentence for the client to `message`, which may be
  * NULL. */
 void misses_add(struct misses *r, const struct miss *f, struct buf *message);
 /* Adds the members of error.data that describe the finding. */

@@ -14,7 +14,7 @@ MI_MUST int playback_end(struct conversation *s, struct playback *p);
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
 /* Makes all playbacks due now. */
 MI_MUST int playback_wake_all(struct conversation *s);
-/* Makes playbacks that wait for the client due now. */
+/* Ends the waiting of playbacks for the client: their next steps are due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
 /* Call this function when the client has sent an answer or a notification that was recorded at this
  * place and time: sends the unsolicited messages that were recorded earlier, and wakes playbacks

@@ -10,7 +10,8 @@
 
 /* The answers to a batch (revision 2025-03-26), which are sent as one line. */
 struct mock_batch {
-    size_t waiting;  /* number of answers that are missing, plus 1 while the line is processed */
+    /* number of answers missing from the batch, plus 1 while the line is processed */
+    size_t waiting;
     struct buf text; /* owned; "[a,b" */
 };
 

@@ -1,6 +1,7 @@
 #include "replay/plan/place.h"
 
-#define CAUSE_LOOK 4096 /* most active exchanges that are searched for the cause of a question */
+/* maximum number of active exchanges that are searched for the cause of a question */
+#define CAUSE_LOOK 4096
 
 int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
 {

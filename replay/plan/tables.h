@@ -50,7 +50,7 @@ struct plan {
     struct plan_anchor cause;      /* the last event that can have caused messages */
     /* the last event that can have caused messages and is not a request */
     struct plan_anchor cause_quiet;
-    uint64_t reached;                   /* place of `last` */
+    uint64_t reached;                   /* place of the event `last` */
     uint64_t cause_place;               /* place of `cause` */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;

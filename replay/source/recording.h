@@ -38,7 +38,7 @@ struct source_message {
     uint64_t request_place; /* for an answer or a cancellation: place of the request; else 0 */
     int64_t t_us;
     bool from_client;
-    bool in_batch;  /* a member of an array line */
+    bool in_batch;  /* the message is a member of a batch */
     bool is_stderr; /* a line of the server's stderr, not a message */
     enum rpc_kind kind;
     struct slice id;         /* JSON text */

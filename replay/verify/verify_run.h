@@ -35,7 +35,8 @@ enum verify_verdict {
 #define VERIFY_DIFFERENCES_MAX 8
 
 struct verify_difference {
-    struct slice pointer, recorded, live; /* JSON, sanitized; {NULL, 0}: missing */
+    /* JSON texts, sanitized; {NULL, 0}: the value is missing */
+    struct slice pointer, recorded, live;
 };
 
 /* The result of one request. Valid only during the call of a verify_fn. */

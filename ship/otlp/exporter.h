@@ -20,7 +20,7 @@
 #include "vault/otlp/otlp.h"
 
 #define EXPORTER_ITEMS 512 /* most items in a batch */
-/* most bytes in a batch; the last item may exceed this limit */
+/* maximum number of bytes in a batch; the last item may exceed this limit */
 #define EXPORTER_BYTES ((size_t)1000 << 10)
 #define EXPORTER_WALKS 500 /* number of sessions whose cursors are saved together */
 
@@ -32,7 +32,7 @@ struct part {
     int64_t session_id; /* session whose resource was begun last; 0: no resource was begun */
     bool ended;         /* the request is complete: nothing can be added */
     bool off;           /* the collector rejects all data of this signal */
-    bool done;          /* the collector has accepted or rejected the part */
+    bool done;          /* the collector has accepted or rejected this part of the batch */
 };
 
 struct exporter {

@@ -10,7 +10,8 @@
 #include "ship/otlp/exporter.h"
 #include "vault/unsent/cursors.h"
 
-/* Reads rows that were added since the last call, or since the cursor was saved. */
+/* Reads rows of the session that were added after the last call; the first call begins after the
+ * cursor. */
 MI_MUST int reading_read_session(struct exporter *x, const struct cursor *at);
 
 /* ---- logs.c; only reading.c calls them ---- */

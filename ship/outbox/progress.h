@@ -22,7 +22,7 @@ struct shipped_session {
     bool ended;
 };
 
-/* Ordered by uid. */
+/* The sessions, sorted by uid. */
 struct progress {
     struct shipped_session *list; /* owned */
     size_t n, cap;

@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#define WATERMARKS 1000 /* most watermarks that one call reads */
+#define WATERMARKS 1000 /* maximum number of watermarks that one call reads */
 
 static int anchor_check_version(struct sender *s)
 {

@@ -25,7 +25,7 @@ struct link {
     bool only_reads;
     /* why the last call failed: the connection has ended, or there was a deadlock */
     bool ended, deadlocked;
-    const char *if_denied; /* borrowed; link_set_denied_hint(); may be NULL */
+    const char *if_denied; /* borrowed; the text of link_set_denied_hint(); may be NULL */
     int64_t until_us;
     struct buf error; /* owned */
     int n;

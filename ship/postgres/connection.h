@@ -48,7 +48,7 @@ bool link_has_ended(const struct link *l);
 /* Arguments of a call, in order. They are borrowed until link_call_function(). */
 void link_begin(struct link *l);
 void link_add_int_argument(struct link *l, int64_t v);
-void link_add_text_argument(struct link *l, const char *v); /* NULL is NULL */
+void link_add_text_argument(struct link *l, const char *v); /* v NULL: the SQL value NULL */
 void link_add_bytes_argument(struct link *l, struct slice v);
 void link_add_array_argument(struct link *l, struct array *a);
 /* Calls SELECT * FROM mcp_interposer.FUNCTION(arguments). */

@@ -215,8 +215,8 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
     return 0;
 }
 
-/* Sends events. Messages to which one of them added a finding are sent again before the events.
- * Both use the same arrays, so the events are read twice. */
+/* Sends events. If an event added a finding to a message, the message is sent again before the
+ * events. Messages and events use the same arrays, so the events are read twice. */
 static int events_send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
                              int64_t *ret_n, int64_t *ret_last)
 {

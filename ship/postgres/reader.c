@@ -54,7 +54,7 @@ static int reader_fail(struct reader *r, const char *why)
     return MI_ESTORE;
 }
 
-/* Adds a text argument. Copies the text to b, because the call borrows it. */
+/* Adds a text argument. Copies the text to `b`, because the call borrows it. */
 static void reader_add_text(struct reader *r, struct buf *b, struct slice text)
 {
     buf_clear(b);

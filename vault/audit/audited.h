@@ -25,7 +25,7 @@ enum audited_class {
     AUDITED_LOG,      /* the session's row does not agree with the log */
     AUDITED_ROW,      /* a row or its body has values that no recorder writes */
     AUDITED_REMOVED,  /* records are missing */
-    AUDITED_MOVED,    /* an event has an impossible place */
+    AUDITED_MOVED,    /* an event is at a position that it cannot have */
     AUDITED_ADDED,    /* there are more records in the vault than were recorded */
     AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
@@ -43,7 +43,7 @@ struct audited_event {
 
 struct audited_seal {
     int64_t records;    /* number of records that the seal states */
-    struct digest root; /* root of the tree over the first commitments of these records */
+    struct digest root; /* root of the tree over the first commitments of the sealed records */
 };
 
 struct audited {
@@ -96,8 +96,8 @@ struct audited {
     void *ctx;
 };
 
-/* Whether the session must have evidence: it began after the log, its id is impossible (ids begin
- * with 1), or the log opens it. */
+/* Whether the session must have evidence: it began after the log was started, the log has a leaf
+ * `open` of it, or its id is less than 1, which is invalid. */
 bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it must have evidence and is not being removed. */
 bool audited_is_covered(const struct audited *c);

@@ -29,7 +29,7 @@ enum snapshot_sql {
     SNAPSHOT_FOREIGN, /* query: id of another session that has a message with an id of session ?1 */
     SNAPSHOT_UNCOVERED,
     /* The following queries need a vault with the table `calls`. */
-    SNAPSHOT_FILLED, /* query: sessions.calls of session ?1 */
+    SNAPSHOT_FILLED, /* query: column `calls` of session ?1 */
     SNAPSHOT_CALLS,  /* query: calls with ids from ?1 to ?2 */
     SNAPSHOT_FIRST_CALL,
     SNAPSHOT_CALL_OWNER,

@@ -90,7 +90,7 @@ struct import {
     /* forms that the server asks the user to fill in; used only if the import sanitizes */
     struct forms forms;
     struct buf hidden; /* owned; the last answer to a form, in which secrets are replaced */
-    /* what is known about the session so far; the texts of this member are in `learnt` */
+    /* the fields of the session that are known so far; their texts are in `learnt` */
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
     struct buf method, target; /* owned; texts of the current message, as JSON with escapes */

@@ -18,7 +18,8 @@ MI_MUST int server_side_read_line(struct cassette_reader *r, struct slice line, 
                                   findings found);
 /* Passes on a message of the client, to which later lines of the server may belong. */
 MI_MUST int server_side_read_client_message(struct cassette_reader *r, struct query_message *m);
-/* Passes on the line that waits for the next line. Call it at the end of the recording. */
+/* Passes the incomplete line, which waits for the next line, to the callback. Call it at the end of
+ * the recording. */
 MI_MUST int server_side_end(struct cassette_reader *r);
 
 #endif

@@ -11,12 +11,12 @@
 
 #include <stdlib.h>
 
-#define OPEN_MAX 256 /* most open questions of a call */
+#define OPEN_MAX 256 /* maximum number of open questions of a call */
 
 /* A call during which the server may have asked. */
 struct candidate {
     int64_t call; /* id of the operation's first request */
-    int64_t id;   /* id of the request itself */
+    int64_t id;   /* id of this request, which may continue the operation */
     int64_t closing_seq, started_at_us;
     int64_t from_us, to_us; /* time span in which the call was open; INT64_MAX: it is still open */
     uint32_t server, uid, method, target; /* indexes of texts in asking.texts */

@@ -26,7 +26,8 @@ struct asked {
 
 /* The questions that asked_read() passes on. */
 struct asked_question {
-    /* its `tool` selects the tool of the call, and its times select the time of the question */
+    /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
+     * question */
     const struct filter *filter;
     bool sent; /* true: include sessions that `send` made */
 };

@@ -2,10 +2,11 @@
  * its recorded sessions.
  *
  * Rules     Each list is taken from the newest session that has a complete list among its first
- *           TOOL_LIST_MESSAGES messages; of several, the last one. The instructions are those of
- *           the last answer to initialize or server/discover. Recorded sessions are read before
- *           imported sessions. Once the tools are known, at most COST_OLDER further sessions are
- *           read for lists that are still unknown.
+ *           TOOL_LIST_MESSAGES messages. If such a session has several complete lists, the last one
+ *           is taken. The instructions are those of the last answer to initialize or
+ *           server/discover. Recorded sessions are read before imported sessions. When the tools
+ *           are known, at most COST_OLDER further sessions are read for lists that are still
+ *           unknown.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault. */
 #ifndef MI_VAULT_QUERY_COST_LISTS_H

@@ -18,8 +18,8 @@ struct event_reader {
     "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"   \
     " 'server/discover')"
 
-/* Passes on the events up to the time t_us. *ret_more: false if the callback has stopped the
- * reading. */
+/* Passes the events up to the time t_us to the callback. *ret_more: false if the callback has
+ * stopped the reading. */
 static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
                              bool *ret_more)
 {

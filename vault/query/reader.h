@@ -19,7 +19,8 @@
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
 #define QUERY_PAGE_ROWS 512
-#define QUERY_PART 2000 /* number of messages that one transaction reads, if they are not copied */
+/* maximum number of messages that one transaction reads without copying them */
+#define QUERY_PART 2000
 
 /* The message for an empty vault; %s is its path. */
 #define QUERY_NOTHING_YET                                                                          \
@@ -180,7 +181,8 @@ MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enu
                                     int64_t limit, query_session_fn fn, void *ctx);
 /* Whether a session is older than the session with this id; for callbacks of query_sessions() and
  * query_matching_sessions(). In a vault, compares only the ids. In a store, the session is older if
- * the session with this id was passed on before. *passed must be false before the first call. */
+ * the callback has already received the session with this id. *passed must be false before the
+ * first call. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
 /* Whether the session with id a is newer than the session with id b. In a store, both sessions must
  * have been read. */
@@ -235,8 +237,8 @@ static inline struct slice query_target_of_message(const struct query_message *m
 /* Passes on the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* Passes on the rows that the SQL statement x->around returns. In this statement, @calls stands for
- * the calls that match the filter, with the columns session_id, request_seq, server, client,
+/* Called for each row that the SQL statement x->around returns. In this statement, @calls stands
+ * for the calls that match the filter, with the columns session_id, request_seq, server, client,
  * method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are
  * borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
@@ -259,8 +261,8 @@ struct message_question {
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
-/* Passes on messages in the order of seq. If on_event is not NULL, also passes on events, in the
- * order of time, but none if filter_has_call(). */
+/* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls it for
+ * events, in the order of time. If filter_has_call(), there are no events. */
 MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
                               query_message_fn on_message, query_event_fn on_event, void *ctx);
 /* Like query_timeline_of(), for all messages with from <= seq <= to and all events. */
