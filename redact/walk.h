@@ -16,8 +16,8 @@
 #include "redact/shape/find.h"
 #include "wire/json/pointer.h"
 
-#define REDACT_LEVELS 8      /* most levels of JSON nested in strings */
-#define REDACT_NAME_MAX 64   /* bytes of the name of a secret in text */
+#define REDACT_LEVELS 8      /* maximum number of levels of JSON nested in strings */
+#define REDACT_NAME_MAX 64   /* maximum number of bytes of a secret's name in text */
 #define REDACT_NAME_LOOK 256 /* NAME= must end within this many bytes of a string */
 
 /* An edit: replaces [from, to) of a text by texts[text, text + text_n). */
@@ -31,7 +31,7 @@ struct redact {
     struct shapes *shapes;    /* owned */
     struct pointers pointers; /* the user's JSON pointers */
     struct buf user;          /* the rules that the user gave: name NUL value NUL … */
-    bool thorough;            /* do not use the quick tests; for tests */
+    bool thorough;            /* true: do not use the quick tests; only for unit tests */
 
     /* members for the current call of a function */
     enum redact_how how;
@@ -39,16 +39,16 @@ struct redact {
     size_t edit_n, edit_cap;
     struct buf texts;                /* the replacements of the edits */
     struct buf plain[REDACT_LEVELS]; /* unescaped strings of each level */
-    struct buf other;                /* the output of every second round */
-    struct buf *out;                 /* buffer for the output of this round */
-    struct slice in;                 /* the input, which is the text of level 0 */
-    size_t done;                     /* bytes of `in` that were written to `out` */
-    size_t count;                    /* number of edits that were written to `out` */
-    bool failed;                     /* out of memory */
-    bool again;                      /* run another round: an edit may have exposed a secret */
-    bool busy;                       /* a call is running */
-    size_t place;                    /* next offset in `in` where a shape may be */
-    size_t searched;                 /* end of the part of `in` that was searched for shapes */
+    struct buf other; /* the output of every second round; the other rounds write to the result */
+    struct buf *out;  /* buffer for the output of this round */
+    struct slice in;  /* the input, which is the text of level 0 */
+    size_t done;      /* bytes of `in` that were written to `out` */
+    size_t count;     /* number of edits that were written to `out` */
+    bool failed;      /* out of memory */
+    bool again;       /* run another round: an edit may have exposed a secret */
+    bool busy;        /* a function of the sanitizer is running */
+    size_t place;     /* next offset in `in` where a shape may be */
+    size_t searched;  /* end of the part of `in` that was searched for shapes */
 };
 
 /* The meaning of a value, derived from its position in the message. */
@@ -85,7 +85,7 @@ void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, c
 void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
 /* Converts edits like edit_map_to_raw(), for a text without escapes: adds `base` to the offsets. */
 void edit_shift_offsets(struct redact *r, size_t first, size_t base);
-/* Appends the text with its edits applied to b. */
+/* Appends the text to `b`, with its edits applied. */
 void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);
 /* Returns the length of the redaction mark at the beginning of s, or 0. */
 size_t edit_mark_len(struct slice s);
@@ -93,7 +93,8 @@ size_t edit_mark_len(struct slice s);
 /* ---- JSON (redact/walk.c) ---- */
 
 /* Collects the edits for a JSON value, which may be truncated. `flags`: IN_ARGUMENTS.
- * pointer_depth: tokens of the JSON pointer to this value. Never reads past its end. */
+ * pointer_depth: number of tokens of the JSON pointer to this value. Never reads past the end of
+ * the value. */
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth);
 

@@ -93,7 +93,7 @@ struct report_case *report_begin_case(struct report *r);
 void report_add_case(struct report *r);
 /* Adds a rule that SARIF has to list even if no case violates it. */
 void report_rule(struct report *r, const struct report_rule *rule);
-/* Each appends the whole file to b. */
+/* The next two functions append the whole file to `b`. */
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 

@@ -65,8 +65,8 @@ const struct show_column *show_find_column(const struct show_list *l, const char
 /* Whether the list shows the column, according to `when`. */
 bool show_list_has_column(const struct show_list *l, const struct show_column *c);
 
-/* Writes the fields of a record that have `json` as members. After a time since the start of a
- * session, writes `at_us`, the time of the wall clock. */
+/* Writes the fields of a record that have `json` as members. If a field is a time since the start
+ * of the session, its member is followed by `at_us`, the time of the wall clock. */
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
 /* Writes valid JSON as JSON, other text as a string. */

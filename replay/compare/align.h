@@ -2,14 +2,14 @@
  *
  * Steps     1. Pair equal calls in the longest common order (lcs.h).
  *           2. Pair remaining equal calls anywhere, in order of appearance. These calls were moved.
- *           3. Pair remaining calls of one topic (a method and its target) that are between the same
- *              two pairs of step 1, in order of appearance. These calls were changed. If one side of
- *              a small group has more calls, choose the pairs that differ least (near.h). A pair
- *              that crosses another pair was also moved.
+ *           3. Pair remaining calls of one topic (a method and its target) between the same two
+ *              pairs of step 1, in order of appearance. These calls were changed. If one side of a
+ *              small group has more calls, choose the pairs that differ least (near.h). A pair that
+ *              crosses another pair was also moved.
  *           4. Pair remaining calls of one topic anywhere, in order of appearance. These calls were
  *              changed and moved.
- * Rows      in the order of `b`. A call that is only in `a` comes after the call that precedes it in
- *           `a`. A moved pair is at its position in `b`.
+ * Rows      in the order of `b`. A call that is only in `a` comes after the call that precedes it
+ *           in `a`. A moved pair is at its position in `b`.
  * Owns      the caller frees *ret with free().
  * Cost      time as in lcs.h; about 60 bytes for each call.
  * Blocks    as the distance function does; otherwise pure. */
@@ -38,7 +38,7 @@ struct align_row {
     bool moved;
 };
 
-/* Returns how much call a of the first session differs from call b of the second one: 0 to
+/* Returns how much call `a` of the first session differs from call `b` of the second one: 0 to
  * NEAR_DISTANCE, or a negative status. align_calls() calls it at most ALIGN_DISTANCES times. */
 typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 #define ALIGN_DISTANCES 20000

@@ -74,7 +74,8 @@ static bool matches_left_sanitized(struct comparison *c, struct json_value a, st
     if (a.type != JSON_STRING || b.type == JSON_NONE || marks_find_in_text(raw) == MARKS_NONE)
         return false;
     if (slice_begins(raw, MARKS_REDACTED) && memchr(raw.p, ']', raw.n) == raw.p + raw.n - 1)
-        return true; /* a mark for the whole value matches any type */
+        /* a redaction mark that replaces the whole value matches a value of any type */
+        return true;
     if (b.type != JSON_STRING)
         return false;
     buf_clear(&c->a);
@@ -172,7 +173,8 @@ static struct json_value member_of_raw_key(struct comparison *c, struct json_val
     return v;
 }
 
-/* Returns the member that identifies the entries of a list; NULL: the key is not one of a list. */
+/* Returns the member that identifies the entries of the list with this key; NULL: the key is not
+ * the key of such a list. */
 static const char *entry_name_member(struct slice list)
 {
     return json_key_is(list, "tools") || json_key_is(list, "prompts") ? "name"

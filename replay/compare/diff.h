@@ -33,7 +33,7 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 struct diff_rules {
     /* `ignore` applies to params, results and errors; the caller must set `across` */
     struct canon_rules canon;
-    /* A row is slower if the call of b took more than `slower` times as long, and slower_min_us
+    /* A row is slower if the call of `b` took more than `slower` times as long, and slower_min_us
      * longer. 0: never. */
     double slower;
     int64_t slower_min_us;
@@ -123,8 +123,8 @@ MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call,
 struct diff_fact {
     const char *name;               /* "server_version", … */
     struct slice value[DIFF_SIDES]; /* the value of the fact in each session; {NULL, 0}: unknown */
-    /* true: the fact counts as a difference; false: it is only information, as the server's
-     * version */
+    /* true: the fact counts as a difference; false: the fact is only information, such as the
+     * server's version */
     bool counts;
 };
 /* Returns the facts with different values, for i = 0, 1, …; returns false after the last fact. */

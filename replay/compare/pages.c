@@ -160,7 +160,7 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
         add_entries(b, json_get(m.result, list));
     }
     buf_addc(b, ']');
-    if (x->cursor != 0) /* the client did not request the rest */
+    if (x->cursor != 0) /* the list has more pages, which the client did not request */
         buf_adds(b, ",\"nextCursor\":\"\"");
     return 0;
 }

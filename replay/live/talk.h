@@ -26,7 +26,8 @@ struct talk_item {
 /* A handle, which is a text that servers generate, such as a cursor: the recorded text and the live
  * server's text, both without quotes. */
 struct talk_handle {
-    size_t recorded_at, recorded_n, live_at, live_n; /* ranges of talk.text */
+    /* the recorded and the live text: ranges of talk.text */
+    size_t recorded_at, recorded_n, live_at, live_n;
 };
 
 struct talk_tool {
@@ -74,11 +75,12 @@ struct talk {
 /* Reads the recording. The borrowed members must be set. */
 MI_MUST int talk_load(struct talk *t);
 void talk_close(struct talk *t);
-int talk_no_memory(struct talk *t); /* writes the sentence to t->error, and returns MI_ENOMEM */
+/* writes a sentence about the lack of memory to t->error, and returns MI_ENOMEM */
+int talk_no_memory(struct talk *t);
 /* Reads the body of an item into `b`. */
 MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
-/* Learns the handles from a recorded answer and the answer of the live server. */
+/* Collects the handles in a recorded answer and in the answer of the live server. */
 MI_MUST int talk_add_handles(struct talk *t, struct json_value recorded, struct json_value live);
 MI_MUST int talk_add_tools(struct talk *t, struct json_value result, bool live);
 /* Returns the tool with this name; NULL: unknown. */

@@ -117,8 +117,8 @@ static int forward_after_greeting(struct conversation *s, struct slice meta)
     return forward_enter_ready(s);
 }
 
-/* Returns the `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as
- * in older revisions. */
+/* Returns the `_meta` of a waiting request, for use in the interposer's own requests. {NULL, 0} if
+ * there is none, as in older revisions. */
 static struct slice meta_of_pending_request(const struct forward *f)
 {
     struct rpc m;
@@ -284,7 +284,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     if (rpc_method_is(live, "notifications/cancelled"))
         return forward_cancel(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
-        return 0; /* we have already sent an initialized notification to the server */
+        return 0; /* the mock server has already sent an initialized notification to the server */
     int st = forward_record_message(s, true, live->text);
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }

@@ -53,7 +53,7 @@ struct forward {
     struct buf hello; /* owned; the client's initialize */
     uint32_t *noted;  /* owned; exchanges that were answered from the recording, in order */
     size_t noted_n, noted_cap, noted_at;
-    size_t pages;     /* pages of tools/list that were requested */
+    size_t pages;     /* number of pages of tools/list that were requested */
     struct talk talk; /* owned; the tools of the live server */
     struct buf error; /* owned; text of an error in `talk` */
     struct buf out;   /* owned; scratch */

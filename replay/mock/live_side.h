@@ -37,7 +37,8 @@ struct live_side {
     struct forward *forward; /* owned; the queue for the live server; NULL: no live server */
     struct live *live;       /* owned; the process; NULL: not started */
     ev_io read_watch, write_watch;
-    ev_timer wait_timer; /* active while a line waits, or a stream is closed but the server runs */
+    /* active while an incomplete line waits, or while the server runs after it closed a stream */
+    ev_timer wait_timer;
     bool ended;
     bool waits; /* some lines were read, but wait until the client reads */
     live_side_line_fn on_line;

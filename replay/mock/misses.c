@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 #define LOGGED_MAX 100       /* maximum number of findings that are logged */
-#define NEVER_ASKED_MAX 1000 /* most requests in `never_asked` of the JSON report */
+#define NEVER_ASKED_MAX 1000 /* maximum number of requests in `never_asked` of the JSON report */
 
 static const struct {
     const char *name, *sentence;

@@ -88,7 +88,7 @@ typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {
-    struct slice recording; /* uid of the recorded session, or the path as given */
+    struct slice recording; /* uid of the recorded session, or the path that the user gave */
     bool strict;
     int64_t began_us, lasted_us; /* start of the replay by the wall clock, and its duration */
     int exit_status;

@@ -451,7 +451,7 @@ int mock_run(struct mock_config *cfg)
         ev_run(m.loop, 0);
         status = mock_conclude(&m);
         if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
-            kill(getpid(), SIGKILL); /* the fault `crash`: the reports have been written before */
+            kill(getpid(), SIGKILL); /* the fault `crash`; the reports are already written */
     }
     mock_server_end(&m);
     return status;

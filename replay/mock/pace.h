@@ -34,8 +34,8 @@ int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us,
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
-/* Returns until when a message that was recorded at t_us, and is due at due_us, waits for a client
- * that last reached this mark. */
+/* Returns the time until which a message waits for the client. The message was recorded at t_us and
+ * is due at due_us. mark: the last place that the client has reached. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_parse(const char *text, struct pace *ret);

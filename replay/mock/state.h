@@ -39,10 +39,11 @@ struct playback {
     bool stream;  /* the playback is that of a subscription */
     /* the playback waits for the client, which must reach a position or answer */
     bool held;
-    size_t questions;            /* number of questions that the client has not answered yet */
-    const struct fault *fault;   /* NULL: none */
-    struct mock_batch *batch;    /* the batch of the request; NULL: not in a batch */
-    struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has no progress token */
+    size_t questions;          /* number of questions that the client has not answered yet */
+    const struct fault *fault; /* NULL: none */
+    struct mock_batch *batch;  /* the batch of the request; NULL: not in a batch */
+    /* `id`, `token` and `key` are in `data`; token {NULL, 0}: the request has no progress token */
+    struct slice id, token, key;
     char data[];
 };
 

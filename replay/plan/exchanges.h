@@ -77,7 +77,8 @@ struct plan_step {
     uint32_t next;
     /* this step waits for the answer to the question of step `gate`; PLAN_NONE: it does not */
     uint32_t gate;
-    uint32_t link; /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
+    /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question to cancel */
+    uint32_t link;
     /* the step waits until the client has reached the position `place - behind`; 0: no wait */
     uint32_t behind;
     uint32_t after; /* like `behind`, but the wait has a time limit */
@@ -120,7 +121,8 @@ struct plan_exchange {
     uint32_t burst;  /* number of the burst that contains the last stimulus */
     uint32_t order;  /* number of the last stimulus; 0: the server has reacted to it */
     uint32_t answer; /* step of the answer; PLAN_NONE: none */
-    uint32_t task;   /* the server's task that the request created or names (tables.h); PLAN_NONE */
+    /* the server's task that the request created or names (tables.h); PLAN_NONE: no task */
+    uint32_t task;
     struct plan_list inside, after;
     uint8_t outcome; /* enum plan_outcome */
     uint8_t status;  /* enum call_status */

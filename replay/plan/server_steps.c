@@ -7,7 +7,8 @@
 #include "replay/plan/version.h"
 #include "wire/json/text.h"
 
-#define QUESTIONS_BACK 1024 /* most questions that are searched for the id in a cancellation */
+/* maximum number of questions that are searched for the id in a cancellation */
+#define QUESTIONS_BACK 1024
 
 /* Makes the step wait for the events that were recorded after place `began`, at which the step's
  * list begins. cause_place: place of the last event that may have caused the step. */

@@ -184,7 +184,7 @@ struct search {
     struct query *q;
     const char *name; /* NULL: any */
     int64_t before;   /* 0: any */
-    bool passed;      /* true: the session with the id `before` was passed on */
+    bool passed;      /* true: the query has returned the session with the id `before` */
     source_running_fn running;
     int64_t found; /* id of the session that was found; 0: none yet */
     int status;

@@ -1,4 +1,4 @@
-/* progress.h - which rows of each session of the vault the other store has.
+/* progress.h - records which rows of each session of the vault the other store has.
  *
  * Owns      a row of some 80 bytes for each session.
  * Errors    MI_ENOMEM.

@@ -40,7 +40,7 @@ struct sender {
     int64_t checkpoint; /* size of the last checkpoint that the store has */
     int64_t newest;     /* the highest id of a session in `sessions` */
     char vault[UID_LEN + 1];
-    struct array array[SENDER_ARRAYS]; /* owned; for the current batch */
+    struct array array[SENDER_ARRAYS]; /* owned; the columns of the current batch */
     struct buf piece;                  /* owned; piece of a large body */
     struct search_words *words;        /* owned; NULL until first used */
     struct search_list list;           /* owned; the words of the current message */
@@ -55,7 +55,7 @@ void sender_close(struct sender *s);
 /* Sends all rows of the vault that are new. *ret_sent: number of rows. */
 MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has all rows that were sent: a failover may have lost the last
- * transactions. If so, the next round sends the lost rows again. */
+ * transactions. If rows were lost, the next round sends them again. */
 MI_MUST int sender_check_lost_rows(struct sender *s);
 const char *sender_error(struct sender *s, int status);
 
@@ -67,7 +67,7 @@ MI_MUST int sender_compare_state(struct sender *s, bool *ret_same); /* *ret_same
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
 /* send_sessions.c */
 MI_MUST int sender_send_sessions(struct sender *s);
-/* messages.c: sends the messages after the watermark, which advances */
+/* messages.c: sends the messages after the watermark, and advances the watermark */
 MI_MUST int sender_send_messages(struct sender *s, struct shipped_session *x);
 /* If a message has changed after it was sent, sends it again. */
 MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *x, int64_t seq);

@@ -117,7 +117,8 @@ static void close_all_shards(struct router *r)
 
 /* ---- devices and readers ---- */
 
-/* Appends the last result, which has rows for VALUES as one text, if there are any. */
+/* Appends the text of the last result, which is a list of rows for VALUES. Appends nothing if the
+ * list is empty. */
 static void router_add_rows(struct buf *b, const struct link *l)
 {
     const char *rows = link_count_rows(l) > 0 ? link_get_text(l, 0, 0) : "";

@@ -73,7 +73,7 @@ struct slice audit_origin(const struct audit *a);
 /* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: the note is not a signed
  * checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);
-/* Adds a note that is kept beside the key. The note anchors nothing, but the log must be a
+/* Adds a note that is stored beside the key. The note anchors nothing, but the log must be a
  * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */
 MI_MUST int audit_add_kept(struct audit *a, struct slice note);
 /* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PRUNED_AT_ONCE                                                                             \
-    200 /* number of messages: the same as PRUNE_ROWS (vault/upkeep/prune/remove.h), which must not
-         * be reduced */
+/* number of messages that `prune` removes in one transaction: the same as PRUNE_ROWS
+ * (vault/upkeep/prune/remove.h), which must not be reduced */
+#define PRUNED_AT_ONCE 200
 
 bool audited_has_evidence(const struct audited *c)
 {

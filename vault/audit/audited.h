@@ -83,9 +83,9 @@ struct audited {
     int64_t last_seq;
     int64_t gap;        /* lowest seq that is missing; 0: none is missing */
     bool gaps;          /* true: an event of the session says that messages were lost */
-    bool displaced;     /* true: the places of the records are not known */
+    bool displaced;     /* the places of the records are unknown */
     int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
-    int64_t body_bytes; /* bytes of all bodies read from that file so far */
+    int64_t body_bytes; /* bytes of all bodies read from the session's file so far */
     uint64_t bytes;     /* bytes of all bodies read so far */
 
     enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */

@@ -27,7 +27,7 @@ struct signed_notes {
 
 /* Values of signed_note.size. */
 #define SIGNED_ANCHOR (-1) /* the note is from an anchor */
-#define SIGNED_KEPT (-2)   /* the note was kept beside the key */
+#define SIGNED_KEPT (-2)   /* the note was stored beside the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
 MI_MUST int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice note,

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_BYTES ((uint64_t)16 << 20) /* most bytes of large bodies that one transaction reads */
+/* maximum number of bytes of large bodies that one transaction reads */
+#define PAGE_BYTES ((uint64_t)16 << 20)
 
 void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w)
 {

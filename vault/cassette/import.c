@@ -274,7 +274,7 @@ static void import_set_missing_text(struct import *d, int i, struct json_value v
         json_unescape(&d->learnt[i], json_string_raw(v));
 }
 
-/* Learns name and version of the client or server. name: index of the field for the name; the next
+/* Reads name and version of the client or server. name: index of the field for the name; the next
  * field is the version. */
 static void import_read_peer(struct import *d, int name, struct json_value info)
 {
@@ -282,7 +282,7 @@ static void import_read_peer(struct import *d, int name, struct json_value info)
     import_set_missing_text(d, name + 1, json_get(info, "version"));
 }
 
-/* Learns the names and versions of client and server, which the first messages contain (mcp-wire.md
+/* Reads the names and versions of client and server, which the first messages contain (mcp-wire.md
  * 3.1 and 3.3). */
 static void import_read_session_info(struct import *d, const struct query_message *m)
 {
@@ -308,7 +308,7 @@ static void import_read_session_info(struct import *d, const struct query_messag
     }
 }
 
-/* Returns the text with JSON escapes, the form in which rows have names. */
+/* Returns the text with JSON escapes; texts in rows have this form. */
 static struct slice as_json_text(struct buf *b, struct slice text)
 {
     if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)

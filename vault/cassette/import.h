@@ -22,7 +22,7 @@ struct import;
 
 /* Creates the vault if it does not exist. */
 MI_MUST int import_open(struct import **ret, const char *vault, struct buf *error);
-/* Removes everything unless import_commit() has succeeded. NULL is fine. */
+/* Removes everything unless import_commit() has succeeded. The argument may be NULL. */
 void import_close(struct import *d);
 
 /* Begins the transaction and adds the session. Call it once. name: the session's name in the vault;

@@ -118,7 +118,7 @@ void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
     json_out_str(j, "description", metrics[d->metric].description);
     json_out_str(j, "unit", "s");
     json_out_object(j, "histogram");
-    json_out_int(j, "aggregationTemporality", 1); /* 1 is DELTA */
+    json_out_int(j, "aggregationTemporality", 1); /* 1 is the aggregation temporality DELTA */
     json_out_array(j, "dataPoints");
     for (size_t i = 0; i < d->n; i++)
         add_histogram_point(j, s, d, &d->point[i], from_us, to_us);

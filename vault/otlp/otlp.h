@@ -45,8 +45,9 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
 /* A request of client or server with its outcome; or a notification, for which end_us is the time
  * of the message. */
 struct otlp_call {
-    const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
-    struct slice body;                   /* body of the request; {NULL, 0}: not recorded */
+    /* borrowed; `method` of the message must not be {NULL, 0} */
+    const struct query_message *request;
+    struct slice body;   /* body of the request; {NULL, 0}: not recorded */
     struct slice answer; /* body of the answer, for `content`; {NULL, 0}: none, or not recorded */
     enum call_status status;
     int64_t end_us; /* end of the call, in microseconds since the session's start */

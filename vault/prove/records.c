@@ -23,7 +23,7 @@ static void prove_add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, 
         prove_add_column(o, s, i);
 }
 
-/* Adds the fields of a record that has only columns after the salt as fields. */
+/* Adds the fields of a record. Column 0 is the salt; each later column is a field. */
 static void prove_add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;

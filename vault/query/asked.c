@@ -112,7 +112,8 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
     return x->status;
 }
 
-/* Finds the call of each server request (before 2026-07-28): the only call that was open then. */
+/* Finds the call of each server request (before 2026-07-28): the only call that was open at the
+ * time of the request. */
 static int asked_set_calls_of_requests(struct asking *x, const struct filter *sessions)
 {
     struct person_list l;

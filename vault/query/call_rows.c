@@ -268,7 +268,8 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
         st = query_refresh(q);
         connection = q->d.connections;
         if (st == 0) {
-            /* A store has the calls of all sessions. A writer may upgrade a vault at any time. */
+            /* A store has the calls of all sessions. Read the version of a vault each time: a
+             * writer may have upgraded the vault. */
             int64_t version = SCHEMA_CALLS;
             st = q->remote == NULL ? db_read_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
             q->has_calls = version >= SCHEMA_CALLS;

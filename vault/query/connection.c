@@ -332,9 +332,9 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     return read_first_or_last(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
 }
 
-/* Skips seqs that no message has. In a forged file, there may be 2^36 of them between two messages.
- * Not needed for a store, which rejects such seqs (vault/remote/pages.c) and answers each request
- * slowly. */
+/* Skips seqs that no message has. In a forged file, there may be 2^36 such seqs between two
+ * messages. Does nothing for a store: a store rejects forged seqs (vault/remote/pages.c), and
+ * answers each request slowly. */
 static int skip_gap(struct query *q, struct query_range *rest)
 {
     int64_t seq, t_us;

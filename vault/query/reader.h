@@ -139,7 +139,7 @@ struct call_question {
     /* true: sort by descending id; false: by ascending id within each session */
     bool newest_first;
     int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
-    enum call_sort sort; /* if set, newest_first must be false */
+    enum call_sort sort; /* if `sort` is set, newest_first must be false */
     /* SQL in which @calls stands for the calls; NULL: read the calls themselves */
     const char *around;
     /* called before and between rows; false ends reading. May be NULL */
@@ -308,7 +308,7 @@ struct query_seal {
 };
 MI_MUST int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret);
 
-/* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is
+/* Appends the first `max` bytes of a large body to `b`. MI_EIO sets query_error(): the file is
  * missing, too short or not a regular file. MI_ESTORE: the store cannot be read. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                        struct buf *b);
