@@ -86,7 +86,7 @@ static inline bool report_failed(const struct report *r)
 void report_close(struct report *r);
 /* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: see Units. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
-/* Returns an empty case, which the caller fills; it is valid until the next call. */
+/* Returns an empty case, which the caller fills; valid until the next report_begin_case(). */
 struct report_case *report_begin_case(struct report *r);
 /* Adds the case of report_begin_case() to the report. Its texts stay valid until the next
  * report_begin_case(). */

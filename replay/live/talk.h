@@ -59,7 +59,7 @@ struct talk {
     size_t tools_n;
     bool knows_live_tools; /* tools/list of the live server was read to its last page */
     bool ended;            /* the live server has ended */
-    bool interrupted;      /* a signal ended the wait for an answer */
+    bool interrupted;      /* a signal arrived while the caller waited for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
     int64_t next_id;       /* id of the request that was sent last */
     uint64_t sent;         /* live_sent_bytes() after that request */

@@ -274,7 +274,7 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
     return st;
 }
 
-/* Notes the id of a task that the client has created (revision 2025-11-25); later requests of the
+/* Stores the id of a task that the client has created (revision 2025-11-25); later requests of the
  * server must use this id. */
 static int note_client_task(struct conversation *s, const struct plan_question *q,
                             const struct rpc *live)

@@ -53,9 +53,9 @@ size_t forward_pending(const struct forward *f);
 
 /* ---- lines of the client ---- */
 
-/* Notes the client's initialize, which is answered from the recording. */
+/* Stores the client's initialize, which is answered from the recording. */
 MI_MUST int forward_copy_greeting(struct conversation *s, const struct rpc *live);
-/* Notes a request that is answered from the recording. */
+/* Stores which recorded exchange has answered a request. */
 MI_MUST int forward_note_exchange(struct conversation *s, uint32_t exchange);
 /* Sends a request to the live server, which must answer it. */
 MI_MUST int forward_request(struct conversation *s, const struct rpc *live,

@@ -65,7 +65,7 @@ struct slice forward_number_text(uint64_t number, char text[32]);
 /* Sends a message to the server. Values in `with` replace the values of the message (rewrite.h). */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
-/* Sends a request of our own, with a new id in place of the one in `message`. */
+/* Sends a request of the mock server's own, with a new id in place of the id in `message`. */
 MI_MUST int forward_send_own(struct forward *f, struct slice message);
 MI_MUST int forward_record_message(struct conversation *s, bool from_client, struct slice message);
 

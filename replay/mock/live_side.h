@@ -40,7 +40,7 @@ struct live_side {
     /* active while an incomplete line waits, or while the server runs after it closed a stream */
     ev_timer wait_timer;
     bool ended;
-    bool waits; /* some lines were read, but wait until the client reads */
+    bool waits; /* some lines were read, and will be handled when the client reads again */
     live_side_line_fn on_line;
     live_side_turn_fn on_turn;
     void *ctx;

@@ -39,7 +39,7 @@ MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret
                        enum miss_kind *ret_why);
 /* Completes a finding whose kind, method and target are set: adds the nearest recorded request, the
  * differences from it, and the options that would accept the request. The texts are valid until the
- * next call. Returns 0 or an error. */
+ * next call of this function. Returns 0 or an error. */
 MI_MUST int match_explain(struct match *m, const struct rpc *request, struct miss *f);
 
 #endif

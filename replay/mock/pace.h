@@ -11,10 +11,11 @@
 #include "base/base.h"
 
 #define PACE_GAP_US 3000
-#define PACE_SLACK_US 2000000     /* added to the recorded waiting time of a client */
-#define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
-#define PACE_LATE_US 50000        /* how much later than recorded a client may poll */
-#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that may not poll at all */
+#define PACE_SLACK_US 2000000 /* added to the recorded waiting time of a client */
+/* maximum waiting time for a request that was pending at the end of the recording */
+#define PACE_OPEN_MAX_US 10000000
+#define PACE_LATE_US 50000       /* how much later than recorded a client may poll */
+#define PACE_LATE_MAX_US 2000000 /* maximum waiting time for a client that may not poll at all */
 
 struct pace {
     double speed; /* speed 0: at once; 1: as recorded; 2: twice as fast */
@@ -35,7 +36,7 @@ int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us,
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
 /* Returns the time until which a message waits for the client. The message was recorded at t_us and
- * is due at due_us. mark: the last place that the client has reached. */
+ * is due at due_us. mark: the last position that the client has reached. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_parse(const char *text, struct pace *ret);

@@ -82,8 +82,8 @@ struct playback *playback_find(struct conversation *s, struct json_value id)
     return NULL;
 }
 
-/* Whether the client has not yet reached the place to which the recorded client had come before
- * this step. */
+/* Whether the client has not yet reached the position in the recording that the recorded client had
+ * reached before this step. */
 static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -103,8 +103,8 @@ int playback_wake_held(struct conversation *s)
     return 0;
 }
 
-/* Whether the client may still reach the place to which the recorded client had come before this
- * step. */
+/* Whether the client may still reach the position in the recording that the recorded client had
+ * reached before this step. */
 static bool client_may_reach_place(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -421,7 +421,8 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Makes all playbacks due, but does not run them, because running one may end others. */
+/* Makes the next step of every playback due now, but does not run the playbacks, because running
+ * one may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

@@ -28,9 +28,10 @@ struct playback {
     int64_t not_before_us;
     uint64_t catch_up; /* steps that were recorded before this position are due at once */
     int64_t began_us;
-    int64_t ending_us;     /* time at which the end of the subscription is sent; 0: not known yet */
-    int64_t owed_until_us; /* end of the wait for the client's answer; 0: no wait */
-    bool after_note;       /* the message sent last was a notification */
+    int64_t ending_us; /* time at which the end of the subscription is sent; 0: not known yet */
+    /* time until which the playback waits for the client's answer; 0: it does not wait */
+    int64_t owed_until_us;
+    bool after_note; /* the message sent last was a notification */
     /* the exchange is replayed again: unsolicited messages are not sent again */
     bool again;
     bool patient; /* METHOD_PATIENT: the request may stay pending forever */

@@ -252,9 +252,9 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
         plan_note_stimulus(p, q->owner);
 }
 
-/* Call it before the exchange is answered. Places some of the questions whose cause is not known in
- * the exchange. The answered questions are distributed evenly among the active requests, and this
- * request gets the first one. */
+/* Call this function before the exchange is answered. Adds some of the questions whose cause is not
+ * known to the exchange. The answered questions are distributed evenly among the active requests,
+ * and this request gets the first one. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -36,7 +36,7 @@ struct source_info {
 struct source_message {
     /* position of the message, for source_read_body(); a later message has a higher position */
     uint64_t place;
-    uint64_t request_place; /* for an answer or a cancellation: place of the request; else 0 */
+    uint64_t request_place; /* for an answer or a cancellation: position of the request; else 0 */
     int64_t t_us;
     bool from_client;
     bool in_batch;  /* the message is a member of a batch */
@@ -67,7 +67,7 @@ MI_MUST int source_next(struct source *s, struct source_message *ret);
 MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
 /* Sanitizes a message with the rules of the recording. *ret may be the message itself, and is valid
- * until the next call. 0 or MI_ENOMEM. */
+ * until the next call of this function. 0 or MI_ENOMEM. */
 MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
 /* Whether another version of the sanitizer made the recording. If so, recorded messages must also
  * pass through source_sanitize_again() before they are compared. */

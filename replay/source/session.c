@@ -7,7 +7,7 @@
  * soon. */
 #define FIRST_PAGE 48
 #define PROBE_ROWS 64
-#define NEAR 16    /* bodies whose places differ by at most this number count as read in order */
+#define NEAR 16    /* bodies whose positions differ by at most this number count as read in order */
 #define IN_ORDER 8 /* after this many bodies were read in order, the next bodies are read ahead */
 #define PROBE_SESSIONS 8
 /* maximum time from the start of a probe to the start of its session */

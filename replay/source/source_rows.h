@@ -5,8 +5,8 @@
 
 #include "replay/source/recording.h"
 
-/* A place has a part number in its high bits and the seq in its low bits, so the places of the
- * probe are lower than those of its session. */
+/* The position of a message has a part number in its high bits and the seq in its low bits, so the
+ * positions of the probe are lower than those of its session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
@@ -37,11 +37,11 @@ struct source {
         bool discover_only;
     } part[2]; /* the sessions to read: the probe, if there is one, then the session itself */
     size_t parts, at_part;
-    uint64_t last_body; /* place of the body that was read last */
+    uint64_t last_body; /* position of the body that was read last */
     uint32_t in_order; /* number of consecutive bodies that were read in order, up to `last_body` */
 };
 
-/* Returns the row with this place; NULL if the row is not in memory. */
+/* Returns the row at the position `place`; NULL if the row is not in memory. */
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
 /* Adds a message, unless a replay omits such messages. false: out of memory. */

@@ -11,7 +11,8 @@
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 300000
 
-/* Returns the wait. failures: the number of failures in a row, at least 1. random: any number. */
+/* Returns how long to wait. failures: the number of failures in a row, at least 1. random: any
+ * number. */
 int64_t backoff_wait_ms(int failures, uint32_t random);
 
 #endif

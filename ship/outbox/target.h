@@ -47,7 +47,8 @@ struct target_kind {
     /* Checks that the target still has all rows. If not, the next round sends the lost rows
      * again. */
     int (*check)(void *x);
-    bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */
+    /* whether the connection was closed, so that a check must follow now */
+    bool (*is_cut)(void *x);
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);
     int64_t (*leaves)(const void *x); /* returns how many leaves of the vault's log were sent */

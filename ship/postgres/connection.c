@@ -15,7 +15,7 @@
 /* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one
  * second. */
 #define RUN_TRIES 20
-#define SLICE_MS 200 /* longest time between two calls of `stop` during a wait */
+#define SLICE_MS 200 /* maximum time between two calls of `stop` while a function waits */
 
 struct link {
     char *url;   /* owned */

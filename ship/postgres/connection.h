@@ -34,7 +34,8 @@ void link_free(struct link *l); /* the argument may be NULL */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_set_denied_hint(struct link *l, const char *what_to_do);
-/* Also accepts a read-only host among several hosts. Call it before the first connection. */
+/* Also accepts a read-only host among several hosts. Call this function before the first
+ * connection. */
 void link_only_reads(struct link *l);
 /* Connects, unless the link is connected. */
 MI_MUST int link_connect(struct link *l);

@@ -74,8 +74,8 @@ MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *
 /* Sends events with from <= id <= to, and advances the watermark. */
 MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
                                int64_t to);
-/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of
- * bodies has the body. large: the body is in a file, and will be sent. */
+/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call this function when the
+ * array of bodies has the body. large: the body is in a file, and will be sent. */
 MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
                              const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */

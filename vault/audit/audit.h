@@ -70,8 +70,8 @@ const char *audit_error(struct audit *a);
 
 /* Returns the origin that the log's first leaf states; empty if the log has no such leaf. */
 struct slice audit_origin(const struct audit *a);
-/* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: the note is not a signed
- * checkpoint. */
+/* Adds a note from an anchor. Call this function before audit_check_log(). MI_EINVAL: the note is
+ * not a signed checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);
 /* Adds a note that is stored beside the key. The note anchors nothing, but the log must be a
  * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */

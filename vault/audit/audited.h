@@ -83,7 +83,7 @@ struct audited {
     int64_t last_seq;
     int64_t gap;        /* lowest seq that is missing; 0: none is missing */
     bool gaps;          /* true: an event of the session says that messages were lost */
-    bool displaced;     /* the places of the records are unknown */
+    bool displaced;     /* the positions of the records in the tree are unknown */
     int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
     int64_t body_bytes; /* bytes of all bodies read from the session's file so far */
     uint64_t bytes;     /* bytes of all bodies read so far */
@@ -105,8 +105,8 @@ void audited_open(struct audited *c, struct snapshot *source, struct trail *trai
 MI_MUST int audited_check_session(struct audited *c, int64_t id);
 void audited_close(struct audited *c); /* frees the memory used for the last session */
 
-/* Reports a fault, for walk.c and audited.c. Of all faults of a session, the first one of the
- * lowest class is kept. */
+/* Reports a fault, for walk.c and audited.c. Only one fault of a session is reported: the first one
+ * of the lowest class. */
 void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w);
 #define AUDITED_SAY(c, class, ...)                                                                 \
     do {                                                                                           \
@@ -114,12 +114,12 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
         audit_set_fault(&said_, __VA_ARGS__);                                                      \
         audited_set_fault(c, class, &said_);                                                       \
     } while (0)
-/* Reads the events. Call it before audited_walk_messages(). */
+/* Reads the events. Call this function before audited_walk_messages(). */
 MI_MUST int audited_walk_events(struct audited *c);
-/* Reads the messages; adds the first commitments of events and messages to `places`, in the order
- * of their places, and the messages to `called`. */
+/* Reads the messages. Adds the first commitments of events and messages to `places`, in the order
+ * of their positions in the tree, and the messages to `called`. */
 MI_MUST int audited_walk_messages(struct audited *c);
-/* Adds a commitment at the next place. */
+/* Adds a commitment at the next position in the tree. */
 void walk_add_commitment(struct audited *c, const struct digest *first);
 
 #endif

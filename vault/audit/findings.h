@@ -25,7 +25,8 @@ struct findings_added {
 /* Adds the detail of an event `finding-added`. 0, MI_EINVAL (the detail does not say which finding
  * was added) or MI_ENOMEM. */
 MI_MUST int findings_add_from_detail(struct findings_added *f, int64_t place, struct slice detail);
-/* Call it after the last findings_add_from_detail() and before findings_remove_added(). */
+/* Call this function after the last findings_add_from_detail() and before
+ * findings_remove_added(). */
 void findings_sort(struct findings_added *f);
 /* Removes the names that events added to the finding of message `seq` from *finding. false: the
  * finding does not end with these names. */

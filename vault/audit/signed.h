@@ -32,10 +32,12 @@ struct signed_notes {
  * is not a checkpoint. */
 MI_MUST int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice note,
                                     int64_t from);
-/* Adds the checkpoints of the vault. Call it before the log is read, in the same transaction. */
+/* Adds the checkpoints of the vault. Call this function before the log is read, in the same
+ * transaction. */
 MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
-/* Reports what is wrong with the notes. Call it after the log was read. *ret_anchored: number of
- * leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any note. */
+/* Reports what is wrong with the notes. Call this function after the log was read. *ret_anchored:
+ * number of leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any
+ * note. */
 void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                   uint64_t *ret_signed);
 void signed_close(struct signed_notes *s); /* the argument may be {0}; may be called twice */

@@ -82,8 +82,9 @@ static void foreign_begin_session(struct cassette_reader *r, struct slice name,
         r->stopped = !r->on_session(r->ctx, &s);
 }
 
-/* Passes on a message. is_text: body is a JSON string that contains the message as text. Times in a
- * recording may decrease, if the clock was set back; times of messages must not. */
+/* Passes a message to the callback. is_text: body is a JSON string that contains the message as
+ * text. Times in a recording may decrease, if the clock was set back; times of messages must
+ * not. */
 static int foreign_pass_message(struct cassette_reader *r, enum row_direction direction,
                                 int64_t t_us, struct json_value body, bool is_text)
 {

@@ -59,7 +59,8 @@ MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const stru
                                  struct slice target, enum row_action action, int64_t request_seq);
 /* Returns the client's only open request; NULL if there is none, or several. */
 const struct pairing_request *pairing_only_open_request(struct pairing *p);
-/* Returns the request or batch with this seq; NULL if there is none. Valid until the next call. */
+/* Returns the request or batch with this seq; NULL if there is none. Valid until the table
+ * changes. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
 struct slice pairing_text(const struct pairing *p, size_t at, size_t n);
 

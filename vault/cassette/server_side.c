@@ -32,8 +32,8 @@ static bool request_has_this_method(void *ctx, struct json_value id, struct slic
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Passes on a message of the server. found: findings about the message; re: number of the request
- * that it answers, as in cassette_pass_message(). */
+/* Passes a message of the server to the callback. found: findings about the message; re: number of
+ * the request that it answers, as in cassette_pass_message(). */
 static int pass_server_message(struct cassette_reader *r, struct query_message *m, findings found,
                                int64_t re)
 {

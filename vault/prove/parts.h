@@ -16,7 +16,7 @@ struct prove_leaf {
     bool wanted;     /* true: the leaf is added to the bundle */
 };
 
-/* A record that has a place in the tree. */
+/* A record that has a position in the tree. */
 struct prove_row {
     int64_t row; /* 0: the record of the session; > 0: seq of a message; < 0: -id of an event */
     bool wanted; /* true: the record is added to the bundle */

@@ -278,7 +278,7 @@ static bool asked_call_may_match(const struct asking *x, const struct candidate 
                                asked_get_text(x, first->target));
 }
 
-/* Passes on the questions of a call. Returns false to stop. */
+/* Passes the questions of a call to the callback. Returns false to stop. */
 static bool asked_pass_questions(struct asking *x, const struct candidate *first, asked_fn fn,
                                  void *ctx)
 {

@@ -24,7 +24,7 @@ struct asked {
     int64_t after_us;                       /* time until the answer; -1: no answer */
 };
 
-/* The questions that asked_read() passes on. */
+/* The questions that asked_read() reports. */
 struct asked_question {
     /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
      * question */

@@ -15,8 +15,8 @@
 #include "vault/query/each.h"
 #include "vault/query/statements.h"
 
-/* Passes on the calls that match. columns: a list of columns of calls `c` and sessions `s`, such as
- * "s.name, c.status". The callback returns 0 to continue, 1 to stop, or an error. */
+/* Calls fn for the calls that match. columns: a list of columns of calls `c` and sessions `s`, such
+ * as "s.name, c.status". The callback returns 0 to continue, 1 to stop, or an error. */
 MI_MUST int call_rows_read(struct query *q, const struct call_question *x, const char *columns,
                            query_row_fn fn, void *ctx);
 

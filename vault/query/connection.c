@@ -70,7 +70,7 @@ static int connect_and_check(struct query *q)
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
 
-/* Checks the schema. Call it before the tables are read. */
+/* Checks the schema. Call this function before the tables are read. */
 static int check_layout(struct query *q)
 {
     struct buf why = {0};

@@ -20,10 +20,10 @@
  * it contains neither. */
 unsigned cost_lists_bit_of_method(struct slice method);
 /* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of
- * its tools. Call it after the calls were counted. */
+ * its tools. Call this function after the calls were counted. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
-/* Finds or adds the tool with this name. *ret is valid until the next call. cost_read() sets the
- * name of the tool later. */
+/* Finds or adds the tool with this name. *ret is valid until the next call of this function.
+ * cost_read() sets the name of the tool later. */
 MI_MUST int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret);
 
 #endif

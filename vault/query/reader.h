@@ -173,10 +173,10 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
 
 /* ---- sessions ---- */
 
-/* Passes on sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by
+/* Calls fn for sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by
  * id; sessions of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* Like query_sessions(), but passes on only the sessions that match the filter. */
+/* Like query_sessions(), but calls fn only for the sessions that match the filter. */
 MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
                                     int64_t limit, query_session_fn fn, void *ctx);
 /* Whether a session is older than the session with this id; for callbacks of query_sessions() and
@@ -190,8 +190,8 @@ bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 /* Finds the session that `ref` names. `last` or NULL: the newest session with a message, or the
  * newest session if none has a message. Digits: the session with this number. The name of a server:
  * the newest session of this server, chosen by the same rule. Otherwise `ref` is the first
- * characters of a UID, in upper or lower case. *ret is valid until the next call. MI_ENOENT and
- * MI_EINVAL (ambiguous) set query_error(). */
+ * characters of a UID, in upper or lower case. *ret is valid until the next call of this function.
+ * MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
@@ -234,7 +234,7 @@ static inline struct slice query_target_of_message(const struct query_message *m
     return query_is_answer(m) ? m->request_target : m->target;
 }
 
-/* Passes on the calls that match (vault/query/call_rows.h). */
+/* Calls fn for the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
 /* Called for each row that the SQL statement x->around returns. In this statement, @calls stands
@@ -275,11 +275,11 @@ MI_MUST int query_find_matching(struct query *q, const struct message_question *
 
 /* The next three functions do not copy messages: the callback runs within a transaction. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
-/* Passes on at most `max` messages after seq `after`. Only seq, kind and the members of the body
+/* Calls fn for at most `max` messages after seq `after`. Only seq, kind and the members of the body
  * are set. */
 MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                                  query_message_fn fn, void *ctx);
-/* Passes on the messages that match the filter. Only seq, t_us, kind, origin, action, method,
+/* Calls fn for the messages that match the filter. Only seq, t_us, kind, origin, action, method,
  * target, finding, request_method, request_target and request_action are set. */
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
                                 enum query_order order, query_message_fn fn, void *ctx);
@@ -289,7 +289,7 @@ MI_MUST int query_message_facts(struct query *q, const struct message_question *
 MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
-/* Passes on events with id <= to, newest first. */
+/* Calls fn for events with id <= to, newest first. */
 MI_MUST int query_events_backwards(struct query *q, int64_t session_id, int64_t to,
                                    query_event_fn fn, void *ctx);
 
@@ -331,7 +331,8 @@ MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, st
 /* Reads the seq of the last message and the id of the last event; 0 if there is none. */
 MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
                                  int64_t *ret_event);
-/* Passes on the next page of messages after *seq and of events after *event, and advances both. */
+/* Passes the next page of messages after *seq and of events after *event to the callbacks, and
+ * advances both. */
 MI_MUST int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
                              query_message_fn on_message, query_event_fn on_event, void *ctx);
 
