@@ -1,8 +1,9 @@
 /* walk.h - edits, and the walk over JSON that collects them. Internal to redact/.
  *
- * A pass does not change the text: it collects edits, in order and without overlap, as offsets into
- * the text. A string inside JSON is searched unescaped, as a separate text; its edits are then
- * mapped to the bytes between its quotes. So every byte outside an edit is preserved, at any depth.
+ * The walk does not change the text: it collects edits, in order and without overlap, as offsets
+ * into the text. A string inside JSON is unescaped and searched as a separate text; the edits of
+ * this text are then mapped to the bytes between the string's quotes. So every byte outside an edit
+ * is preserved, at any depth.
  *
  * Levels    level 0 is the input; a string at level n is searched at level n + 1, up to
  *           REDACT_LEVELS.
@@ -47,8 +48,8 @@ struct redact {
     bool failed;      /* out of memory */
     bool again;       /* run another round: an edit may have exposed a secret */
     bool busy;        /* a function of the sanitizer is running */
-    size_t place;     /* next offset in `in` where a shape may be */
-    size_t searched;  /* end of the part of `in` that was searched for shapes */
+    size_t place;     /* next offset in `in` at which the shape of a secret may begin */
+    size_t searched;  /* end of the part of `in` that was searched for shapes of secrets */
 };
 
 /* The meaning of a value, derived from its position in the message. */
@@ -60,7 +61,7 @@ enum zone {
     ZONE_RESULT,
     ZONE_META,
     ZONE_TASK,
-    ZONE_HEADERS,    /* an object of names and values, in any form */
+    ZONE_HEADERS,    /* names and values of headers, as an object, as arrays or as text */
     ZONE_PROPERTIES, /* an object of names and their schemas */
     /* an object of names and of requests for input that the server sends (2026-07-28) */
     ZONE_INPUTS,
@@ -92,7 +93,7 @@ size_t edit_mark_len(struct slice s);
 
 /* ---- JSON (redact/walk.c) ---- */
 
-/* Collects the edits for a JSON value, which may be truncated. `flags`: IN_ARGUMENTS.
+/* Collects the edits for a JSON value, which may be truncated. flags: IN_ARGUMENTS or 0.
  * pointer_depth: number of tokens of the JSON pointer to this value. Never reads past the end of
  * the value. */
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
@@ -127,13 +128,13 @@ enum string_kind {
  * its text. odd: an escape in the string stands for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
-/* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON
- * inside it. */
+/* Collects the edits for unescaped text. JSON is searched as JSON; other text is searched for
+ * shapes of secrets, and for JSON inside the text. */
 void redact_plain_text(struct redact *r, struct slice text, int level);
-/* Whether raw contains only valid JSON escapes. */
+/* Whether `raw` contains only valid JSON escapes. */
 bool redact_escapes_valid(struct slice raw);
-/* Quick test of [from, to) of the text of level 0. Returns true if no built-in shape is there.
- * Ranges must be passed from left to right. */
+/* Tests [from, to) of the text of level 0 quickly. Returns true if this range has no built-in shape
+ * of a secret. Ranges must be passed from left to right. */
 bool redact_no_shape(struct redact *r, size_t from, size_t to);
 /* Returns a value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
 struct slice redact_without_scheme(struct slice s);
@@ -150,8 +151,8 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
 /* Whether s is long and entirely base64, like an image, a sound or an archive. False for a PEM key
  * in base64. */
 bool redact_is_long_base64(struct slice s);
-/* Whether a string (raw, with escapes) begins like base64 of text. The first bytes decide, because
- * MIME types are often missing or wrong. */
+/* Whether a string (raw, with escapes) begins like base64-encoded text. The first bytes decide,
+ * because MIME types are often missing or wrong. */
 bool redact_blob_is_text(struct slice raw);
 /* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. Returns
  * false if s must also be searched as a string: it is not base64, or so short that it may be a

@@ -72,7 +72,7 @@ struct report {
     /* owned; SARIF: the rules that results or report_rule() have added */
     struct report_rule *rules;
     size_t rules_n, rules_cap;
-    /* true: memory ran out elsewhere than in a buffer, which has a `failed` of its own */
+    /* true: memory ran out, but not in a buffer: each buffer has its own `failed` */
     bool failed;
 };
 
@@ -84,7 +84,8 @@ static inline bool report_failed(const struct report *r)
 }
 
 void report_close(struct report *r);
-/* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: see Units. */
+/* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: time of the
+ * monotonic clock. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
 /* Returns an empty case, which the caller fills; valid until the next report_begin_case(). */
 struct report_case *report_begin_case(struct report *r);

@@ -33,13 +33,13 @@ struct show_column {
         int spare;  /* how the column is shown on a narrow terminal: see cli/frame/table.h */
     } table;
     struct {
-        const char *title; /* NULL: the column is not in `ui` */
+        const char *title; /* title of the column in `ui`; NULL: `ui` does not show the column */
         size_t width;      /* the first column also gets the remaining width */
         size_t from;       /* the column is shown if the list is at least this wide */
     } ui;
     unsigned when;        /* the column exists if show_list.when has one of these bits; 0: always */
     enum out_style style; /* style of the cell; the number 0 is always plain */
-    /* Optional callbacks: they return the style of the cell, append its text for the value v, and
+    /* Optional callbacks: they return the style of the cell, append its text for the value `v`, and
      * write its JSON value. */
     enum out_style (*style_of)(const void *row);
     void (*text)(struct buf *b, const void *row, struct cell v);
@@ -82,7 +82,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row);
 /* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes
  * text that a spreadsheet would interpret as a formula. */
 void show_csv_text(struct buf *b, struct slice text);
-#define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
+#define SHOW_CSV_END "\r\n" /* end of a line, as in RFC 4180, section 2 */
 
 /* Appends the text of a cell for people, "-" if there is no value. Returns the style of the
  * cell. */

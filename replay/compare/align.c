@@ -11,8 +11,8 @@ struct aligning {
     /* owned; the class of each call; equal calls have the same class, from 0 */
     uint32_t *class_a, *class_b;
     uint32_t *to_b, *to_a;  /* owned; the partner of each call, or ALIGN_NONE */
-    bool *equal, *moved;    /* owned; for each call of `a` that has a partner in `b` */
-    uint32_t *first, *next; /* owned; lists of unpaired calls of b, by class or topic */
+    bool *equal, *moved;    /* owned; facts about each call of `a` that has a partner in `b` */
+    uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
     uint32_t *list_of;      /* owned; number of the last round that used each class or topic */
     align_fn distance;
     void *ctx;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define KEYS_MAX 1000 /* objects with more keys are compared as a whole */
+#define KEYS_MAX 1000 /* maximum number of keys; a larger object is compared as a whole */
 
 struct comparison {
     const struct compare_rules *rules;
@@ -33,9 +33,9 @@ static struct slice slice_after(struct slice s, size_t n)
     return (struct slice){s.p + n, s.n - n};
 }
 
-/* Whether the live text contains the pieces of the recorded text between its marks, in order. The
- * first piece must be at the beginning, the last at the end unless the recorded text is
- * truncated. */
+/* Whether the live text contains the pieces of the recorded text between the redaction marks, in
+ * order. The first piece must be at the beginning. The last piece must be at the end, unless the
+ * recorded text is truncated. */
 static bool text_fits_sanitized(struct slice recorded, struct slice live)
 {
     bool first = true;
@@ -67,7 +67,7 @@ static bool text_fits_sanitized(struct slice recorded, struct slice live)
     }
 }
 
-/* Whether the sanitizer has changed string a, and b matches the unchanged pieces of a. */
+/* Whether the sanitizer has changed the string `a`, and `b` matches the unchanged pieces of `a`. */
 static bool matches_left_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
@@ -239,8 +239,8 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
 
 /* ---- arrays ---- */
 
-/* Compares two elements. name: the name of a list entry; JSON_NONE: the array is not such a
- * list. */
+/* Compares two elements of arrays. name: the name of the list entry; JSON_NONE: the arrays are not
+ * lists of entries with names. */
 static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)
@@ -278,7 +278,7 @@ static void compare_arrays(struct comparison *c, struct json_value a, struct jso
     }
 }
 
-/* An entry of the second of two lists. */
+/* An entry of the second list, when two lists are compared. */
 struct entry {
     uint64_t hash;
     size_t at; /* index of the entry in the list */

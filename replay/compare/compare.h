@@ -29,7 +29,7 @@ struct compare_difference {
     bool in_schema;     /* the difference is inside the schema of a tool */
     bool is_entry;      /* a whole entry of a list differs: a tool, a prompt, a resource */
     struct slice entry; /* name or URI of the list entry, as JSON; {NULL, 0}: not in a list */
-    struct slice below; /* JSON pointer below that entry */
+    struct slice below; /* JSON pointer from the list entry to the difference */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 

@@ -18,7 +18,7 @@ struct page {
     uint32_t call, first; /* the calls that read this page, and the first page of its list */
     uint32_t next;        /* index of the next page in pages.list; PAGES_NONE: none */
     uint32_t topic;
-    uint64_t cursor; /* hash of the cursor of the next page; 0: the last page */
+    uint64_t cursor; /* hash of the cursor of the next page; 0: this page is the last one */
 };
 
 struct pages {

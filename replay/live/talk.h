@@ -47,7 +47,7 @@ struct talk {
     struct buf *error;     /* borrowed */
     int64_t timeout_us;    /* deadline for each answer; progress restarts it; 0: no limit */
     talk_heard_fn heard;   /* called for messages of the live server; NULL: not called */
-    void *ctx;             /* for heard() */
+    void *ctx;             /* context of heard() */
 
     struct talk_item *items; /* owned */
     uint32_t n;
@@ -62,11 +62,11 @@ struct talk {
     bool interrupted;      /* a signal arrived while the caller waited for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
     int64_t next_id;       /* id of the request that was sent last */
-    uint64_t sent;         /* live_sent_bytes() after that request */
+    uint64_t sent;         /* value of live_sent_bytes() after the last request was sent */
 
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request being processed */
-    struct buf recorded; /* owned; the recorded answer to that request */
+    struct buf recorded; /* owned; the recorded answer to the recorded request */
     struct buf line;     /* owned; the text of the request that is sent */
     struct buf other;    /* owned; scratch for requests of the server and their answers */
     struct buf mended;   /* owned; an answer of the live server that was repaired */
@@ -88,8 +88,8 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 /* Whether a request with this method changes nothing; false for tools/call. */
 bool talk_request_reads_only(const struct rpc *m);
 
-/* Copies a message. Replaces its id (by a JSON text) and its handles (by those of the other
- * server). to_live: the message is for the live server. */
+/* Copies a message. In the copy, a JSON text replaces the id, and the other server's handles
+ * replace the message's handles. to_live: the message is for the live server. */
 MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                          struct buf *out);
 

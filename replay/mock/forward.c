@@ -203,7 +203,7 @@ static int forward_start(struct conversation *s, bool modern)
     return modern ? forward_after_greeting(s, meta_of_pending_request(f)) : forward_greet(s);
 }
 
-/* Handles the answer to our own request. */
+/* Handles the answer to a request of the mock server's own. */
 static int forward_step(struct conversation *s, const struct rpc *answer)
 {
     switch (s->forward->phase) {

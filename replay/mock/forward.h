@@ -46,7 +46,7 @@ struct forward_rules {
 
 MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
                          const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f);              /* f may be NULL */
+void forward_close(struct forward *f);              /* the argument may be NULL */
 bool forward_forwards_all(const struct forward *f); /* returns false if f is NULL */
 /* returns the number of unanswered requests; f NULL: 0 */
 size_t forward_pending(const struct forward *f);

@@ -44,8 +44,8 @@ struct forward {
     const struct forward_calls *calls; /* borrowed; ctx is borrowed, too */
     void *ctx;
     enum forward_phase phase;
-    uint64_t number;                          /* number of the request that was sent last */
-    uint64_t own;                             /* number of our own unanswered request; 0: none */
+    uint64_t number; /* number of the request that was sent last */
+    uint64_t own;    /* number of the mock server's own unanswered request; 0: none */
     struct forward_pending *pending, *newest; /* owned; the oldest and the newest request */
     size_t pending_n;
     struct forward_question *questions;

@@ -22,7 +22,7 @@ struct live_side_config {
     struct forward_rules rules;
     /* called as forward_calls.keep() (forward.h) */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
-    void *ctx; /* for keep() */
+    void *ctx; /* context of keep() */
 };
 
 /* Handles a line of the server; {NULL, 0}: the server has ended. Returns 0, 1 (the client does not

@@ -43,7 +43,7 @@ struct miss {
     enum miss_kind kind;
     bool is_note;                /* the finding is reported, but is not a failure */
     bool answered_live;          /* a live server is asked, so the finding is not a failure */
-    struct slice method, target; /* escapes resolved */
+    struct slice method, target; /* method and target with escapes resolved */
     uint64_t nearest_seq;        /* seq of the nearest recorded request; 0: none */
     struct miss_difference difference[MISS_DIFFERENCES_MAX];
     size_t differences;  /* number of differences; may be greater than MISS_DIFFERENCES_MAX */

@@ -11,10 +11,10 @@
 #include "base/base.h"
 
 #define PACE_GAP_US 3000
-#define PACE_SLACK_US 2000000 /* added to the recorded waiting time of a client */
+#define PACE_SLACK_US 2000000 /* time that is added to the recorded waiting time of a client */
 /* maximum waiting time for a request that was pending at the end of the recording */
 #define PACE_OPEN_MAX_US 10000000
-#define PACE_LATE_US 50000       /* how much later than recorded a client may poll */
+#define PACE_LATE_US 50000       /* maximum delay of a client's poll, compared with the recording */
 #define PACE_LATE_MAX_US 2000000 /* maximum waiting time for a client that may not poll at all */
 
 struct pace {

@@ -256,7 +256,7 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
     return st < 0 ? st : ended;
 }
 
-/* Handles a list of steps whose known steps have all been sent. */
+/* Handles a playback that has sent all known steps of its list. */
 static int playback_at_list_end(struct conversation *s, struct playback *p)
 {
     if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_may_grow(s->plan, p->list)))
@@ -282,8 +282,8 @@ static int playback_hold_until(struct conversation *s, struct playback *p, int64
     return due_set_time(&s->heap, &p->due, until_us);
 }
 
-/* Whether the client still owes an answer to a question that was asked during the exchange, and
- * that the recorded client answered before this step. The recording does not say which of several
+/* Whether the client has not yet answered a question that was asked during the exchange and that
+ * the recorded client answered before this step. The recording does not say which of several
  * concurrent requests caused the question. */
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
                                const struct plan_step *step)

@@ -12,7 +12,7 @@
 struct mock_batch {
     /* number of answers missing from the batch, plus 1 while the line is processed */
     size_t waiting;
-    struct buf text; /* owned; "[a,b" */
+    struct buf text; /* owned; the answers so far, such as "[a,b" */
 };
 
 /* The replay of a pending request, or of a list of unsolicited messages. */
@@ -51,10 +51,11 @@ struct playback {
 /* A question of the server that the client has not answered. */
 struct question {
     struct question *next;
-    struct playback *playback; /* NULL: the playback has ended */
+    /* playback whose list has the question; NULL: the playback has ended */
+    struct playback *playback;
     uint32_t step;
     uint64_t number;
-    bool text; /* the number is sent as a string */
+    bool text; /* `number` is sent as a string */
 };
 
 struct task_name {
@@ -74,7 +75,7 @@ struct conversation {
     struct plan *plan;      /* owned */
     struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
     struct match match;
-    struct playback *playbacks; /* newest first */
+    struct playback *playbacks; /* playbacks, newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */
     size_t playbacks_n;         /* number of playbacks in `playbacks`, which excludes `idle` */
     struct due_heap heap;
@@ -87,7 +88,7 @@ struct conversation {
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest position in the recording that the client has reached */
     struct pace_mark reached_mark;
-    size_t held_n; /* number of playbacks with `held` */
+    size_t held_n; /* number of playbacks whose `held` is true */
     int64_t now_us;
     int64_t exit_status;
     enum conversation_end ended;

@@ -6,14 +6,14 @@
  *   after an event       unsolicited. The event is the last of these: the start, the outcome of an
  *                        exchange, a notification of the client, or the client's answer to a
  *                        question (a request of the server).
- * Progress is placed by its token, messages of a subscription by its id, messages of a task by the
- * task. The cause of other messages is not recorded (mcp-wire.md 6.1) and is guessed. A
- * notification belongs to the newest active request: pending, and of a method that may cause
- * messages (plan_may_cause_messages()). A question is the reaction to a stimulus: a request, or the
- * client's answer to the previous question. Stimuli less than PLAN_BURST_US apart form a burst; the
- * question belongs to the first stimulus of the last burst without a reaction, and requests that
- * have caused no question are preferred. Without such a stimulus the question belongs to the
- * request whose outcome is the next one after the client's answer.
+ * The token of progress, the id of a subscription and the task of a message determine its list. The
+ * cause of other messages is not recorded (mcp-wire.md 6.1) and is guessed. A notification belongs
+ * to the newest pending request whose method may cause messages (plan_may_cause_messages()). A
+ * question is the reaction to a stimulus: a request, or the client's answer to the previous
+ * question. Stimuli less than PLAN_BURST_US apart form a burst. The question belongs to the first
+ * stimulus of the last burst without a reaction; requests that have caused no question are
+ * preferred. Without such a stimulus the question belongs to the request whose outcome is the next
+ * one after the client's answer.
  *
  * Causes    an event that only reads or informs (plan_topic.reads, plan_method_only_informs())
  *           causes only log messages, because the number of such events depends on the time. No
@@ -29,8 +29,8 @@
  * Growth    messages are added in order, and steps do not move later: so an exchange can be
  *           replayed as soon as its outcome is known.
  * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the
- *           message's place in the source.
- * Limits    2^31 - 1 exchanges and steps; MI_EFULL beyond.
+ *           message's position in the source.
+ * Limits    2^31 - 1 exchanges and steps; more give MI_EFULL.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PLAN_EXCHANGES_H
 #define MI_REPLAY_PLAN_EXCHANGES_H
@@ -134,7 +134,7 @@ struct plan_exchange {
 
 /* Requests of one method and target, or the client's notifications of one method. */
 struct plan_topic {
-    struct slice method, target; /* owned; escapes resolved */
+    struct slice method, target; /* owned; method and target with escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
     bool reads;                  /* the requests change nothing: a client may repeat or omit them */
     uint32_t first, last;        /* exchanges */
@@ -168,8 +168,8 @@ void plan_close(struct plan *p); /* p may be NULL */
 /* Adds a message with its body; an answer's body may be {NULL, 0}. Returns 0, MI_EFULL or
  * MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
-/* Call after the last message. server_ended: the server exited on its own. Returns 0, MI_EFULL or
- * MI_ENOMEM. */
+/* Call this function after the last message. server_ended: the server exited on its own. Returns 0,
+ * MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
 bool plan_is_finished(const struct plan *p);
 

@@ -115,8 +115,9 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* Unsolicited messages follow the last cause; the server's exit follows the last event; messages of
- * a task follow the task's cause; late progress follows the outcome of its request. */
+/* Unsolicited messages follow the last cause. The server's exit follows the last event. Messages of
+ * a task follow the task's cause. Progress that arrives after the outcome of its request follows
+ * this outcome. */
 bool plan_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -252,9 +253,9 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
         plan_note_stimulus(p, q->owner);
 }
 
-/* Call this function before the exchange is answered. Adds some of the questions whose cause is not
- * known to the exchange. The answered questions are distributed evenly among the active requests,
- * and this request gets the first one. */
+/* Call this function before the exchange is answered. Adds to the exchange some of the questions
+ * whose cause is not known. The answered questions are distributed evenly among the active
+ * requests, and this request gets the first one. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

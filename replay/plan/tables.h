@@ -25,7 +25,7 @@ struct early_note {
 
 struct plan {
     const struct canon_rules *rules; /* borrowed */
-    struct plan_exchange *exchanges; /* all owned */
+    struct plan_exchange *exchanges; /* owned, like all pointers up to `early` */
     struct plan_step *steps;
     struct plan_question *questions;
     struct plan_notification *notifications;

@@ -13,17 +13,18 @@
 
 struct source_row {
     struct source_message m;             /* id and body are not set, because source.text may move */
-    size_t id_at, id_n, body_at, body_n; /* ranges of source.text */
+    size_t id_at, id_n, body_at, body_n; /* id and body: ranges of source.text */
     bool has_id, has_body;
 };
 
 struct source {
     struct source_info info;
-    struct buf info_text;    /* owned; text of the info */
-    struct buf error;        /* owned */
-    struct redact *redact;   /* owned; the rules of the recording; NULL: recorded without rules */
-    bool redact_content;     /* true: the sanitizer also truncated content */
-    bool redact_old;         /* see source_form_is_old() */
+    struct buf info_text;  /* owned; texts of the metadata */
+    struct buf error;      /* owned */
+    struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
+    bool redact_content;   /* true: the sanitizer also truncated content */
+    /* another version of the sanitizer made the recording (source_form_is_old()) */
+    bool redact_old;
     struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; rows of a whole cassette, or of one page of a session */
     size_t rows_n, rows_cap, next;

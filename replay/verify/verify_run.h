@@ -31,7 +31,7 @@ enum verify_verdict {
     VERIFY_VERDICTS
 };
 
-/* most differences that are listed for one request; all differences are counted */
+/* maximum number of differences that are listed for one request; all differences are counted */
 #define VERIFY_DIFFERENCES_MAX 8
 
 struct verify_difference {
@@ -44,7 +44,7 @@ struct verify_result {
     enum verify_verdict verdict;
     int64_t seq;                 /* seq of the request in the recording */
     struct slice method, target; /* without quotes; escapes as written; {NULL, 0}: none */
-    const char *reason, *remedy; /* for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
+    const char *reason, *remedy; /* set for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
     int64_t took_us;             /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
     size_t differences; /* number of differences; may exceed the number of listed differences */

@@ -1,6 +1,6 @@
-/* backoff.h - how long to wait after failures. The time is doubled at each failure, from 1 s to 5
- * min. The wait is a random part of this time, at least half, so that many machines do not retry at
- * once.
+/* backoff.h - how long to wait after failures. The longest time is doubled at each failure, from 1 s
+ * to 5 min. The actual time is a random part of the longest time, at least half, so that many
+ * machines do not retry at once.
  *
  * Blocks    never. Pure. */
 #ifndef MI_SHIP_OUTBOX_BACKOFF_H

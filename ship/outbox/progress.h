@@ -13,7 +13,7 @@ struct shipped_session {
     bool known;    /* true: the other store has a row of the session */
     bool complete; /* true: the session has ended, and all of it was sent */
     bool saved;    /* true: the cursor in the vault has the same values as this struct */
-    int64_t id;    /* id in the vault; 0: the vault no longer has the session */
+    int64_t id;    /* id of the session in the vault; 0: the vault no longer has the session */
     /* seq of the last message, and id of the last event, that the other store has */
     int64_t seq, event;
     int64_t row_hash; /* hash of the row that the other store has */

@@ -91,7 +91,7 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     }
 }
 
-/* The store's state of the vault. */
+/* What the store has of the vault's log and calls. */
 struct state {
     struct chain log;
     int64_t handled, checkpoint, calls;

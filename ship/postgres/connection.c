@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one
- * second. */
+/* Maximum number of attempts for statements that end in a deadlock. PostgreSQL detects a deadlock
+ * after one second. */
 #define RUN_TRIES 20
 #define SLICE_MS 200 /* maximum time between two calls of `stop` while a function waits */
 
@@ -324,7 +324,7 @@ static int link_finish_call(struct link *l, bool sent, int64_t until_us)
     return st;
 }
 
-/* Drops the last result. Returns false, with the error in *ret, if no call is possible. */
+/* Frees the last result. Returns false, with the error in *ret, if no call is possible. */
 static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);

@@ -26,8 +26,8 @@
 
 struct link;
 
-/* Does not connect yet. stop: called several times a second while waiting; may be NULL.
- * MI_ENOMEM. */
+/* Allocates a link, but does not connect. stop: called several times a second while waiting; may be
+ * NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* the argument may be NULL */
 /* No call waits beyond this time (clock_mono_us()); 0: no limit. */
@@ -64,7 +64,8 @@ MI_MUST int link_run(struct link *l, const char *sql);
 int link_count_rows(const struct link *l);
 int link_count_columns(const struct link *l);
 int64_t link_get_int(const struct link *l, int row, int column);
-struct slice link_get_slice(const struct link *l, int row, int column); /* {NULL, 0}: NULL */
+/* {NULL, 0} stands for the SQL value NULL */
+struct slice link_get_slice(const struct link *l, int row, int column);
 const char *link_get_text(const struct link *l, int row, int column);
 /* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or not a bytea. MI_ENOMEM. */
 MI_MUST int link_get_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret);

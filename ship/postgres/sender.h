@@ -63,7 +63,8 @@ const char *sender_error(struct sender *s, int status);
 
 /* anchor.c */
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
-MI_MUST int sender_compare_state(struct sender *s, bool *ret_same); /* *ret_same: unchanged */
+/* *ret_same: the store's state is unchanged */
+MI_MUST int sender_compare_state(struct sender *s, bool *ret_same);
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
 /* send_sessions.c */
 MI_MUST int sender_send_sessions(struct sender *s);

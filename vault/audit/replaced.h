@@ -39,8 +39,9 @@ struct digest replaced_first_commitment(struct replaced *r, const char *record,
  * commitment. */
 struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
                                      const struct digest *stored);
-/* Call this function after all records of the session. last: the session's last leaf `redact`.
- * Returns 0, with the first fault in *w if there is one, or MI_ENOMEM. */
+/* Call this function after replaced_first_commitment() was called for each record of the session.
+ * last: the session's last leaf `redact`. Returns 0, with the first fault in *w if there is one, or
+ * MI_ENOMEM. */
 MI_MUST int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
                            struct audit_wrong *w);
 

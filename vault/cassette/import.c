@@ -33,15 +33,16 @@ static uint64_t digest_int(uint64_t h, int64_t v)
     return digest_bytes(h, &v, sizeof v);
 }
 
-/* Adds the length of a text and the text. A missing text gives another digest than any text. */
+/* Adds the length of a text and the text to the digest. A missing text gives another digest than
+ * any text. */
 static uint64_t digest_text(uint64_t h, struct slice s)
 {
     h = digest_int(h, s.p != NULL ? (int64_t)s.n : -1);
     return s.p != NULL ? digest_bytes(h, s.p, s.n) : h;
 }
 
-/* Adds a text that older versions of the format do not have. If the text is missing, the digest
- * does not change. */
+/* Adds a text that older versions of the format do not have to the digest. If the text is missing,
+ * the digest does not change. */
 static uint64_t digest_new_text(uint64_t h, struct slice s)
 {
     return s.p != NULL ? digest_text(h, s) : h;
@@ -58,7 +59,7 @@ static uint64_t import_digest_session(const struct query_session *s)
     return digest_new_text(h, s->tools_rule);
 }
 
-/* Adds a message. h: digest of everything before this message. */
+/* Adds a message to the digest. h: digest of everything before this message. */
 static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
 {
     h = digest_int(h, m->seq);
@@ -335,8 +336,8 @@ static void import_read_findings(struct slice names, struct row *r)
     }
 }
 
-/* In a message of the server, notes which form it asks the user to fill in. In a message of the
- * client, replaces the secrets in the answer to a form. */
+/* In a message of the server, stores which form the server asks the user to fill in. In a message
+ * of the client, replaces the secrets in the answer to a form. */
 static int import_hide_forms(struct import *d, const struct query_message *m, struct row *r)
 {
     struct rpc x;

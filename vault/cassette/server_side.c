@@ -52,7 +52,7 @@ static int pass_server_message(struct cassette_reader *r, struct query_message *
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
-/* Stores that the proxy would have answered the request with an error, so that no later answer
+/* Marks the request as answered: the proxy would have answered it with an error, so no later answer
  * belongs to the request. */
 static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {

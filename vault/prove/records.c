@@ -78,7 +78,7 @@ static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt
     return st;
 }
 
-/* Selects the salt of a record, then its fields. row: as in struct prove_row. */
+/* Selects the salt of a record, then its fields. row: number of the record, as in prove_row.row. */
 static sqlite3_stmt *prove_select_record(struct prove *p, int64_t row)
 {
     if (row == 0)

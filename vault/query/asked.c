@@ -36,7 +36,7 @@ struct asking {
     struct candidate *list; /* owned */
     size_t n, cap;
     struct intern texts;        /* owned */
-    struct open_question *open; /* owned; array of OPEN_MAX */
+    struct open_question *open; /* owned; array of OPEN_MAX questions */
     size_t open_n;
     struct buf text, body;       /* owned; scratch */
     const struct candidate *now; /* the candidate whose messages are being read */

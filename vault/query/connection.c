@@ -33,7 +33,7 @@ static int register_functions(struct query *q)
     return all ? 0 : MI_ENOMEM;
 }
 
-/* Runs the first statement that reads the file, to find out whether that is possible. Returns
+/* Runs the first statement that reads the file, to find out whether the file can be read. Returns
  * SQLite's code. */
 static int read_version(struct query *q)
 {

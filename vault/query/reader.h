@@ -88,7 +88,7 @@ struct query_summary {
     bool tools_changed; /* true: the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
     uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
-    size_t waiting_n;   /* number of words */
+    size_t waiting_n;   /* number of words of 64 bits in `waiting` */
 };
 
 /* A row of the table `calls`: a request and its answer. */
@@ -184,8 +184,8 @@ MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enu
  * the callback has already received the session with this id. *passed must be false before the
  * first call. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
-/* Whether the session with id a is newer than the session with id b. In a store, both sessions must
- * have been read. */
+/* Whether the session with id `a` is newer than the session with id `b`. In a store, both sessions
+ * must have been read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 /* Finds the session that `ref` names. `last` or NULL: the newest session with a message, or the
  * newest session if none has a message. Digits: the session with this number. The name of a server:
@@ -257,7 +257,7 @@ struct message_question {
     /* filter of messages, without its conditions on the session; NULL: all messages match */
     const struct filter *filter;
     int64_t session_id, started_at_us;
-    int64_t from, to; /* from <= seq <= to */
+    int64_t from, to; /* range of seqs, including both ends */
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
