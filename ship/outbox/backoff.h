@@ -1,5 +1,5 @@
-/* backoff.h - how long to wait after failures. The longest time is doubled at each failure, from 1 s
- * to 5 min. The actual time is a random part of the longest time, at least half, so that many
+/* backoff.h - how long to wait after failures. The longest time is doubled at each failure, from
+ * 1 s to 5 min. The actual time is a random part of the longest time, at least half, so that many
  * machines do not retry at once.
  *
  * Blocks    never. Pure. */
