@@ -89,8 +89,8 @@ void report_close(struct report *r);
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
 /* Returns an empty case, which the caller fills; valid until the next report_begin_case(). */
 struct report_case *report_begin_case(struct report *r);
-/* Adds the case of report_begin_case() to the report. Its texts stay valid until the next
- * report_begin_case(). */
+/* Adds the case of report_begin_case() to the report. The texts of the case stay valid until the
+ * next report_begin_case(). */
 void report_add_case(struct report *r);
 /* Adds a rule that SARIF has to list even if no case violates it. */
 void report_rule(struct report *r, const struct report_rule *rule);

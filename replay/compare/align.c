@@ -195,7 +195,7 @@ static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint
     return st;
 }
 
-/* Marks the pairs of changed calls that cross another pair as moved. The pairs of equal calls in
+/* Marks as moved the pairs of changed calls that cross another pair. The pairs of equal calls in
  * order never cross a changed pair, so they are in every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {

@@ -60,7 +60,7 @@ struct misses {
     struct misses_counts counts;
     struct buf json;           /* owned; finished findings, as members of an array */
     uint64_t kept;             /* number of findings; `json` has the first MISS_FINDINGS_MAX */
-    struct report report;      /* owned; the caller sets its formats and suite */
+    struct report report;      /* owned; the caller sets formats and suite of the report */
     struct report_place place; /* the recording; borrowed */
 };
 
@@ -79,8 +79,8 @@ struct misses_request {
     bool asked;
     bool needed; /* false: a client may omit this request, even with --strict (ping, a probe) */
 };
-/* Returns the next recorded request; false after the last request. The call after that starts again
- * with the first request. */
+/* Returns the next recorded request; false after the last request. After false, the next call of
+ * this function starts again with the first request. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
 /* Logs the number of needed requests that the client did not send, and names the first

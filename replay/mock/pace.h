@@ -27,9 +27,9 @@ struct pace_mark {
     int64_t live_us, t_us;
 };
 
-/* Returns the time at which a step that was recorded at t_us is due. last_us: when this playback
- * last sent a message; 0: not yet. gap: that message was a notification, and the step is an
- * answer. */
+/* Returns the time at which a step that was recorded at t_us is due. last_us: time of the
+ * playback's last message; 0: there was none. gap: the last message was a notification, and the
+ * step is an answer. */
 int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
                       bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client

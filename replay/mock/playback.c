@@ -422,7 +422,7 @@ static int wake_idle_playbacks(struct conversation *s)
 }
 
 /* Makes the next step of every playback due now, but does not run the playbacks, because running
- * one may end others. */
+ * one playback may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

@@ -10,7 +10,7 @@ MI_MUST int playback_start(struct conversation *s, const struct rpc *live, uint3
 MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
                                 struct pace_mark mark, struct slice token);
 MI_MUST int playback_end(struct conversation *s, struct playback *p);
-/* Sends the steps that are due, and schedules the next one. May end the playback. */
+/* Sends the steps that are due, and schedules the next step. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
 /* Makes the next step of every playback due now. */
 MI_MUST int playback_wake_all(struct conversation *s);

@@ -79,7 +79,8 @@ struct conversation {
     struct playback *idle;      /* lists that continue when more of the recording is read */
     size_t playbacks_n;         /* number of playbacks in `playbacks`, which excludes `idle` */
     struct due_heap heap;
-    uint32_t steps_seen; /* plan_count_steps() at the last playback_wake_if_plan_grew() */
+    /* result of plan_count_steps() at the last call of playback_wake_if_plan_grew() */
+    uint32_t steps_seen;
     bool finish_seen;
     struct question *questions;
     uint64_t question_number;

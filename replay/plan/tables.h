@@ -45,7 +45,7 @@ struct plan {
     struct map task_map;
     struct map server_task_map; /* key: task of the server; value: its index in `tasks` */
     struct plan_list start;
-    struct plan_anchor last;       /* the last event */
+    struct plan_anchor last;       /* the last event that was added */
     struct plan_anchor last_quiet; /* the last event that is not a request */
     struct plan_anchor cause;      /* the last event that can have caused messages */
     /* the last event that can have caused messages and is not a request */

@@ -25,7 +25,7 @@ MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice a
                                uint64_t place);
 
 MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
-/* Adds the remaining early messages, whose task no answer has named, to lists. */
+/* Adds to lists the remaining early messages, whose task no answer has named. */
 void plan_place_early_messages(struct plan *p);
 
 #endif

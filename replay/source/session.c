@@ -152,7 +152,7 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
         return true;
     l->requests++;
     l->discovers += message_is_discover(m);
-    /* the session has a request that is not a probe, so it is not just a probe */
+    /* the session has a request that is not a probe, so the session is not just a probe */
     return l->requests == l->discovers;
 }
 

@@ -167,8 +167,7 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            /* assume that the session is complete; its row in the vault may show later that it is
-             * not */
+            /* assume that the session is complete; the session's row may change this later */
             x->complete = true;
             x->seq = link_get_int(s->to, i, 1);
             x->event = link_get_int(s->to, i, 2);

@@ -61,7 +61,7 @@ const char *link_error(struct link *l)
     return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
 }
 
-/* Waits until the socket is ready. TARGET_LOST: it was not ready at until_us. */
+/* Waits until the socket is ready. TARGET_LOST: the socket was not ready at until_us. */
 static int link_wait_socket(struct link *l, short events, int64_t until_us)
 {
     for (;;) {
@@ -122,7 +122,7 @@ static int link_connect_to_host(struct link *l, int64_t timeout_us)
     return st;
 }
 
-/* Tries one address after the other until one is connected. If all fail, their errors are
+/* Tries one address after the other until an address is connected. If all fail, their errors are
  * joined. */
 static int link_connect_to_any_host(struct link *l, const struct hosts *h)
 {

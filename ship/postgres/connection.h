@@ -67,7 +67,8 @@ int64_t link_get_int(const struct link *l, int row, int column);
 /* {NULL, 0} stands for the SQL value NULL */
 struct slice link_get_slice(const struct link *l, int row, int column);
 const char *link_get_text(const struct link *l, int row, int column);
-/* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or not a bytea. MI_ENOMEM. */
+/* Appends a bytea of at most `max` bytes. MI_EINVAL: the value is longer, or not a bytea.
+ * MI_ENOMEM. */
 MI_MUST int link_get_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret);
 /* Reads a bytea of 32 bytes. Returns false if the value is something else. */
 MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);

@@ -91,7 +91,7 @@ struct audited {
     enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */
     struct audit_wrong wrong; /* the fault that will be reported */
 
-    /* called with the amount of data read since the last call */
+    /* called with the amount of data that was read since the previous call of this callback */
     void (*progress)(void *ctx, uint64_t records, uint64_t bytes);
     void *ctx;
 };

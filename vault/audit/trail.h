@@ -23,9 +23,10 @@
 /* A leaf `seal` or `redact` of a session. */
 struct trail_leaf {
     int64_t n, at_us, records;
-    /* leaf `seal`: commitment of the record `end`; leaf `redact`: the digest that it states */
+    /* leaf `seal`: commitment of the record `end`; leaf `redact`: the digest that the leaf
+     * states */
     struct digest digest;
-    struct digest root; /* leaf `seal`: the root that it states */
+    struct digest root; /* leaf `seal`: the root that the leaf states */
     /* leaf `seal`: end_reason, as JSON without quotes; a longer text is truncated */
     char end[64];
     bool has_end;

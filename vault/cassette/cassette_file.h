@@ -18,15 +18,15 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-/* Newest version of the format. It is written only if a session needs it; otherwise version 1 is
- * written. */
+/* Newest version of the format. This version is written only if a session needs it; otherwise
+ * version 1 is written. */
 #define CASSETTE_VERSION 2
 #define CASSETTE_REVISIONS 2 /* first version of the format in which messages have a revision */
 
 /* Calls on_session for the header, then on_message for each message in order. Callbacks may be
  * NULL. If a callback returns false, reading stops and returns 0; the rest of the file is not
- * checked. 0; MI_EINVAL: the file is not a valid cassette; MI_EIO: it cannot be read; MI_ENOMEM.
- * Errors have a sentence in `error`. */
+ * checked. 0; MI_EINVAL: the file is not a valid cassette; MI_EIO: the file cannot be read;
+ * MI_ENOMEM. Errors have a sentence in `error`. */
 MI_MUST int cassette_read(const char *path, query_session_fn on_session,
                           query_message_fn on_message, void *ctx, struct buf *error);
 

@@ -41,7 +41,7 @@ static uint64_t digest_text(uint64_t h, struct slice s)
     return s.p != NULL ? digest_bytes(h, s.p, s.n) : h;
 }
 
-/* Adds a text that older versions of the format do not have to the digest. If the text is missing,
+/* Adds to the digest a text that older versions of the format do not have. If the text is missing,
  * the digest does not change. */
 static uint64_t digest_new_text(uint64_t h, struct slice s)
 {

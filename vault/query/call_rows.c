@@ -340,7 +340,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     return st < 0 ? st : 0;
 }
 
-/* Does nothing, because the SQL function each() has already passed the row on. */
+/* Does nothing, because the SQL function each() has already passed the row to the callback. */
 static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
 {
     (void)ctx, (void)st;
