@@ -1,8 +1,9 @@
 /* walk.h - edits, and the walk over JSON that collects them. Internal to redact/.
  *
- * A pass does not change the text: it collects edits, in order and without overlap, as offsets into
- * the text. A string inside JSON is searched unescaped, as a separate text; its edits are then
- * mapped to the bytes between its quotes. So every byte outside an edit is preserved, at any depth.
+ * The walk does not change the text: it collects edits, in order and without overlap, as offsets
+ * into the text. A string inside JSON is unescaped and searched as a separate text; the edits of
+ * this text are then mapped to the bytes between the string's quotes. So every byte outside an edit
+ * is preserved, at any depth.
  *
  * Levels    level 0 is the input; a string at level n is searched at level n + 1, up to
  *           REDACT_LEVELS.
@@ -16,8 +17,8 @@
 #include "redact/shape/find.h"
 #include "wire/json/pointer.h"
 
-#define REDACT_LEVELS 8      /* most levels of JSON nested in strings */
-#define REDACT_NAME_MAX 64   /* bytes of the name of a secret in text */
+#define REDACT_LEVELS 8      /* maximum number of levels of JSON nested in strings */
+#define REDACT_NAME_MAX 64   /* maximum number of bytes of a secret's name in text */
 #define REDACT_NAME_LOOK 256 /* NAME= must end within this many bytes of a string */
 
 /* An edit: replaces [from, to) of a text by texts[text, text + text_n). */
@@ -30,8 +31,8 @@ struct redact {
     struct keys keys;
     struct shapes *shapes;    /* owned */
     struct pointers pointers; /* the user's JSON pointers */
-    struct buf user;          /* the user's rules as given: name NUL value NUL … */
-    bool thorough;            /* do not use the quick tests; for tests */
+    struct buf user;          /* the rules that the user gave: name NUL value NUL … */
+    bool thorough;            /* true: do not use the quick tests; only for unit tests */
 
     /* members for the current call of a function */
     enum redact_how how;
@@ -39,30 +40,31 @@ struct redact {
     size_t edit_n, edit_cap;
     struct buf texts;                /* the replacements of the edits */
     struct buf plain[REDACT_LEVELS]; /* unescaped strings of each level */
-    struct buf other;                /* the output of every second round */
-    struct buf *out;                 /* buffer for the output of this round */
-    struct slice in;                 /* the input, which is the text of level 0 */
-    size_t done;                     /* bytes of `in` that were written to `out` */
-    size_t count;                    /* number of edits that were written to `out` */
-    bool failed;                     /* out of memory */
-    bool again;                      /* run another round: an edit may have exposed a secret */
-    bool busy;                       /* a call is running */
-    size_t place;                    /* next offset in `in` where a shape may be */
-    size_t searched;                 /* end of the part of `in` that was searched for `place` */
+    struct buf other; /* the output of every second round; the other rounds write to the result */
+    struct buf *out;  /* buffer for the output of this round */
+    struct slice in;  /* the input, which is the text of level 0 */
+    size_t done;      /* bytes of `in` that were written to `out` */
+    size_t count;     /* number of edits that were written to `out` */
+    bool failed;      /* out of memory */
+    bool again;       /* run another round: an edit may have exposed a secret */
+    bool busy;        /* a function of the sanitizer is running */
+    size_t place;     /* next offset in `in` at which the shape of a secret may begin */
+    size_t searched;  /* end of the part of `in` that was searched for shapes of secrets */
 };
 
 /* The meaning of a value, derived from its position in the message. */
 enum zone {
     ZONE_ANY,
     ZONE_TOP,     /* a message or a batch */
-    ZONE_MESSAGE, /* the object of a message */
+    ZONE_MESSAGE, /* the JSON object that is the message */
     ZONE_PARAMS,
     ZONE_RESULT,
     ZONE_META,
     ZONE_TASK,
-    ZONE_HEADERS,    /* an object of names and values, in any form */
+    ZONE_HEADERS,    /* names and values of headers, as an object, as arrays or as text */
     ZONE_PROPERTIES, /* an object of names and their schemas */
-    ZONE_INPUTS,     /* an object of names and requests for input of a server (2026-07-28) */
+    /* an object of names and of requests for input that the server sends (2026-07-28) */
+    ZONE_INPUTS,
 };
 
 enum { IN_ARGUMENTS = 1 /* inside the arguments of a tools/call, where content is truncated */ };
@@ -84,15 +86,16 @@ void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, c
 void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
 /* Converts edits like edit_map_to_raw(), for a text without escapes: adds `base` to the offsets. */
 void edit_shift_offsets(struct redact *r, size_t first, size_t base);
-/* Appends the text with its edits applied to b. */
+/* Appends the text to `b`, with its edits applied. */
 void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);
 /* Returns the length of the redaction mark at the beginning of s, or 0. */
 size_t edit_mark_len(struct slice s);
 
 /* ---- JSON (redact/walk.c) ---- */
 
-/* Collects the edits for a JSON value, which may be truncated. `flags`: IN_ARGUMENTS.
- * pointer_depth: tokens of the JSON pointer to this value. Never reads past its end. */
+/* Collects the edits for a JSON value, which may be truncated. flags: IN_ARGUMENTS or 0.
+ * pointer_depth: number of tokens of the JSON pointer to this value. Never reads past the end of
+ * the value. */
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth);
 
@@ -121,25 +124,25 @@ enum string_kind {
     STRING_TRUNCATE, /* sensitive content, to be truncated */
     STRING_BLOB,     /* base64-encoded text */
 };
-/* Collects the edits for a string: `raw`, without quotes, at offset `base` of its text. `odd`: an
- * escape in it stands for an ordinary letter. */
+/* Collects the edits for a string. raw: the string without quotes. base: offset of the string in
+ * its text. odd: an escape in the string stands for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
-/* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON
- * inside it. */
+/* Collects the edits for unescaped text. JSON is searched as JSON; other text is searched for
+ * shapes of secrets, and for JSON inside the text. */
 void redact_plain_text(struct redact *r, struct slice text, int level);
-/* Whether raw contains only valid JSON escapes. */
+/* Whether `raw` contains only valid JSON escapes. */
 bool redact_escapes_valid(struct slice raw);
-/* Quick test of [from, to) of the text of level 0. Returns true if no built-in shape is there.
- * Ranges must be passed from left to right. */
+/* Tests [from, to) of the text of level 0 quickly. Returns true if this range has no built-in shape
+ * of a secret. Ranges must be passed from left to right. */
 bool redact_no_shape(struct redact *r, size_t from, size_t to);
 /* Returns a value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
 struct slice redact_without_scheme(struct slice s);
 /* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word
  * or path. */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
-/* Whether the container at p, whose key matches `rule`, contains a secret. ["oauth2", "apikey"]
- * does not. */
+/* Whether the container at p, whose key matches `rule`, contains a secret. For example, ["oauth2",
+ * "apikey"] contains no secret. */
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *end);
 
@@ -148,8 +151,8 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
 /* Whether s is long and entirely base64, like an image, a sound or an archive. False for a PEM key
  * in base64. */
 bool redact_is_long_base64(struct slice s);
-/* Whether a string (raw, with escapes) begins like base64 of text. The first bytes decide, because
- * MIME types are often missing or wrong. */
+/* Whether a string (raw, with escapes) begins like base64-encoded text. The first bytes decide,
+ * because MIME types are often missing or wrong. */
 bool redact_blob_is_text(struct slice raw);
 /* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. Returns
  * false if s must also be searched as a string: it is not base64, or so short that it may be a

@@ -52,8 +52,8 @@ void report_add_junit(struct report *r)
     buf_adds(b, ">\n    </testcase>\n");
 }
 
-/* Writes the current suite, if there is one. Its cases were kept until now, because their counts
- * precede them. */
+/* Writes the current suite, if there is one. The suite's cases were stored until now, because their
+ * counts precede them. */
 static void end_suite(struct report *r)
 {
     struct buf *b = &r->suites;

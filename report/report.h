@@ -69,9 +69,10 @@ struct report {
     int64_t began_us;            /* start of the current suite; 0: there is no suite */
     struct report_counts counts; /* counts of the current suite */
     struct buf results;          /* owned; SARIF: the results of all suites */
-    struct report_rule *rules;   /* owned; SARIF: the rules of the results and of report_rule() */
+    /* owned; SARIF: the rules that results or report_rule() have added */
+    struct report_rule *rules;
     size_t rules_n, rules_cap;
-    /* true: memory ran out elsewhere than in a buffer, which has a `failed` of its own */
+    /* true: memory ran out, but not in a buffer: each buffer has its own `failed` */
     bool failed;
 };
 
@@ -83,16 +84,17 @@ static inline bool report_failed(const struct report *r)
 }
 
 void report_close(struct report *r);
-/* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: see Units. */
+/* Begins a suite. group: static; {NULL, 0}: each case sets its own group. began_us: time of the
+ * monotonic clock. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
-/* Returns an empty case, which the caller fills; it is valid until the next call. */
+/* Returns an empty case, which the caller fills; valid until the next report_begin_case(). */
 struct report_case *report_begin_case(struct report *r);
-/* Adds the case of report_begin_case() to the report. Its texts stay valid until the next
- * report_begin_case(). */
+/* Adds the case of report_begin_case() to the report. The texts of the case stay valid until the
+ * next report_begin_case(). */
 void report_add_case(struct report *r);
 /* Adds a rule that SARIF has to list even if no case violates it. */
 void report_rule(struct report *r, const struct report_rule *rule);
-/* Each appends the whole file to b. */
+/* The next two functions append the whole file to `b`. */
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 

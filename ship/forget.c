@@ -1,4 +1,4 @@
-/* forget.c - `ship forget`: a target to which the vault is no longer sent. */
+/* forget.c - `ship forget`: removes a target, so that the vault is no longer sent to it. */
 #include "ship/commands.h"
 
 #include "base/log.h"

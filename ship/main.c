@@ -17,7 +17,7 @@
 
 static const struct {
     const struct command *command;
-    int (*run)(const struct settings *s); /* NULL: the command's own function */
+    int (*run)(const struct settings *s); /* function to call; NULL: the command's own function */
 } commands[] = {
     {&ship_init, run_init},
     {&ship_to, run_to},

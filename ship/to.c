@@ -19,8 +19,8 @@
 #define ERROR_MAX 2048
 #define ORPHANS_US INT64_C(60000000)
 /* At this interval, the shipper checks whether the store has lost rows, and saves its state in the
- * vault even if there was nothing to send. It is long, because each write to the vault wakes the
- * shippers to other targets. */
+ * vault even if there was nothing to send. The interval is long, because each write to the vault
+ * wakes the shippers to other targets. */
 #define STATE_US INT64_C(600000000)
 /* time between two attempts to save the state while the vault cannot be written */
 #define UNSAVED_US INT64_C(60000000)

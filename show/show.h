@@ -27,18 +27,19 @@ struct show_column {
     const struct record_fields *record;
     bool json; /* the column is a member of the JSON object */
     struct {
-        const char *title; /* NULL: the column is not in the table */
-        size_t max;        /* longer cells are truncated on a terminal */
-        int spare;         /* how the column is shown on a narrow terminal: see cli/frame/table.h */
+        /* title of the column in the table; NULL: the table does not show the column */
+        const char *title;
+        size_t max; /* longer cells are truncated on a terminal */
+        int spare;  /* how the column is shown on a narrow terminal: see cli/frame/table.h */
     } table;
     struct {
-        const char *title; /* NULL: the column is not in `ui` */
+        const char *title; /* title of the column in `ui`; NULL: `ui` does not show the column */
         size_t width;      /* the first column also gets the remaining width */
         size_t from;       /* the column is shown if the list is at least this wide */
     } ui;
-    unsigned when;        /* bits of show_list.when with which the column exists; 0: always */
+    unsigned when;        /* the column exists if show_list.when has one of these bits; 0: always */
     enum out_style style; /* style of the cell; the number 0 is always plain */
-    /* Optional callbacks: they return the style of the cell, append its text for the value v, and
+    /* Optional callbacks: they return the style of the cell, append its text for the value `v`, and
      * write its JSON value. */
     enum out_style (*style_of)(const void *row);
     void (*text)(struct buf *b, const void *row, struct cell v);
@@ -64,8 +65,8 @@ const struct show_column *show_find_column(const struct show_list *l, const char
 /* Whether the list shows the column, according to `when`. */
 bool show_list_has_column(const struct show_list *l, const struct show_column *c);
 
-/* Writes the fields of a record that have `json` as members. After a time since the start of a
- * session, writes `at_us`, the time of the wall clock. */
+/* Writes the fields of a record that have `json` as members. If a field is a time since the start
+ * of the session, its member is followed by `at_us`, the time of the wall clock. */
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
 /* Writes valid JSON as JSON, other text as a string. */
@@ -81,7 +82,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row);
 /* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes
  * text that a spreadsheet would interpret as a formula. */
 void show_csv_text(struct buf *b, struct slice text);
-#define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
+#define SHOW_CSV_END "\r\n" /* end of a line, as in RFC 4180, section 2 */
 
 /* Appends the text of a cell for people, "-" if there is no value. Returns the style of the
  * cell. */

@@ -11,8 +11,8 @@ struct aligning {
     /* owned; the class of each call; equal calls have the same class, from 0 */
     uint32_t *class_a, *class_b;
     uint32_t *to_b, *to_a;  /* owned; the partner of each call, or ALIGN_NONE */
-    bool *equal, *moved;    /* owned; for each call of `a` that has a partner in `b` */
-    uint32_t *first, *next; /* owned; lists of unpaired calls of b, by class or topic */
+    bool *equal, *moved;    /* owned; facts about each call of `a` that has a partner in `b` */
+    uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
     uint32_t *list_of;      /* owned; number of the last round that used each class or topic */
     align_fn distance;
     void *ctx;
@@ -150,8 +150,8 @@ static int pair_group(struct group *g)
     return st;
 }
 
-/* Pairs the calls of each topic that has more calls on one side. round: as in
- * pair_remaining_calls(). */
+/* Pairs the most similar calls of each topic that has different numbers of calls on the two sides.
+ * `round` must be different for each call, and not 0. */
 static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                         uint32_t round)
 {
@@ -176,7 +176,7 @@ static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j
     return st;
 }
 
-/* in_order: a copy of to_b after the first step. */
+/* in_order: the pairs of equal calls that are in the same order on both sides, as in to_b. */
 static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;
@@ -195,7 +195,7 @@ static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint
     return st;
 }
 
-/* Marks the pairs of changed calls that cross another pair as moved. The pairs of equal calls in
+/* Marks as moved the pairs of changed calls that cross another pair. The pairs of equal calls in
  * order never cross a changed pair, so they are in every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
@@ -251,7 +251,7 @@ static int pair_all_calls(struct aligning *x)
 
 /* ---- rows ---- */
 
-/* Adds rows for the calls that are only in a, from call i to the next pair that was not moved. */
+/* Adds rows for the calls that are only in `a`, from call i to the next pair that was not moved. */
 static void add_missing(const struct aligning *x, uint32_t i, struct align_row *rows, uint32_t *n)
 {
     for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)

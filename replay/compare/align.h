@@ -1,16 +1,15 @@
 /* align.h - pairs the calls of two sessions that belong together.
  *
- * Order     1. equal calls in the longest common order (lcs.h);
- *           2. remaining equal calls anywhere, in order of appearance: these were moved;
- *           3. remaining calls of one topic (a method and its target) between the same pairs of
- *              step 1: these were changed; pairs outside of their longest common order were also
- *              moved.
- *              They are paired in order of appearance. If one side of a small group has more calls,
- *              they are paired so that the pairs differ as little as possible (near.h);
- *           4. remaining calls of one topic anywhere, in order of appearance: these were changed
- *           and moved.
- * Rows      in the order of b. A call that is only in a comes after the call before it in a. A
- *           moved pair is at its position in b.
+ * Steps     1. Pair equal calls in the longest common order (lcs.h).
+ *           2. Pair remaining equal calls anywhere, in order of appearance. These calls were moved.
+ *           3. Pair remaining calls of one topic (a method and its target) between the same two
+ *              pairs of step 1, in order of appearance. These calls were changed. If one side of a
+ *              small group has more calls, choose the pairs that differ least (near.h). A pair that
+ *              crosses another pair was also moved.
+ *           4. Pair remaining calls of one topic anywhere, in order of appearance. These calls were
+ *              changed and moved.
+ * Rows      in the order of `b`. A call that is only in `a` comes after the call that precedes it
+ *           in `a`. A moved pair is at its position in `b`.
  * Owns      the caller frees *ret with free().
  * Cost      time as in lcs.h; about 60 bytes for each call.
  * Blocks    as the distance function does; otherwise pure. */
@@ -22,15 +21,15 @@
 #define ALIGN_NONE UINT32_MAX
 
 struct align_call {
-    uint64_t key;   /* equal calls have equal keys; not 0 */
+    uint64_t key;   /* equal calls have equal keys; a key is never 0 */
     uint32_t topic; /* calls with equal keys have one topic */
 };
 
 enum align_kind {
     ALIGN_EQUAL,   /* equal calls */
     ALIGN_CHANGED, /* the calls are different, but have the same topic */
-    ALIGN_MISSING, /* the call is only in a */
-    ALIGN_ADDED,   /* the call is only in b */
+    ALIGN_MISSING, /* the call is only in `a` */
+    ALIGN_ADDED,   /* the call is only in `b` */
 };
 
 struct align_row {
@@ -39,15 +38,15 @@ struct align_row {
     bool moved;
 };
 
-/* Returns how much call a of the first session differs from call b of the second one: 0 to
+/* Returns how much call `a` of the first session differs from call `b` of the second one: 0 to
  * NEAR_DISTANCE, or a negative status. align_calls() calls it at most ALIGN_DISTANCES times. */
 typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 #define ALIGN_DISTANCES 20000
 
 struct align_sides {
     const struct align_call *a, *b;
-    uint32_t n, m;     /* numbers of calls of a and b; below ALIGN_NONE */
-    uint32_t topics;   /* greater than every topic */
+    uint32_t n, m;     /* numbers of calls in `a` and in `b`; less than ALIGN_NONE */
+    uint32_t topics;   /* number of topics; greater than every topic */
     align_fn distance; /* compares two calls; NULL: pair calls in order of appearance */
     void *ctx;
 };

@@ -7,14 +7,14 @@
 
 #include <stdlib.h>
 
-#define KEYS_MAX 1000 /* objects with more keys are compared as a whole */
+#define KEYS_MAX 1000 /* maximum number of keys; a larger object is compared as a whole */
 
 struct comparison {
     const struct compare_rules *rules;
     struct buf pointer;   /* owned */
     struct buf a, b, key; /* owned; scratch */
     struct slice entry;   /* name of the list entry that is being compared; {NULL, 0}: none */
-    size_t entry_n;       /* length of the pointer to this entry */
+    size_t entry_n;       /* length of the JSON pointer to the entry */
     compare_fn fn;
     void *ctx;
     bool ended, failed; /* failed: out of memory */
@@ -33,9 +33,9 @@ static struct slice slice_after(struct slice s, size_t n)
     return (struct slice){s.p + n, s.n - n};
 }
 
-/* Whether the live text contains the pieces of the recorded text between its marks, in order. The
- * first piece must be at the beginning, the last at the end unless the recorded text is
- * truncated. */
+/* Whether the live text contains the pieces of the recorded text between the redaction marks, in
+ * order. The first piece must be at the beginning. The last piece must be at the end, unless the
+ * recorded text is truncated. */
 static bool text_fits_sanitized(struct slice recorded, struct slice live)
 {
     bool first = true;
@@ -67,14 +67,15 @@ static bool text_fits_sanitized(struct slice recorded, struct slice live)
     }
 }
 
-/* Whether the sanitizer has changed string a, and b matches the unchanged pieces of a. */
+/* Whether the sanitizer has changed the string `a`, and `b` matches the unchanged pieces of `a`. */
 static bool matches_left_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
     if (a.type != JSON_STRING || b.type == JSON_NONE || marks_find_in_text(raw) == MARKS_NONE)
         return false;
     if (slice_begins(raw, MARKS_REDACTED) && memchr(raw.p, ']', raw.n) == raw.p + raw.n - 1)
-        return true; /* a mark for the whole value matches any type */
+        /* a redaction mark that replaces the whole value matches a value of any type */
+        return true;
     if (b.type != JSON_STRING)
         return false;
     buf_clear(&c->a);
@@ -90,8 +91,8 @@ static bool matches_sanitized(struct comparison *c, struct json_value a, struct 
            (c->rules->both_recorded && matches_left_sanitized(c, b, a));
 }
 
-/* As matches_sanitized(), for the JSON text of two values that are nested too deep to be
- * compared. */
+/* Does the same as matches_sanitized() for two values that are nested too deep to be compared.
+ * `a` and `b` are their JSON texts. */
 static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)
@@ -172,7 +173,8 @@ static struct json_value member_of_raw_key(struct comparison *c, struct json_val
     return v;
 }
 
-/* Returns the member that identifies the entries of a list; NULL: the key is not one of a list. */
+/* Returns the member that identifies the entries of the list with this key; NULL: the key is not
+ * the key of such a list. */
 static const char *entry_name_member(struct slice list)
 {
     return json_key_is(list, "tools") || json_key_is(list, "prompts") ? "name"
@@ -237,8 +239,8 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
 
 /* ---- arrays ---- */
 
-/* Compares two elements. name: the name of a list entry; JSON_NONE: the array is not such a
- * list. */
+/* Compares two elements of arrays. name: the name of the list entry; JSON_NONE: the arrays are not
+ * lists of entries with names. */
 static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)
@@ -276,7 +278,7 @@ static void compare_arrays(struct comparison *c, struct json_value a, struct jso
     }
 }
 
-/* An entry of the second of two lists. */
+/* An entry of the second list, when two lists are compared. */
 struct entry {
     uint64_t hash;
     size_t at; /* index of the entry in the list */

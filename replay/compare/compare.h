@@ -2,10 +2,12 @@
  *
  * Rules     the order of keys, white space and the spelling of strings and numbers are ignored.
  *           Lists of tools, prompts, resources and templates have no order: their entries are
- *           paired by name or URI. Values that a server generates are ignored: `_meta`, cursors,
- *           request states, task ids and their times, the version of the server; and the values at
- *           --ignore (the root is the result or the error). Where the sanitizer changed the
- *           recording, `[redacted:…]` matches any value and `… [+N chars]` any end of the text.
+ *           paired by name or URI.
+ * Ignored   values that a server generates: `_meta`, cursors, request states, task ids and their
+ *           times, the version of the server; and the values at the pointers of --ignore, which
+ *           begin at the result or the error.
+ * Redacted  where the sanitizer has changed the recording, `[redacted:…]` matches any value, and
+ *           `… [+N chars]` matches any end of the text.
  * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as text.
  * Owns      nothing.
  * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
@@ -27,7 +29,7 @@ struct compare_difference {
     bool in_schema;     /* the difference is inside the schema of a tool */
     bool is_entry;      /* a whole entry of a list differs: a tool, a prompt, a resource */
     struct slice entry; /* name or URI of the list entry, as JSON; {NULL, 0}: not in a list */
-    struct slice below; /* JSON pointer below that entry */
+    struct slice below; /* JSON pointer from the list entry to the difference */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 

@@ -33,17 +33,17 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 struct diff_rules {
     /* `ignore` applies to params, results and errors; the caller must set `across` */
     struct canon_rules canon;
-    /* A row is slower if the call of b took more than `slower` times as long, and slower_min_us
+    /* A row is slower if the call of `b` took more than `slower` times as long, and slower_min_us
      * longer. 0: never. */
     double slower;
     int64_t slower_min_us;
-    /* Whether a call is compared; NULL: all calls are. */
+    /* Whether a call is compared; NULL: all calls are compared. */
     bool (*takes)(void *ctx, struct slice method, struct slice target);
     void *ctx;
 };
 
 struct diff_call {
-    struct slice method, target; /* without JSON escapes; target.n 0: no target */
+    struct slice method, target; /* method and target without JSON escapes; target.n 0: no target */
     uint64_t seq;                /* seq of the request */
     /* positions of the request and the answer in the source; answer 0: no answer */
     uint64_t place, answer;
@@ -56,18 +56,18 @@ struct diff;
 /* Reads both recordings and pairs their calls. */
 MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
-/* Open a comparison in steps. Until *ret_done is true, only diff_close() and diff_error() may also
- * be called. */
+/* The next two functions open a comparison in steps. Until *ret_done is true, only diff_close() and
+ * diff_error() may also be called. */
 MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
                        const struct diff_rules *rules);
 MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
-void diff_close(struct diff *d); /* NULL is allowed */
+void diff_close(struct diff *d); /* the argument may be NULL */
 const char *diff_error(struct diff *d);
 
 /* ---- the alignment ---- */
 
 uint32_t diff_count_calls(const struct diff *d, enum diff_side side);
-/* Valid until diff_close(). */
+/* Returns a call. Its texts are valid until diff_close(). */
 struct diff_call diff_get_call(const struct diff *d, enum diff_side side, uint32_t call);
 uint32_t diff_count_rows(const struct diff *d);
 struct align_row diff_get_row(const struct diff *d, uint32_t row);
@@ -84,11 +84,13 @@ enum diff_part {
     DIFF_ANSWER,
 };
 
-/* Valid only during the call of a diff_fn. */
+/* A difference; valid only during the call of a diff_fn. */
 struct diff_difference {
     enum diff_part part;
-    struct slice pointer; /* pointer below params, the result or the error; "": the whole value */
-    struct slice value[DIFF_SIDES]; /* JSON, sanitized; {NULL, 0}: missing */
+    /* JSON pointer from params, the result or the error to the values; "": the whole value */
+    struct slice pointer;
+    /* the values as sanitized JSON; {NULL, 0}: the value is missing */
+    struct slice value[DIFF_SIDES];
     /* In a list of tools, prompts, resources or templates: the name or URI of the entry as JSON,
      * and the pointer below it; {NULL, 0}: not in a list. */
     struct slice entry, below;
@@ -103,8 +105,8 @@ struct diff_look {
     uint64_t differences;
     uint64_t tools[DIFF_ENTRIES]; /* number of new, changed and missing tools in a list */
     bool status;                  /* the calls have different statuses */
-    bool slower;                  /* the call of b is slower, as diff_rules.slower defines */
-    bool moved;                   /* as align_row.moved */
+    bool slower;                  /* the call in `b` is slower, as diff_rules.slower defines */
+    bool moved;                   /* the calls were moved, as in align_row.moved */
     bool unread;                  /* an answer was not recorded, so answers were not compared */
 };
 
@@ -123,8 +125,8 @@ MI_MUST int diff_read_params(struct diff *d, enum diff_side side, uint32_t call,
 struct diff_fact {
     const char *name;               /* "server_version", … */
     struct slice value[DIFF_SIDES]; /* the value of the fact in each session; {NULL, 0}: unknown */
-    /* true: the fact counts as a difference; false: it is only information, as the server's
-     * version */
+    /* true: the fact counts as a difference; false: the fact is only information, such as the
+     * server's version */
     bool counts;
 };
 /* Returns the facts with different values, for i = 0, 1, …; returns false after the last fact. */

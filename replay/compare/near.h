@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-#define NEAR_LIST 64 /* longest list */
+#define NEAR_LIST 64 /* maximum length of a list */
 /* greatest product of the lengths of both lists, and so the greatest number of calls of a
  * near_fn */
 #define NEAR_PAIRS 256

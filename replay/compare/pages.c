@@ -145,7 +145,8 @@ static void add_entries(struct buf *b, struct json_value entries)
     }
 }
 
-/* Appends the entries of the first page x, which has this result, and of all pages after it. */
+/* Appends the entries of the first page `x`, and of all pages after this page. result: the result
+ * of the first page. */
 static int add_all_entries(const struct pages *p, struct side *s, const struct page *x,
                            struct json_value result, const char *list, struct buf *b)
 {
@@ -159,7 +160,7 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
         add_entries(b, json_get(m.result, list));
     }
     buf_addc(b, ']');
-    if (x->cursor != 0) /* the client did not request the rest */
+    if (x->cursor != 0) /* the list has more pages, which the client did not request */
         buf_adds(b, ",\"nextCursor\":\"\"");
     return 0;
 }

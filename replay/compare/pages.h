@@ -18,11 +18,11 @@ struct page {
     uint32_t call, first; /* the calls that read this page, and the first page of its list */
     uint32_t next;        /* index of the next page in pages.list; PAGES_NONE: none */
     uint32_t topic;
-    uint64_t cursor; /* hash of the cursor of the next page; 0: the last page */
+    uint64_t cursor; /* hash of the cursor of the next page; 0: this page is the last one */
 };
 
 struct pages {
-    struct page *list; /* owned; by call */
+    struct page *list; /* owned; sorted by call */
     size_t n, cap;
 };
 
@@ -33,9 +33,9 @@ bool pages_has_call(const struct pages *p, uint32_t call);
 /* Returns the call that read the first page of the list; `call` itself if it did not read a
  * page. */
 uint32_t pages_first_call(const struct pages *p, uint32_t call);
-/* Appends the result of a page, with entries as described above. 0; MI_ENOENT: the call is not a
- * page, or a page was deleted; or an error. The previous result of side_read_answer() becomes
- * invalid. */
+/* Appends the result of a page. The first page of a list has the entries of all pages; the other
+ * pages are empty. Returns 0, MI_ENOENT (the call is not a page, or a page was deleted) or an
+ * error. The previous result of side_read_answer() becomes invalid. */
 MI_MUST int pages_append_result(const struct pages *p, struct side *s, uint32_t call,
                                 struct buf *b);
 

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#define PAGES_MAX 100 /* pages of a live tools/list */
+#define PAGES_MAX 100 /* maximum number of pages of the live server's tools/list that are read */
 
 /* ---- requests of the live server ---- */
 
@@ -66,7 +66,7 @@ static int answer_server_request(struct talk *t, const struct rpc *live)
     const char *refused = NULL;
     struct buf out = {0};
     int st = rpc_method_is(live, "ping") ? 0 : find_recorded_answer(t, live, &out, &refused);
-    if (out.n == 0) { /* for a ping, an empty result; else an error */
+    if (out.n == 0) { /* a ping gets an empty result; another request gets an error */
         struct json_out j = json_out_to(&out);
         rpc_out_answer(&j, live->id.text);
         json_out_object(&j, refused == NULL ? "result" : "error");

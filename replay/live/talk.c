@@ -61,7 +61,7 @@ int talk_read_body(struct talk *t, uint32_t item, struct buf *b)
     return st < 0 ? fail_source(t, st) : b->failed ? talk_no_memory(t) : 0;
 }
 
-/* Learns the tools of the recorded server. */
+/* Collects the tools of the recorded server. */
 static int add_recorded_tools(struct talk *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {

@@ -20,17 +20,18 @@ struct talk_item {
     uint8_t kind;    /* enum rpc_kind */
     bool from_client;
     bool lost; /* the body was not recorded */
-    bool used; /* a request of the server that the live server has also sent */
+    bool used; /* a recorded request of the server that the live server has also sent */
 };
 
 /* A handle, which is a text that servers generate, such as a cursor: the recorded text and the live
  * server's text, both without quotes. */
 struct talk_handle {
-    size_t recorded_at, recorded_n, live_at, live_n; /* ranges of talk.text */
+    /* the recorded and the live text: ranges of talk.text */
+    size_t recorded_at, recorded_n, live_at, live_n;
 };
 
 struct talk_tool {
-    size_t name_at, name_n; /* range of talk.text; escapes resolved */
+    size_t name_at, name_n; /* name of the tool: a range of talk.text, with escapes resolved */
     bool reads_only;        /* marked read-only */
     bool safe;              /* the tool is marked read-only or idempotent */
     bool live;              /* the live server listed this tool */
@@ -46,7 +47,7 @@ struct talk {
     struct buf *error;     /* borrowed */
     int64_t timeout_us;    /* deadline for each answer; progress restarts it; 0: no limit */
     talk_heard_fn heard;   /* called for messages of the live server; NULL: not called */
-    void *ctx;             /* for heard() */
+    void *ctx;             /* context of heard() */
 
     struct talk_item *items; /* owned */
     uint32_t n;
@@ -58,27 +59,28 @@ struct talk {
     size_t tools_n;
     bool knows_live_tools; /* tools/list of the live server was read to its last page */
     bool ended;            /* the live server has ended */
-    bool interrupted;      /* a signal ended the wait for an answer */
+    bool interrupted;      /* a signal arrived while the caller waited for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
     int64_t next_id;       /* id of the request that was sent last */
-    uint64_t sent;         /* live_sent_bytes() after that request */
+    uint64_t sent;         /* value of live_sent_bytes() after the last request was sent */
 
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request being processed */
-    struct buf recorded; /* owned; the recorded answer to that request */
+    struct buf recorded; /* owned; the recorded answer to the recorded request */
     struct buf line;     /* owned; the text of the request that is sent */
-    struct buf other;    /* owned; requests of the server and their answers; scratch */
+    struct buf other;    /* owned; scratch for requests of the server and their answers */
     struct buf mended;   /* owned; an answer of the live server that was repaired */
 };
 
 /* Reads the recording. The borrowed members must be set. */
 MI_MUST int talk_load(struct talk *t);
 void talk_close(struct talk *t);
-int talk_no_memory(struct talk *t); /* writes the sentence to t->error, and returns MI_ENOMEM */
-/* Reads the body of an item into b. */
+/* writes a sentence about the lack of memory to t->error, and returns MI_ENOMEM */
+int talk_no_memory(struct talk *t);
+/* Reads the body of an item into `b`. */
 MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
-/* Learns the handles from a recorded answer and the answer of the live server. */
+/* Collects the handles in a recorded answer and in the answer of the live server. */
 MI_MUST int talk_add_handles(struct talk *t, struct json_value recorded, struct json_value live);
 MI_MUST int talk_add_tools(struct talk *t, struct json_value result, bool live);
 /* Returns the tool with this name; NULL: unknown. */
@@ -86,8 +88,8 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 /* Whether a request with this method changes nothing; false for tools/call. */
 bool talk_request_reads_only(const struct rpc *m);
 
-/* Copies a message. Replaces its id (by a JSON text) and its handles (by those of the other
- * server). to_live: the message is for the live server. */
+/* Copies a message. In the copy, a JSON text replaces the id, and the other server's handles
+ * replace the message's handles. to_live: the message is for the live server. */
 MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                          struct buf *out);
 

@@ -10,7 +10,7 @@ MI_MUST int mock_send_line(struct conversation *s, struct slice line);
 MI_MUST int mock_send_answer(struct conversation *s, struct mock_batch *batch, struct slice text);
 MI_MUST int mock_send_error(struct conversation *s, struct mock_batch *batch, struct slice id,
                             int code, const char *why, const char *cause, const struct miss *f);
-/* Notes that one answer of the batch is complete; after the last one, sends and frees the batch. */
+/* Counts an answer of the batch as complete; after the last answer, sends and frees the batch. */
 MI_MUST int mock_batch_count_answer(struct conversation *s, struct mock_batch *batch);
 /* Answers a request that was not recorded: with the default answer of its method, or with an error
  * and a finding. Returns 0, an error, or MOCK_FOR_LIVE: the finding was added, but the request was

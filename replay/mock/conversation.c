@@ -267,13 +267,14 @@ static int conversation_on_notification(struct conversation *s, const struct rpc
     int st = forward_forwards_all(s->forward) ? 0 : start_notification_list(s, live);
     if (st == 0 && s->forward != NULL)
         st = forward_notification(s, live);
-    /* If the recorded server exited at this point, its own exit status counts. */
+    /* If the recorded server exited at this point, `ended` is already set, and the recorded exit
+     * status is used. */
     if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
         s->ended = CONVERSATION_CLIENT_EXIT;
     return st;
 }
 
-/* Notes the id of a task that the client has created (revision 2025-11-25); later requests of the
+/* Stores the id of a task that the client has created (revision 2025-11-25); later requests of the
  * server must use this id. */
 static int note_client_task(struct conversation *s, const struct plan_question *q,
                             const struct rpc *live)

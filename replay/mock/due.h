@@ -1,4 +1,4 @@
-/* due.h - the playback that is due next: a heap ordered by time.
+/* due.h - a heap of playbacks, ordered by the time at which they are due.
  *
  * Owns      the array; due_close() frees it. Entries are embedded in their owners.
  * Order     by time, then by the order of due_set_time().
@@ -21,7 +21,7 @@ struct due_heap {
 };
 
 void due_close(struct due_heap *h);
-/* Adds an entry, or changes its time. Returns 0 or MI_ENOMEM. */
+/* Adds an entry to the heap, or changes the time of an entry. Returns 0 or MI_ENOMEM. */
 MI_MUST int due_set_time(struct due_heap *h, struct due *d, int64_t at_us);
 /* Removes an entry; does nothing if the entry is not in the heap. */
 void due_remove(struct due_heap *h, struct due *d);

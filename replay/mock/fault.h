@@ -36,7 +36,7 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    char *text;            /* owned; KIND; method and target point into the same allocation */
+    char *text; /* owned; KIND of the fault; `method` and `target` point into the same allocation */
     char *method, *target; /* a tool, prompt, URI or task; target NULL: each target matches */
     int64_t delay_us;
     int code;

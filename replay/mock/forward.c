@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define TOOL_PAGES_MAX 100 /* pages of tools/list that are read from the live server */
+#define TOOL_PAGES_MAX 100 /* maximum number of pages of tools/list that are read */
 
 int forward_open(struct forward **ret, const struct forward_rules *rules,
                  const struct forward_calls *calls, void *ctx)
@@ -117,8 +117,8 @@ static int forward_after_greeting(struct conversation *s, struct slice meta)
     return forward_enter_ready(s);
 }
 
-/* Returns the `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as
- * in older revisions. */
+/* Returns the `_meta` of a waiting request, for use in the interposer's own requests. {NULL, 0} if
+ * there is none, as in older revisions. */
 static struct slice meta_of_pending_request(const struct forward *f)
 {
     struct rpc m;
@@ -203,7 +203,7 @@ static int forward_start(struct conversation *s, bool modern)
     return modern ? forward_after_greeting(s, meta_of_pending_request(f)) : forward_greet(s);
 }
 
-/* Handles the answer to our own request. */
+/* Handles the answer to a request of the mock server's own. */
 static int forward_step(struct conversation *s, const struct rpc *answer)
 {
     switch (s->forward->phase) {
@@ -211,7 +211,7 @@ static int forward_step(struct conversation *s, const struct rpc *answer)
         return forward_on_greeted(s, answer);
     case FORWARD_LEARNING:
         return forward_on_tools(s, answer);
-    default: /* In FORWARD_CATCHING_UP nobody needs the answer. */
+    default: /* FORWARD_CATCHING_UP: the answer is ignored */
         return forward_catch_up(s);
     }
 }
@@ -284,7 +284,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     if (rpc_method_is(live, "notifications/cancelled"))
         return forward_cancel(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
-        return 0; /* we have already sent an initialized notification to the server */
+        return 0; /* the mock server has already sent an initialized notification to the server */
     int st = forward_record_message(s, true, live->text);
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }
@@ -371,8 +371,8 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : ended;
 }
 
-/* Sends a notification of the server to the client. Replaces the id in the notification, which is
- * that of a subscription, of another request of the client, or of a request of the server. */
+/* Sends a notification of the server to the client, with the id in the notification replaced: the
+ * id of a subscription, of another request of the client, or of a request of the server. */
 static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

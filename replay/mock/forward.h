@@ -1,17 +1,17 @@
 /* forward.h - sends requests that were not recorded to a live server, and the server's answers to
  * the client.
  *
- * Start     the server is started for the first such request. It gets the client's `initialize`
- *           with the recorded revision, and `notifications/initialized`; with `catch_up`, it then
- *           gets those earlier requests of the client that change nothing, because of their method
- *           or because the live server marks the tool as read-only. The answers to these are
- *           dropped. New requests wait until all that is done. Requests of revision 2026-07-28 need
- *           no handshake.
+ * Start     the server is started for the first unrecorded request. It gets the client's
+ *           `initialize` with the recorded revision, and `notifications/initialized`. New requests
+ *           wait until the server is ready. Requests of revision 2026-07-28 need no handshake.
+ * Catch up  with `catch_up`, the server also gets the earlier requests of the client that change
+ *           nothing, because of their method or because the live server marks the tool as
+ *           read-only. The answers to these requests are dropped. Then the server is ready.
  * All       with `all`, nothing is replayed: the first line of the client starts the server, and
  *           all lines go to it.
  * Messages  ids of the client's requests and of the server's requests are replaced by numbers that
- *           the replay does not use; tokens are unchanged. Messages of the server that arrive
- *           before it is ready are dropped, except requests.
+ *           the replay does not use; tokens are unchanged. Messages that the server sends before it
+ *           is ready are dropped, except requests.
  * Recorded  messages between the client and the live server are passed to keep(), with the client's
  *           ids, so that the caller can record them.
  * Owns      copies of the client's initialize and of each request until it is sent; 64 bytes and
@@ -46,16 +46,16 @@ struct forward_rules {
 
 MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
                          const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f);              /* f may be NULL */
-bool forward_forwards_all(const struct forward *f); /* f may be NULL: returns false */
+void forward_close(struct forward *f);              /* the argument may be NULL */
+bool forward_forwards_all(const struct forward *f); /* returns false if f is NULL */
 /* returns the number of unanswered requests; f NULL: 0 */
 size_t forward_pending(const struct forward *f);
 
 /* ---- lines of the client ---- */
 
-/* Notes the client's initialize, which is answered from the recording. */
+/* Stores the client's initialize, which is answered from the recording. */
 MI_MUST int forward_copy_greeting(struct conversation *s, const struct rpc *live);
-/* Notes a request that is answered from the recording. */
+/* Stores which recorded exchange has answered a request. */
 MI_MUST int forward_note_exchange(struct conversation *s, uint32_t exchange);
 /* Sends a request to the live server, which must answer it. */
 MI_MUST int forward_request(struct conversation *s, const struct rpc *live,

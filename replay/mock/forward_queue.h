@@ -26,7 +26,8 @@ struct forward_pending {
     bool cancelled;
     struct buf text;      /* owned; the request, until it is sent */
     struct slice id, key; /* the client's id: JSON text, and its key (wire/rpc_id.h); in `data` */
-    struct slice method, target; /* sanitized, escapes resolved; in `data` */
+    /* the method and target, sanitized, with escapes resolved; in `data` */
+    struct slice method, target;
     char data[];
 };
 
@@ -43,8 +44,8 @@ struct forward {
     const struct forward_calls *calls; /* borrowed; ctx is borrowed, too */
     void *ctx;
     enum forward_phase phase;
-    uint64_t number;                          /* number of the request that was sent last */
-    uint64_t own;                             /* number of our own unanswered request; 0: none */
+    uint64_t number; /* number of the request that was sent last */
+    uint64_t own;    /* number of the mock server's own unanswered request; 0: none */
     struct forward_pending *pending, *newest; /* owned; the oldest and the newest request */
     size_t pending_n;
     struct forward_question *questions;
@@ -52,7 +53,7 @@ struct forward {
     struct buf hello; /* owned; the client's initialize */
     uint32_t *noted;  /* owned; exchanges that were answered from the recording, in order */
     size_t noted_n, noted_cap, noted_at;
-    size_t pages;     /* pages of tools/list that were requested */
+    size_t pages;     /* number of pages of tools/list that were requested */
     struct talk talk; /* owned; the tools of the live server */
     struct buf error; /* owned; text of an error in `talk` */
     struct buf out;   /* owned; scratch */
@@ -61,10 +62,10 @@ struct forward {
 
 /* Writes a number as text; returns the slice of `text`. */
 struct slice forward_number_text(uint64_t number, char text[32]);
-/* Sends a message to the server. The values in `with` replace those in the message. */
+/* Sends a message to the server. Values in `with` replace the values of the message (rewrite.h). */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
-/* Sends a request of our own, with a new id in place of the one in `message`. */
+/* Sends a request of the mock server's own, with a new id in place of the id in `message`. */
 MI_MUST int forward_send_own(struct forward *f, struct slice message);
 MI_MUST int forward_record_message(struct conversation *s, bool from_client, struct slice message);
 

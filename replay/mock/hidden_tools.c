@@ -50,8 +50,8 @@ int mock_tools_cut(struct conversation *s, const struct playback *p)
     return st;
 }
 
-/* Sends the error that the interposer gave for such calls in the recorded session. The session and
- * the message number are not known here and are left out. */
+/* Sends the error that the interposer gave for calls of hidden tools in the recorded session. The
+ * session and the message number are not known here and are left out. */
 static int refuse_call(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
                        enum tool_verdict v, const char *why)
 {

@@ -14,7 +14,7 @@ MI_MUST int mock_tools_open(struct conversation *s);
  * MI_ENOMEM. */
 MI_MUST int mock_tools_cut(struct conversation *s, const struct playback *p);
 /* Refuses an unrecorded call of a tool whose name the rule hides, as the interposer does. Rules
- * about read-only tools are not applied here, so calls that only they would refuse are misses.
+ * about read-only tools are not applied here: a call that only such a rule would refuse is a miss.
  * *ret_done: the client has received an answer. */
 MI_MUST int mock_tools_refuse(struct conversation *s, const struct rpc *live,
                               struct mock_batch *batch, bool *ret_done);

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 
-/* unsent bytes for the server at which reading from the client stops */
+/* number of unsent bytes for the server at which reading from the client stops */
 #define UNSENT_MAX ((size_t)1 << 20)
 
 /* ---- lines of the server ---- */

@@ -20,9 +20,9 @@
 struct live_side_config {
     char *const *argv; /* the server's command; NULL: no live server */
     struct forward_rules rules;
-    /* as in forward.h */
+    /* called as forward_calls.keep() (forward.h) */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
-    void *ctx; /* for keep() */
+    void *ctx; /* context of keep() */
 };
 
 /* Handles a line of the server; {NULL, 0}: the server has ended. Returns 0, 1 (the client does not
@@ -37,9 +37,10 @@ struct live_side {
     struct forward *forward; /* owned; the queue for the live server; NULL: no live server */
     struct live *live;       /* owned; the process; NULL: not started */
     ev_io read_watch, write_watch;
-    ev_timer wait_timer; /* active while a line waits, or a stream is closed but the server runs */
+    /* active while an incomplete line waits, or while the server runs after it closed a stream */
+    ev_timer wait_timer;
     bool ended;
-    bool waits; /* some lines were read, but wait until the client reads */
+    bool waits; /* some lines were read, and will be handled when the client reads again */
     live_side_line_fn on_line;
     live_side_turn_fn on_turn;
     void *ctx;

@@ -19,7 +19,7 @@ struct match {
     struct source *source;
     const struct canon_rules *rules;
     bool repeat_fail, strict_order;
-    uint32_t expected;                 /* with strict_order: the next exchange */
+    uint32_t expected;                 /* index of the expected exchange, if strict_order is true */
     struct buf key, other, text, near; /* owned */
 };
 
@@ -39,7 +39,7 @@ MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret
                        enum miss_kind *ret_why);
 /* Completes a finding whose kind, method and target are set: adds the nearest recorded request, the
  * differences from it, and the options that would accept the request. The texts are valid until the
- * next call. Returns 0 or an error. */
+ * next call of this function. Returns 0 or an error. */
 MI_MUST int match_explain(struct match *m, const struct rpc *request, struct miss *f);
 
 #endif

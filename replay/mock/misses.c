@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 #define LOGGED_MAX 100       /* maximum number of findings that are logged */
-#define NEVER_ASKED_MAX 1000 /* most requests in `never_asked` of the JSON report */
+#define NEVER_ASKED_MAX 1000 /* maximum number of requests in `never_asked` of the JSON report */
 
 static const struct {
     const char *name, *sentence;
@@ -261,7 +261,7 @@ uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
 /* ---- the files ---- */
 
 struct never_asked {
-    struct buf json; /* owned; members of an array */
+    struct buf json; /* owned; JSON text of the entries of an array */
     uint64_t recorded, n;
 };
 

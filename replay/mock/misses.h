@@ -43,7 +43,7 @@ struct miss {
     enum miss_kind kind;
     bool is_note;                /* the finding is reported, but is not a failure */
     bool answered_live;          /* a live server is asked, so the finding is not a failure */
-    struct slice method, target; /* escapes resolved */
+    struct slice method, target; /* method and target with escapes resolved */
     uint64_t nearest_seq;        /* seq of the nearest recorded request; 0: none */
     struct miss_difference difference[MISS_DIFFERENCES_MAX];
     size_t differences;  /* number of differences; may be greater than MISS_DIFFERENCES_MAX */
@@ -60,12 +60,12 @@ struct misses {
     struct misses_counts counts;
     struct buf json;           /* owned; finished findings, as members of an array */
     uint64_t kept;             /* number of findings; `json` has the first MISS_FINDINGS_MAX */
-    struct report report;      /* owned; the caller sets its formats and suite */
+    struct report report;      /* owned; the caller sets formats and suite of the report */
     struct report_place place; /* the recording; borrowed */
 };
 
 void misses_close(struct misses *r);
-/* Keeps and logs a finding, and appends one sentence for the client to `message`, which may be
+/* Stores and logs a finding, and appends one sentence for the client to `message`, which may be
  * NULL. */
 void misses_add(struct misses *r, const struct miss *f, struct buf *message);
 /* Adds the members of error.data that describe the finding. */
@@ -79,8 +79,8 @@ struct misses_request {
     bool asked;
     bool needed; /* false: a client may omit this request, even with --strict (ping, a probe) */
 };
-/* Returns the next recorded request; false after the last request. The call after that starts again
- * with the first request. */
+/* Returns the next recorded request; false after the last request. After false, the next call of
+ * this function starts again with the first request. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
 /* Logs the number of needed requests that the client did not send, and names the first
@@ -88,7 +88,7 @@ typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {
-    struct slice recording; /* uid of the recorded session, or the path as given */
+    struct slice recording; /* uid of the recorded session, or the path that the user gave */
     bool strict;
     int64_t began_us, lasted_us; /* start of the replay by the wall clock, and its duration */
     int exit_status;

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define OUT_HIGH ((size_t)1 << 20) /* at this many unsent bytes, reading and replaying stop */
+#define OUT_HIGH ((size_t)1 << 20) /* number of unsent bytes at which reading and replaying stop */
 /* reading and replaying continue when fewer bytes are unsent */
 #define OUT_LOW ((size_t)256 << 10)
 #define READ_TURN ((size_t)256 << 10) /* approximate maximum of bytes that are read in one event */
@@ -451,7 +451,7 @@ int mock_run(struct mock_config *cfg)
         ev_run(m.loop, 0);
         status = mock_conclude(&m);
         if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
-            kill(getpid(), SIGKILL); /* the fault `crash`: the reports have been written before */
+            kill(getpid(), SIGKILL); /* the fault `crash`; the reports are already written */
     }
     mock_server_end(&m);
     return status;

@@ -21,7 +21,7 @@ struct mock_config {
     /* Called when the client has left, before the live server is ended. May be NULL. If it returns
      * false, mock_run() returns MOCK_FAILED. */
     bool (*done)(void *ctx);
-    void *ctx; /* for done() */
+    void *ctx; /* context of done() */
 };
 
 #define MOCK_FINE 0

@@ -11,31 +11,32 @@
 #include "base/base.h"
 
 #define PACE_GAP_US 3000
-#define PACE_SLACK_US 2000000     /* added to the recorded waiting time of a client */
-#define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
-#define PACE_LATE_US 50000        /* how much later than recorded a client may poll */
-#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that perhaps does not poll at all */
+#define PACE_SLACK_US 2000000 /* time that is added to the recorded waiting time of a client */
+/* maximum waiting time for a request that was pending at the end of the recording */
+#define PACE_OPEN_MAX_US 10000000
+#define PACE_LATE_US 50000       /* maximum delay of a client's poll, compared with the recording */
+#define PACE_LATE_MAX_US 2000000 /* maximum waiting time for a client that may not poll at all */
 
 struct pace {
     double speed; /* speed 0: at once; 1: as recorded; 2: twice as fast */
 };
 
-/* The same moment on both clocks: the time of the request, or of the client's answer for which a
- * step waited. */
+/* One moment, as a time of the replay (live_us) and as a time of the recording (t_us): the time of
+ * a request, or of the client's answer for which a step waited. */
 struct pace_mark {
     int64_t live_us, t_us;
 };
 
-/* Returns the time at which a step that was recorded at t_us is due. last_us: when this playback
- * last sent a message; 0: not yet. gap: that message was a notification, and the step is an
- * answer. */
+/* Returns the time at which a step that was recorded at t_us is due. last_us: time of the
+ * playback's last message; 0: there was none. gap: the last message was a notification, and the
+ * step is an answer. */
 int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
                       bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
-/* Returns until when a message that was recorded at t_us, and is due at due_us, waits for a client
- * that last reached this mark. */
+/* Returns the time until which a message waits for the client. The message was recorded at t_us and
+ * is due at due_us. mark: the last position that the client has reached. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_parse(const char *text, struct pace *ret);

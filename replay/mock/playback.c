@@ -82,8 +82,8 @@ struct playback *playback_find(struct conversation *s, struct json_value id)
     return NULL;
 }
 
-/* Whether the client has not yet reached the position in the recording at which the recorded client
- * was before this step. */
+/* Whether the client has not yet reached the position in the recording that the recorded client had
+ * reached before this step. */
 static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -103,8 +103,8 @@ int playback_wake_held(struct conversation *s)
     return 0;
 }
 
-/* Whether the client may still reach the position in the recording at which the recorded client was
- * before this step. */
+/* Whether the client may still reach the position in the recording that the recorded client had
+ * reached before this step. */
 static bool client_may_reach_place(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -146,8 +146,8 @@ static int playback_send_steps_before(struct conversation *s, struct playback *p
     return playback_run(s, p);
 }
 
-/* Sends the steps of all lists and subscriptions that were recorded before the position `place`,
- * except those of `before` (may be NULL), which sends its next message afterwards. */
+/* Sends the steps of all lists and subscriptions that were recorded before the position `place`.
+ * Skips the playback `before` (may be NULL), which sends its next message afterwards. */
 static int catch_up_all_playbacks(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -238,10 +238,10 @@ static int playback_wait(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end(s, p) : 0;
 }
 
-/* For a request without a recorded answer, or with one that only a cancelling client gets: sends an
- * error after the time that the recorded client waited, or when the client has closed its side. In
- * the latter case, no error is sent if the recorded client left or cancelled the request: this
- * client may do the same. */
+/* Handles a request without a recorded answer, or with an answer that only a client gets which
+ * cancels the request. Sends an error after the time that the recorded client waited, or when the
+ * client has closed its side. In the latter case, no error is sent if the recorded client left or
+ * cancelled the request: this client may do the same. */
 static int playback_give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
@@ -256,7 +256,7 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
     return st < 0 ? st : ended;
 }
 
-/* Handles a list of steps whose known steps have all been sent. */
+/* Handles a playback that has sent all known steps of its list. */
 static int playback_at_list_end(struct conversation *s, struct playback *p)
 {
     if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_may_grow(s->plan, p->list)))
@@ -282,8 +282,8 @@ static int playback_hold_until(struct conversation *s, struct playback *p, int64
     return due_set_time(&s->heap, &p->due, until_us);
 }
 
-/* Whether the client still owes an answer to a question that was asked during the exchange, and
- * that the recorded client answered before this step. The recording does not say which of several
+/* Whether the client has not yet answered a question that was asked during the exchange and that
+ * the recorded client answered before this step. The recording does not say which of several
  * concurrent requests caused the question. */
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
                                const struct plan_step *step)
@@ -340,8 +340,8 @@ static int playback_answer_in_turn(struct conversation *s, struct playback *p,
 }
 
 /* Whether the step ends a subscription just before the recorded client left. The recording does not
- * say whether the client left first, so that a live client may still send requests, or waited for
- * this end. So the caller delays the end. */
+ * say whether the client had already left, or waited for this end. A live client may still send
+ * requests, so the caller delays the end. */
 static bool step_ends_subscription(const struct conversation *s, const struct playback *p,
                                    const struct plan_step *step, int64_t *ret_busy_us)
 {
@@ -402,7 +402,7 @@ int playback_run(struct conversation *s, struct playback *p)
     return 0;
 }
 
-/* Wakes idle lists that have new steps, and removes lists that cannot get more. */
+/* Wakes idle lists that have new steps, and removes idle lists that cannot get new steps. */
 static int wake_idle_playbacks(struct conversation *s)
 {
     for (struct playback *p = s->idle, *next; p != NULL; p = next) {
@@ -421,7 +421,8 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Makes all playbacks due, but does not run them, because running one may end others. */
+/* Makes the next step of every playback due now, but does not run the playbacks, because running
+ * one playback may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

@@ -10,15 +10,15 @@ MI_MUST int playback_start(struct conversation *s, const struct rpc *live, uint3
 MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
                                 struct pace_mark mark, struct slice token);
 MI_MUST int playback_end(struct conversation *s, struct playback *p);
-/* Sends the steps that are due, and schedules the next one. May end the playback. */
+/* Sends the steps that are due, and schedules the next step. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
-/* Makes all playbacks due now. */
+/* Makes the next step of every playback due now. */
 MI_MUST int playback_wake_all(struct conversation *s);
-/* Makes playbacks that wait for the client due now. */
+/* Makes the next step of each playback that waits for the client due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
-/* Call this function when the client has sent an answer or a notification that was recorded at this
- * place and time: sends the unsolicited messages that were recorded earlier, and wakes playbacks
- * that wait for the client to reach this place. */
+/* Call this function when the client has sent an answer or a notification. place, t_us: position
+ * and time of this message in the recording. Sends the unsolicited messages that were recorded
+ * earlier, and wakes playbacks that wait for the client to reach this position. */
 MI_MUST int playback_send_earlier_messages(struct conversation *s, uint64_t place, int64_t t_us);
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
 MI_MUST int playback_wake_if_plan_grew(struct conversation *s);

@@ -12,8 +12,8 @@
 enum report_file { REPORT_JSON, REPORT_JUNIT, REPORT_SARIF, REPORT_FILES };
 
 struct reports {
-    const char *const *path; /* borrowed; REPORT_FILES paths; NULL: no such file */
-    int fd[REPORT_FILES];    /* -1: none */
+    const char *const *path; /* borrowed; REPORT_FILES paths; NULL: the report is not written */
+    int fd[REPORT_FILES];    /* descriptor of the report; -1: none */
     bool some;               /* at least one report file is open */
 };
 

@@ -10,8 +10,9 @@
 
 /* The answers to a batch (revision 2025-03-26), which are sent as one line. */
 struct mock_batch {
-    size_t waiting;  /* number of answers that are missing, plus 1 while the line is processed */
-    struct buf text; /* owned; "[a,b" */
+    /* number of answers missing from the batch, plus 1 while the line is processed */
+    size_t waiting;
+    struct buf text; /* owned; the answers so far, such as "[a,b" */
 };
 
 /* The replay of a pending request, or of a list of unsolicited messages. */
@@ -27,9 +28,10 @@ struct playback {
     int64_t not_before_us;
     uint64_t catch_up; /* steps that were recorded before this position are due at once */
     int64_t began_us;
-    int64_t ending_us;     /* time at which the end of the subscription is sent; 0: not known yet */
-    int64_t owed_until_us; /* end of the wait for the client's answer; 0: no wait */
-    bool after_note;       /* the message sent last was a notification */
+    int64_t ending_us; /* time at which the end of the subscription is sent; 0: not known yet */
+    /* time until which the playback waits for the client's answer; 0: it does not wait */
+    int64_t owed_until_us;
+    bool after_note; /* the message sent last was a notification */
     /* the exchange is replayed again: unsolicited messages are not sent again */
     bool again;
     bool patient; /* METHOD_PATIENT: the request may stay pending forever */
@@ -38,20 +40,22 @@ struct playback {
     bool stream;  /* the playback is that of a subscription */
     /* the playback waits for the client, which must reach a position or answer */
     bool held;
-    size_t questions;            /* number of questions that the client has not answered yet */
-    const struct fault *fault;   /* NULL: none */
-    struct mock_batch *batch;    /* the batch of the request; NULL: not in a batch */
-    struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has no progress token */
+    size_t questions;          /* number of questions that the client has not answered yet */
+    const struct fault *fault; /* NULL: none */
+    struct mock_batch *batch;  /* the batch of the request; NULL: not in a batch */
+    /* `id`, `token` and `key` are in `data`; token {NULL, 0}: the request has no progress token */
+    struct slice id, token, key;
     char data[];
 };
 
 /* A question of the server that the client has not answered. */
 struct question {
     struct question *next;
-    struct playback *playback; /* NULL: the playback has ended */
+    /* playback whose list has the question; NULL: the playback has ended */
+    struct playback *playback;
     uint32_t step;
     uint64_t number;
-    bool text; /* the number is sent as a string */
+    bool text; /* `number` is sent as a string */
 };
 
 struct task_name {
@@ -71,11 +75,12 @@ struct conversation {
     struct plan *plan;      /* owned */
     struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
     struct match match;
-    struct playback *playbacks; /* newest first */
+    struct playback *playbacks; /* playbacks, newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */
     size_t playbacks_n;         /* number of playbacks in `playbacks`, which excludes `idle` */
     struct due_heap heap;
-    uint32_t steps_seen; /* plan_count_steps() at the last playback_wake_if_plan_grew() */
+    /* result of plan_count_steps() at the last call of playback_wake_if_plan_grew() */
+    uint32_t steps_seen;
     bool finish_seen;
     struct question *questions;
     uint64_t question_number;
@@ -84,7 +89,7 @@ struct conversation {
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest position in the recording that the client has reached */
     struct pace_mark reached_mark;
-    size_t held_n; /* number of playbacks with `held` */
+    size_t held_n; /* number of playbacks whose `held` is true */
     int64_t now_us;
     int64_t exit_status;
     enum conversation_end ended;

@@ -9,7 +9,8 @@
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 
-#define LSP_CANCEL_LOOK 4096 /* active requests searched for the id in `$/cancelRequest` */
+/* maximum number of active requests that are searched for the id in `$/cancelRequest` */
+#define LSP_CANCEL_LOOK 4096
 
 /* Finds or adds the topic of a message. Topics of notifications have no target. */
 static int find_message_topic(struct plan *p, const struct rpc *rpc, uint32_t *ret)

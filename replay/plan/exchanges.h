@@ -6,14 +6,14 @@
  *   after an event       unsolicited. The event is the last of these: the start, the outcome of an
  *                        exchange, a notification of the client, or the client's answer to a
  *                        question (a request of the server).
- * Progress is placed by its token, messages of a subscription by its id, messages of a task by the
- * task. The cause of other messages is not recorded (mcp-wire.md 6.1) and is guessed. A
- * notification belongs to the newest active request: pending, and of a method that may cause
- * messages (plan_may_cause_messages()). A question is the reaction to a stimulus: a request, or the
- * client's answer to the previous question. Stimuli less than PLAN_BURST_US apart form a burst; the
- * question belongs to the first stimulus of the last burst without a reaction, and requests that
- * have caused no question are preferred. Without such a stimulus the question belongs to the
- * request whose outcome is the next one after the client's answer.
+ * The token of progress, the id of a subscription and the task of a message determine its list. The
+ * cause of other messages is not recorded (mcp-wire.md 6.1) and is guessed. A notification belongs
+ * to the newest pending request whose method may cause messages (plan_may_cause_messages()). A
+ * question is the reaction to a stimulus: a request, or the client's answer to the previous
+ * question. Stimuli less than PLAN_BURST_US apart form a burst. The question belongs to the first
+ * stimulus of the last burst without a reaction; requests that have caused no question are
+ * preferred. Without such a stimulus the question belongs to the request whose outcome is the next
+ * one after the client's answer.
  *
  * Causes    an event that only reads or informs (plan_topic.reads, plan_method_only_informs())
  *           causes only log messages, because the number of such events depends on the time. No
@@ -29,8 +29,8 @@
  * Growth    messages are added in order, and steps do not move later: so an exchange can be
  *           replayed as soon as its outcome is known.
  * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the
- *           message's place in the source.
- * Limits    2^31 - 1 exchanges and steps; MI_EFULL beyond.
+ *           message's position in the source.
+ * Limits    2^31 - 1 exchanges and steps; more give MI_EFULL.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PLAN_EXCHANGES_H
 #define MI_REPLAY_PLAN_EXCHANGES_H
@@ -60,7 +60,7 @@ struct plan_list {
 /* The event that a list of steps follows. */
 enum plan_anchor_kind {
     ANCHOR_START,
-    ANCHOR_REQUEST,       /* a request of the client: the list inside its exchange */
+    ANCHOR_REQUEST,       /* a request of the client; the list is `inside` of its exchange */
     ANCHOR_OUTCOME,       /* the outcome of an exchange */
     ANCHOR_NOTIFICATION,  /* a notification of the client */
     ANCHOR_CLIENT_ANSWER, /* the client's answer to a question */
@@ -77,9 +77,9 @@ struct plan_step {
     uint32_t next;
     /* this step waits for the answer to the question of step `gate`; PLAN_NONE: it does not */
     uint32_t gate;
-    uint32_t link; /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
-    /* the step waits until the client has reached the position `place - behind`; 0: it does not
-     * wait */
+    /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question to cancel */
+    uint32_t link;
+    /* the step waits until the client has reached the position `place - behind`; 0: no wait */
     uint32_t behind;
     uint32_t after; /* like `behind`, but the wait has a time limit */
     uint8_t kind;   /* enum plan_kind */
@@ -121,7 +121,8 @@ struct plan_exchange {
     uint32_t burst;  /* number of the burst that contains the last stimulus */
     uint32_t order;  /* number of the last stimulus; 0: the server has reacted to it */
     uint32_t answer; /* step of the answer; PLAN_NONE: none */
-    uint32_t task;   /* the server's task that the request created or names (tables.h); PLAN_NONE */
+    /* the server's task that the request created or names (tables.h); PLAN_NONE: no task */
+    uint32_t task;
     struct plan_list inside, after;
     uint8_t outcome; /* enum plan_outcome */
     uint8_t status;  /* enum call_status */
@@ -133,7 +134,7 @@ struct plan_exchange {
 
 /* Requests of one method and target, or the client's notifications of one method. */
 struct plan_topic {
-    struct slice method, target; /* owned; escapes resolved */
+    struct slice method, target; /* owned; method and target with escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
     bool reads;                  /* the requests change nothing: a client may repeat or omit them */
     uint32_t first, last;        /* exchanges */
@@ -167,8 +168,8 @@ void plan_close(struct plan *p); /* p may be NULL */
 /* Adds a message with its body; an answer's body may be {NULL, 0}. Returns 0, MI_EFULL or
  * MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
-/* Call after the last message. server_ended: the server exited on its own. Returns 0, MI_EFULL or
- * MI_ENOMEM. */
+/* Call this function after the last message. server_ended: the server exited on its own. Returns 0,
+ * MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
 bool plan_is_finished(const struct plan *p);
 
@@ -189,16 +190,18 @@ bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_list_may_grow(const struct plan *p, struct plan_anchor a);
-/* Whether the recording, after this place, contains only ends of subscriptions before the client
- * leaves. Then it is not known whether the ends or the client's leaving came first. The result is
- * final when the plan is finished. *ret_busy_us: time of the last other message. */
+/* Whether the recording has only ends of subscriptions between the position `place` and the moment
+ * when the client leaves. Then it is not known whether the client left before or after these ends.
+ * The result is final when the plan is finished. *ret_busy_us: time of the last message that does
+ * not end a subscription. */
 bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */
 uint32_t plan_take_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
-/* Returns the protocol revision: with `modern`, that in the `_meta` of requests (mcp-wire.md 3.3),
- * else that negotiated by initialize. "" if there is none so far. */
+/* Returns the protocol revision. modern: true: the revision in the `_meta` of requests (mcp-wire.md
+ * 3.3); false: the revision that initialize negotiated. Returns "" if no message so far has a
+ * revision. */
 const char *plan_get_version(const struct plan *p, bool modern);
 /* Returns the number of messages that belong to no list, such as progress with an unknown token.
  * Such messages are not replayed. */

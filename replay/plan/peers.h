@@ -1,4 +1,5 @@
-/* peers.h - adds the messages of one peer to a plan. Returns 0, MI_EFULL or MI_ENOMEM. */
+/* peers.h - adds the messages of one peer to a plan. Each function returns 0, MI_EFULL or
+ * MI_ENOMEM. */
 #ifndef MI_REPLAY_PLAN_PEERS_H
 #define MI_REPLAY_PLAN_PEERS_H
 

@@ -1,6 +1,7 @@
 #include "replay/plan/place.h"
 
-#define CAUSE_LOOK 4096 /* most active exchanges that are searched for the cause of a question */
+/* maximum number of active exchanges that are searched for the cause of a question */
+#define CAUSE_LOOK 4096
 
 int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
 {
@@ -55,7 +56,7 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        /* the exchange is pending; the anchor of an ended exchange is its outcome */
+        /* the exchange is pending: the anchor of an ended exchange is ANCHOR_OUTCOME */
         return &p->exchanges[a.i].inside;
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;
@@ -114,8 +115,9 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* Unsolicited messages follow the last cause; the server's exit follows the last event; messages of
- * a task follow the task's cause; late progress follows the outcome of its request. */
+/* Unsolicited messages follow the last cause. The server's exit follows the last event. Messages of
+ * a task follow the task's cause. Progress that arrives after the outcome of its request follows
+ * this outcome. */
 bool plan_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -251,9 +253,9 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
         plan_note_stimulus(p, q->owner);
 }
 
-/* Call it before the exchange is answered. Places a part of the questions whose cause is not known
- * in the exchange: the answered questions are distributed evenly among the active requests, and
- * this request gets the first one. */
+/* Call this function before the exchange is answered. Adds to the exchange some of the questions
+ * whose cause is not known. The answered questions are distributed evenly among the active
+ * requests, and this request gets the first one. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

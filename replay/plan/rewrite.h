@@ -14,10 +14,12 @@
 #include "wire/meta.h"
 
 enum rewrite_what {
-    REWRITE_ID,           /* the id of an answer or a request */
-    REWRITE_TOKEN,        /* params.progressToken */
-    REWRITE_SUBSCRIPTION, /* params._meta["io.modelcontextprotocol/subscriptionId"], or in result */
-    REWRITE_REQUEST_ID,   /* params.requestId */
+    REWRITE_ID,    /* the id of an answer or a request */
+    REWRITE_TOKEN, /* params.progressToken */
+    /* the same subscription id in params or in result:
+     * _meta["io.modelcontextprotocol/subscriptionId"] */
+    REWRITE_SUBSCRIPTION,
+    REWRITE_REQUEST_ID, /* params.requestId */
     REWRITE_TASK, /* params.taskId, or taskId in _meta["io.modelcontextprotocol/related-task"] */
     REWRITE_COUNT
 };
@@ -27,7 +29,7 @@ enum rewrite_what {
  * REWRITE_ID; other ids may be missing. */
 MI_MUST int rewrite_message(struct buf *b, struct slice recorded,
                             const struct slice with[REWRITE_COUNT]);
-/* Returns the value in a message; JSON_NONE if the message lacks it. */
+/* Returns the value that `what` names in a message; JSON_NONE if the message lacks this value. */
 struct json_value rewrite_find_value(struct slice message, enum rewrite_what what);
 
 #endif

@@ -7,10 +7,11 @@
 #include "replay/plan/version.h"
 #include "wire/json/text.h"
 
-#define QUESTIONS_BACK 1024 /* most questions that are searched for the id in a cancellation */
+/* maximum number of questions that are searched for the id in a cancellation */
+#define QUESTIONS_BACK 1024
 
-/* Makes the step wait for the events that were recorded after place `began`, at which the step's
- * list begins. cause_place: place of the last event that may have caused the step. */
+/* Makes the step wait for the events that were recorded after the position `began`, at which the
+ * step's list begins. cause_place: position of the last event that may have caused the step. */
 static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
                                  uint64_t cause_place)
 {
@@ -21,8 +22,8 @@ static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
         s->after = (uint32_t)(s->place - p->reached);
 }
 
-/* Returns the place of the last event that may have caused a message of this task. task PLAN_NONE:
- * the message names no task. */
+/* Returns the position of the last event that may have caused a message of this task. task
+ * PLAN_NONE: the message names no task. */
 static uint64_t find_place_of_last_cause(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
@@ -47,8 +48,8 @@ static int add_step_for_message(struct plan *p, const struct source_message *m, 
     return plan_new_step(p, &s, ret);
 }
 
-/* Handles progress. Progress after the outcome follows the outcome: it belongs to a task, or the
- * server ignored a cancellation. */
+/* Handles a progress notification. Progress that arrives after the outcome belongs to a task, or
+ * the server ignored a cancellation; its step is added to the list after the outcome. */
 static int plan_add_server_progress(struct plan *p, const struct source_message *m,
                                     const struct rpc *rpc)
 {

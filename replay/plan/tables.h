@@ -14,7 +14,7 @@ struct listen {
 /* A task of the server (revision 2025-11-25, and the tasks extension). */
 struct plan_task {
     struct plan_anchor cause; /* cause of the task's next message (task.h) */
-    uint64_t place;           /* place of `cause` */
+    uint64_t place;           /* position of `cause` in the recording */
 };
 
 /* A message of a task that was sent before the answer that names the task. */
@@ -25,7 +25,7 @@ struct early_note {
 
 struct plan {
     const struct canon_rules *rules; /* borrowed */
-    struct plan_exchange *exchanges; /* all owned */
+    struct plan_exchange *exchanges; /* owned, like all pointers up to `early` */
     struct plan_step *steps;
     struct plan_question *questions;
     struct plan_notification *notifications;
@@ -45,13 +45,13 @@ struct plan {
     struct map task_map;
     struct map server_task_map; /* key: task of the server; value: its index in `tasks` */
     struct plan_list start;
-    struct plan_anchor last;       /* the last event */
+    struct plan_anchor last;       /* the last event that was added */
     struct plan_anchor last_quiet; /* the last event that is not a request */
     struct plan_anchor cause;      /* the last event that can have caused messages */
     /* the last event that can have caused messages and is not a request */
     struct plan_anchor cause_quiet;
-    uint64_t reached;                   /* place of `last` */
-    uint64_t cause_place;               /* place of `cause` */
+    uint64_t reached;                   /* position of the event `last` in the recording */
+    uint64_t cause_place;               /* position of the event `cause` in the recording */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;
     uint32_t burst, stimuli; /* number of the last burst, and of the last stimulus */
@@ -62,7 +62,7 @@ struct plan {
     bool finished, server_ended;
     bool ends_listen; /* the message being added ends a subscription */
     int64_t last_t_us;
-    uint64_t busy; /* place of the last message that does not end a subscription */
+    uint64_t busy; /* position of the last message that does not end a subscription */
     int64_t busy_us;
     uint32_t unplaced; /* see plan_count_unplaced() */
 };

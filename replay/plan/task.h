@@ -15,16 +15,17 @@
 /* Returns the task that a message of the server names; PLAN_NONE if it names none, or an unknown
  * one. *ret_hash: hash of the task's id; 0: the message names no task. */
 uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
-/* Call it for a request of the client, which may name a task. */
+/* Call this function for a request of the client, which may name a task. */
 void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place);
-/* Call it when the client has answered a question in this exchange. */
+/* Call this function when the client has answered a question in this exchange. */
 void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
-/* Call it for the server's answer to a request, before the answer is added to the exchange. */
+/* Call this function for the server's answer to a request, before the answer is added to the
+ * exchange. */
 MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer,
                                uint64_t place);
 
 MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
-/* Places the early messages whose task was never named. */
+/* Adds to lists the remaining early messages, whose task no answer has named. */
 void plan_place_early_messages(struct plan *p);
 
 #endif

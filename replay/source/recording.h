@@ -24,7 +24,7 @@
 
 struct source;
 
-/* Metadata of the session, or the header of the cassette. Text is {NULL, 0} if it is not known. */
+/* Metadata of the session, or the header of the cassette. A text that is not known is {NULL, 0}. */
 struct source_info {
     struct {
         SESSION_FIELDS(FIELD_MEMBER)
@@ -34,11 +34,12 @@ struct source_info {
 };
 
 struct source_message {
-    uint64_t place;         /* ascending; names the message to source_read_body() */
-    uint64_t request_place; /* for an answer or a cancellation: place of the request; else 0 */
+    /* position of the message, for source_read_body(); a later message has a higher position */
+    uint64_t place;
+    uint64_t request_place; /* for an answer or a cancellation: position of the request; else 0 */
     int64_t t_us;
     bool from_client;
-    bool in_batch;  /* a member of an array line */
+    bool in_batch;  /* the message is a member of a batch */
     bool is_stderr; /* a line of the server's stderr, not a message */
     enum rpc_kind kind;
     struct slice id;         /* JSON text */
@@ -59,14 +60,14 @@ MI_MUST int source_open_empty(struct source **ret, const struct query_session *s
 void source_close(struct source *s); /* NULL is allowed */
 
 const struct source_info *source_info(const struct source *s);
-/* The next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */
+/* Returns the next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */
 MI_MUST int source_next(struct source *s, struct source_message *ret);
-/* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO,
+/* Appends the whole body to `b`. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO,
  * MI_ENOMEM. */
 MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
 /* Sanitizes a message with the rules of the recording. *ret may be the message itself, and is valid
- * until the next call. 0 or MI_ENOMEM. */
+ * until the next call of this function. 0 or MI_ENOMEM. */
 MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
 /* Whether another version of the sanitizer made the recording. If so, recorded messages must also
  * pass through source_sanitize_again() before they are compared. */

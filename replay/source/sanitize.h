@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* Appends the sanitized JSON value to b. The last token of the pointer is the value's key; rules
+/* Appends the sanitized JSON value to `b`. The last token of the pointer is the value's key; rules
  * may depend on this key. */
 MI_MUST int sanitize_value(struct buf *b, struct slice pointer, struct slice value);
 

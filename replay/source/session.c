@@ -7,10 +7,11 @@
  * soon. */
 #define FIRST_PAGE 48
 #define PROBE_ROWS 64
-#define NEAR 16    /* bodies whose places differ by at most this number count as read in order */
+#define NEAR 16    /* bodies whose positions differ by at most this number count as read in order */
 #define IN_ORDER 8 /* after this many bodies were read in order, the next bodies are read ahead */
 #define PROBE_SESSIONS 8
-#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* maximum time from a probe to its session */
+/* maximum time from the start of a probe to the start of its session */
+#define PROBE_BEFORE_US (60 * (int64_t)1000000)
 
 static int source_session_fail(struct source *s, int st)
 {
@@ -151,7 +152,7 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
         return true;
     l->requests++;
     l->discovers += message_is_discover(m);
-    /* the session has a request that is not a probe, so it is not just a probe */
+    /* the session has a request that is not a probe, so the session is not just a probe */
     return l->requests == l->discovers;
 }
 
@@ -183,7 +184,7 @@ struct search {
     struct query *q;
     const char *name; /* NULL: any */
     int64_t before;   /* 0: any */
-    bool passed;      /* true: the session with the id `before` was passed on */
+    bool passed;      /* true: the query has returned the session with the id `before` */
     source_running_fn running;
     int64_t found; /* id of the session that was found; 0: none yet */
     int status;

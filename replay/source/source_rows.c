@@ -144,7 +144,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_copy_texts(&fields_of_session, in, s->info_text.p);
-    /* If end_reason is in neither list, the server has ended the session. */
+    /* If neither list has end_reason, the server has ended the session. */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
     in->cut_off = word_is_in_list(in->end_reason, proxy, MI_COUNT(proxy));

@@ -5,25 +5,26 @@
 
 #include "replay/source/recording.h"
 
-/* A place has a part number in its high bits and the seq in its low bits, so the places of the
- * probe are lower than those of its session. */
+/* The position of a message has a part number in its high bits and the seq in its low bits, so the
+ * positions of the probe are lower than those of its session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
     struct source_message m;             /* id and body are not set, because source.text may move */
-    size_t id_at, id_n, body_at, body_n; /* ranges of source.text */
+    size_t id_at, id_n, body_at, body_n; /* id and body: ranges of source.text */
     bool has_id, has_body;
 };
 
 struct source {
     struct source_info info;
-    struct buf info_text;    /* owned; text of the info */
-    struct buf error;        /* owned */
-    struct redact *redact;   /* owned; the rules of the recording; NULL: recorded without rules */
-    bool redact_content;     /* true: the sanitizer also truncated content */
-    bool redact_old;         /* see source_form_is_old() */
+    struct buf info_text;  /* owned; texts of the metadata */
+    struct buf error;      /* owned */
+    struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
+    bool redact_content;   /* true: the sanitizer also truncated content */
+    /* another version of the sanitizer made the recording (source_form_is_old()) */
+    bool redact_old;
     struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; rows of a whole cassette, or of one page of a session */
     size_t rows_n, rows_cap, next;
@@ -37,11 +38,11 @@ struct source {
         bool discover_only;
     } part[2]; /* the sessions to read: the probe, if there is one, then the session itself */
     size_t parts, at_part;
-    uint64_t last_body; /* place of the body that was read last */
-    uint32_t in_order;  /* number of bodies that were read in order, up to the last one */
+    uint64_t last_body; /* position of the body that was read last */
+    uint32_t in_order; /* number of consecutive bodies that were read in order, up to `last_body` */
 };
 
-/* Returns the row with this place; NULL if the row is not in memory. */
+/* Returns the row at the position `place`; NULL if the row is not in memory. */
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
 /* Adds a message, unless a replay omits such messages. false: out of memory. */

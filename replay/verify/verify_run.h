@@ -31,19 +31,20 @@ enum verify_verdict {
     VERIFY_VERDICTS
 };
 
-/* most differences that are listed for one request; all differences are counted */
+/* maximum number of differences that are listed for one request; all differences are counted */
 #define VERIFY_DIFFERENCES_MAX 8
 
 struct verify_difference {
-    struct slice pointer, recorded, live; /* JSON, sanitized; {NULL, 0}: missing */
+    /* JSON texts, sanitized; {NULL, 0}: the value is missing */
+    struct slice pointer, recorded, live;
 };
 
 /* The result of one request. Valid only during the call of a verify_fn. */
 struct verify_result {
     enum verify_verdict verdict;
     int64_t seq;                 /* seq of the request in the recording */
-    struct slice method, target; /* between the quotes, escapes as written; {NULL, 0}: none */
-    const char *reason, *remedy; /* for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
+    struct slice method, target; /* without quotes; escapes as written; {NULL, 0}: none */
+    const char *reason, *remedy; /* set for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
     int64_t took_us;             /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
     size_t differences; /* number of differences; may exceed the number of listed differences */
@@ -54,7 +55,7 @@ typedef void (*verify_fn)(void *ctx, const struct verify_result *r);
 
 struct verify_config {
     char *const *argv;             /* the server's command */
-    const struct pointers *ignore; /* pointers into the result or the error */
+    const struct pointers *ignore; /* ignored values, as pointers into the result or the error */
     bool all;
     int64_t timeout_us, grace_us;
 };

@@ -86,8 +86,8 @@ static void batch_note_refused(struct exporter *x, enum otlp_signal signal, int6
         log_warn("%s", buf_str(&x->refusal));
 }
 
-/* Reports items that the collector rejected, or the warning in its answer, although it took the
- * batch. */
+/* Reports items that the collector rejected, or the warning in the collector's answer, although the
+ * collector accepted the batch. */
 static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int status,
                                 struct slice text, int64_t rejected)
 {

@@ -87,7 +87,7 @@ int exporter_run_round(struct exporter *x, int64_t *ret_sent)
 {
     x->sent = 0;
     buf_clear(&x->error);
-    int st = batch_send(x); /* send the items that the last round has left in the batch */
+    int st = batch_send(x); /* send the items that the previous round has left in the batch */
     if (st == 0)
         st = exporter_read_all(x);
     if (st == 0)

@@ -19,8 +19,8 @@
 #include "vault/audit/findings.h"
 #include "vault/otlp/otlp.h"
 
-#define EXPORTER_ITEMS 512 /* most items in a batch */
-/* most bytes in a batch; the last item may exceed this limit */
+#define EXPORTER_ITEMS 512 /* maximum number of items in a batch */
+/* maximum number of bytes in a batch; the last item may exceed this limit */
 #define EXPORTER_BYTES ((size_t)1000 << 10)
 #define EXPORTER_WALKS 500 /* number of sessions whose cursors are saved together */
 
@@ -32,7 +32,7 @@ struct part {
     int64_t session_id; /* session whose resource was begun last; 0: no resource was begun */
     bool ended;         /* the request is complete: nothing can be added */
     bool off;           /* the collector rejects all data of this signal */
-    bool done;          /* the collector has accepted or rejected the part */
+    bool done;          /* the collector has accepted or rejected this part of the batch */
 };
 
 struct exporter {
@@ -45,12 +45,14 @@ struct exporter {
     /* owned; durations of the session being read */
     struct otlp_durations durations[OTLP_SESSION + 1];
     struct findings_added added; /* owned; findings added to messages of the session being read */
-    struct buf body, answer, text, error; /* owned; large bodies, scratch, the sentence */
-    int64_t sent;                         /* number of items sent in this round */
-    int64_t wait_ms;                      /* time that the collector asked us to wait; 0: none */
-    int64_t refused;                      /* number of refused items since opening */
-    struct buf refusal;                   /* owned; the last refusal, as a sentence; empty: none */
-    int64_t refusals;                     /* number of refusals */
+    /* owned; `body` and `answer`: large bodies; `text`: scratch; `error`: the last error, as a
+     * sentence */
+    struct buf body, answer, text, error;
+    int64_t sent;       /* number of items sent in this round */
+    int64_t wait_ms;    /* time that the collector asked us to wait; 0: none */
+    int64_t refused;    /* number of refused items since opening */
+    struct buf refusal; /* owned; the last refusal, as a sentence; empty: none */
+    int64_t refusals;   /* number of refusals */
 };
 
 MI_MUST int exporter_open(struct exporter **ret, const struct target *t, struct buf *error);

@@ -48,7 +48,7 @@ static bool otlp_logs_on_added(void *ctx, const struct query_event *e)
 }
 
 /* Reads the findings that were added to the session's messages. The newest finding comes first,
- * because they are removed in this order. */
+ * because added findings are removed in this order. */
 static int read_added_findings(struct reading *r)
 {
     if (r->has_added)

@@ -1,6 +1,6 @@
 #include "ship/otlp/lookup.h"
 
-/* bytes of a buffer that stay allocated after a large body was read */
+/* number of bytes of a buffer that stay allocated after a large body was read */
 #define BODY_KEPT ((size_t)1 << 20)
 
 int lookup_check_error(struct exporter *x, int st)

@@ -11,8 +11,8 @@
  * called. */
 MI_MUST int lookup_find_request(struct exporter *x, const struct query_session *s, int64_t seq,
                                 query_message_fn fn, void *ctx);
-/* Returns the body of a message. A large body is read into b, and is valid until the next call with
- * b. {NULL, 0}: the body was not recorded, or cannot be read. */
+/* Returns the body of a message. A large body is read into `b`, and is valid until the next call
+ * with `b`. {NULL, 0}: the body was not recorded, or cannot be read. */
 struct slice lookup_read_body(struct exporter *x, const struct query_session *s,
                               const struct query_message *m, struct buf *b);
 /* Copies the sentence of an error of vault/query to x->error. 0, MI_ENOMEM or MI_ESTORE. */

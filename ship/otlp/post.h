@@ -23,7 +23,7 @@ struct post;
 
 struct post_answer {
     int status;            /* the HTTP status */
-    int64_t retry_after_s; /* 0: the collector did not say */
+    int64_t retry_after_s; /* value of Retry-After, in seconds; 0: there was none */
     struct slice body;     /* the beginning of the body; valid until the next request */
 };
 

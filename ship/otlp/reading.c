@@ -105,7 +105,7 @@ static int64_t session_duration_us(const struct reading *r)
     return us > r->w->t_us ? us : r->w->t_us;
 }
 
-/* Adds the durations, once for each session in a batch. */
+/* Adds the durations of the session to the batch. */
 static void reading_add_durations(struct reading *r)
 {
     struct exporter *x = r->x;

@@ -1,8 +1,9 @@
 /* reading.h - reads the rows of one session and adds them as items to batches.
  *
  * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. After an error, the
- *           next call for the session continues. But if an item could not be made, the next call
- *           reads the session again from its saved cursor, and items in the batch are sent twice.
+ *           next reading_read_session() of the session continues at the row where this one stopped.
+ *           But if an item could not be made, the session is read again from its saved cursor, and
+ *           items that are already in the batch are sent twice.
  * Blocks    on the vault, and on the network when a batch is full. */
 #ifndef MI_SHIP_OTLP_READING_H
 #define MI_SHIP_OTLP_READING_H
@@ -10,7 +11,8 @@
 #include "ship/otlp/exporter.h"
 #include "vault/unsent/cursors.h"
 
-/* Reads rows that were added since the last call, or since the cursor was saved. */
+/* Reads rows of the session that were added after the last call; the first call begins after the
+ * cursor. */
 MI_MUST int reading_read_session(struct exporter *x, const struct cursor *at);
 
 /* ---- logs.c; only reading.c calls them ---- */

@@ -17,8 +17,8 @@ struct open_call {
 
 struct walk {
     int64_t id; /* id of the session */
-    /* `seq`, `t_us`: of the last message that was read; `event`: id of the last event that was
-     * read */
+    /* `seq` and `t_us` are those of the last message that was read; `event` is the id of the last
+     * event that was read */
     int64_t seq, event, t_us;
     struct open_call *open; /* owned; the open calls, sorted by seq */
     size_t open_n, open_cap;
@@ -26,7 +26,7 @@ struct walk {
     bool saved;    /* true: the cursor in the vault has the same values as this struct */
 };
 
-/* Sorted by id. */
+/* The sessions that are being sent, sorted by id. */
 struct walks {
     struct walk *list; /* owned */
     size_t n, cap;

@@ -1,4 +1,4 @@
-/* progress.h - which rows of each session of the vault the other store has.
+/* progress.h - records which rows of each session of the vault the other store has.
  *
  * Owns      a row of some 80 bytes for each session.
  * Errors    MI_ENOMEM.
@@ -13,7 +13,7 @@ struct shipped_session {
     bool known;    /* true: the other store has a row of the session */
     bool complete; /* true: the session has ended, and all of it was sent */
     bool saved;    /* true: the cursor in the vault has the same values as this struct */
-    int64_t id;    /* id in the vault; 0: the vault no longer has the session */
+    int64_t id;    /* id of the session in the vault; 0: the vault no longer has the session */
     /* seq of the last message, and id of the last event, that the other store has */
     int64_t seq, event;
     int64_t row_hash; /* hash of the row that the other store has */
@@ -22,7 +22,7 @@ struct shipped_session {
     bool ended;
 };
 
-/* Ordered by uid. */
+/* The sessions, sorted by uid. */
 struct progress {
     struct shipped_session *list; /* owned */
     size_t n, cap;

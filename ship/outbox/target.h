@@ -27,7 +27,7 @@ struct target {
     bool minimal;       /* true: send no bodies, and no texts that are taken from bodies */
     bool content;       /* true: also send arguments and results (for a collector) */
     bool notifications; /* true: also send spans of notifications (for a collector) */
-    bool (*stop)(void); /* called about once a second or more often while waiting */
+    bool (*stop)(void); /* called at least about once a second while waiting */
     int64_t until_us;   /* time (clock_mono_us()) at which all calls stop waiting; 0: none */
 };
 
@@ -44,16 +44,17 @@ struct target_kind {
     int (*round)(void *x, int64_t *ret_sent);
     const char *(*error)(void *x, int status);
     /* A kind of target that does not need one of the following functions sets it to NULL. */
-    /* Checks that the other side still has all rows. If not, the next round sends the lost rows
+    /* Checks that the target still has all rows. If not, the next round sends the lost rows
      * again. */
     int (*check)(void *x);
-    bool (*is_cut)(void *x); /* whether the connection was closed, so that a check is due now */
+    /* whether the connection was closed, so that a check must follow now */
+    bool (*is_cut)(void *x);
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);
     int64_t (*leaves)(const void *x); /* returns how many leaves of the vault's log were sent */
-    /* Returns the time that the other side has asked us to wait; 0: none. */
+    /* Returns the time that the target has asked us to wait; 0: none. */
     int64_t (*wait_ms)(const void *x);
-    /* Returns a text about data that the other side has permanently refused since opening; NULL:
+    /* Returns a text about data that the target has permanently refused since it was opened; NULL:
      * none. */
     const char *(*refused)(void *x);
 };

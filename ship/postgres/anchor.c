@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#define WATERMARKS 1000 /* most watermarks that one call reads */
+#define WATERMARKS 1000 /* maximum number of watermarks that one call reads */
 
 static int anchor_check_version(struct sender *s)
 {
@@ -91,7 +91,7 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     }
 }
 
-/* The store's state of the vault. */
+/* What the store has of the vault's log and calls. */
 struct state {
     struct chain log;
     int64_t handled, checkpoint, calls;
@@ -167,8 +167,7 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            /* assume that the session is complete; its row in the vault may show later that it is
-             * not */
+            /* assume that the session is complete; the session's row may change this later */
             x->complete = true;
             x->seq = link_get_int(s->to, i, 1);
             x->event = link_get_int(s->to, i, 2);

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-#define HEAD 20 /* bytes: dimensions, has NULL, type, number of elements, first index */
+#define HEAD 20 /* size in bytes: dimensions, NULL flag, type, number of elements, first index */
 
 static void put_big_endian32(char *at, uint32_t v)
 {

@@ -34,8 +34,8 @@ void array_begin(struct array *a, enum array_type type); /* empties the array */
 void array_add_int(struct array *a, int64_t v);
 /* Adds a text or bytes. Invalid UTF-8 and NUL, which a text cannot have, become U+FFFD. */
 void array_add(struct array *a, struct slice v);
-/* Returns the element that array_add() added last, as it will be stored; borrowed until the next
- * call. */
+/* Returns the element that array_add() added last, as it will be stored; borrowed until the array
+ * changes. */
 struct slice array_last_element(const struct array *a);
 /* Adds keys (search_list_to_keys()) as a tsvector without positions. */
 void array_add_keys(struct array *a, const struct search_list *keys);

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How often statements that end in a deadlock are tried. PostgreSQL detects a deadlock after one
- * second. */
+/* Maximum number of attempts for statements that end in a deadlock. PostgreSQL detects a deadlock
+ * after one second. */
 #define RUN_TRIES 20
-#define SLICE_MS 200 /* longest time between two calls of `stop` during a wait */
+#define SLICE_MS 200 /* maximum time between two calls of `stop` while a function waits */
 
 struct link {
     char *url;   /* owned */
@@ -25,7 +25,7 @@ struct link {
     bool only_reads;
     /* why the last call failed: the connection has ended, or there was a deadlock */
     bool ended, deadlocked;
-    const char *if_denied; /* borrowed; link_set_denied_hint(); may be NULL */
+    const char *if_denied; /* borrowed; the text of link_set_denied_hint(); may be NULL */
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -61,7 +61,7 @@ const char *link_error(struct link *l)
     return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
 }
 
-/* Waits until the socket is ready. TARGET_LOST: it was not ready at until_us. */
+/* Waits until the socket is ready. TARGET_LOST: the socket was not ready at until_us. */
 static int link_wait_socket(struct link *l, short events, int64_t until_us)
 {
     for (;;) {
@@ -111,7 +111,7 @@ static int link_connect_to_host(struct link *l, int64_t timeout_us)
             poll_for = PQconnectPoll(l->c);
     }
     if (st == 0 && poll_for == PGRES_POLLING_FAILED) {
-        /* The error is PQerrorMessage() and a hint. */
+        /* The error consists of PQerrorMessage() and a hint. */
         (void)link_set_error(l, TARGET_LOST, PQerrorMessage(l->c));
         if (PQconnectionNeedsPassword(l->c))
             buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
@@ -122,7 +122,7 @@ static int link_connect_to_host(struct link *l, int64_t timeout_us)
     return st;
 }
 
-/* Tries one address after the other until one is connected. If all fail, their errors are
+/* Tries one address after the other until an address is connected. If all fail, their errors are
  * joined. */
 static int link_connect_to_any_host(struct link *l, const struct hosts *h)
 {
@@ -324,7 +324,7 @@ static int link_finish_call(struct link *l, bool sent, int64_t until_us)
     return st;
 }
 
-/* Drops the last result. Returns false, with the error in *ret, if no call is possible. */
+/* Frees the last result. Returns false, with the error in *ret, if no call is possible. */
 static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);

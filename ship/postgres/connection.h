@@ -26,15 +26,16 @@
 
 struct link;
 
-/* Does not connect yet. stop: called several times a second while waiting; may be NULL.
- * MI_ENOMEM. */
+/* Allocates a link, but does not connect. stop: called several times a second while waiting; may be
+ * NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* the argument may be NULL */
 /* No call waits beyond this time (clock_mono_us()); 0: no limit. */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_set_denied_hint(struct link *l, const char *what_to_do);
-/* Also accepts a read-only host among several hosts. Call it before the first connection. */
+/* Also accepts a read-only host among several hosts. Call this function before the first
+ * connection. */
 void link_only_reads(struct link *l);
 /* Connects, unless the link is connected. */
 MI_MUST int link_connect(struct link *l);
@@ -48,7 +49,7 @@ bool link_has_ended(const struct link *l);
 /* Arguments of a call, in order. They are borrowed until link_call_function(). */
 void link_begin(struct link *l);
 void link_add_int_argument(struct link *l, int64_t v);
-void link_add_text_argument(struct link *l, const char *v); /* NULL is NULL */
+void link_add_text_argument(struct link *l, const char *v); /* v NULL: the SQL value NULL */
 void link_add_bytes_argument(struct link *l, struct slice v);
 void link_add_array_argument(struct link *l, struct array *a);
 /* Calls SELECT * FROM mcp_interposer.FUNCTION(arguments). */
@@ -63,9 +64,11 @@ MI_MUST int link_run(struct link *l, const char *sql);
 int link_count_rows(const struct link *l);
 int link_count_columns(const struct link *l);
 int64_t link_get_int(const struct link *l, int row, int column);
-struct slice link_get_slice(const struct link *l, int row, int column); /* {NULL, 0}: NULL */
+/* {NULL, 0} stands for the SQL value NULL */
+struct slice link_get_slice(const struct link *l, int row, int column);
 const char *link_get_text(const struct link *l, int row, int column);
-/* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or not a bytea. MI_ENOMEM. */
+/* Appends a bytea of at most `max` bytes. MI_EINVAL: the value is longer, or not a bytea.
+ * MI_ENOMEM. */
 MI_MUST int link_get_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret);
 /* Reads a bytea of 32 bytes. Returns false if the value is something else. */
 MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);

@@ -1,7 +1,7 @@
 /* handle.c - handles redactions and removals of sessions, which the vault's log states.
  *
- * The store remembers for how many leaves this is complete. After a failure, the later leaves are
- * handled again. */
+ * The store has the number of leaves that were handled completely. After a failure, the later
+ * leaves are handled again. */
 #include "ship/postgres/sender.h"
 
 #include "base/grow.h"

@@ -1,7 +1,7 @@
 /* hosts.h - the hosts of a connection and their addresses, one at a time.
  *
  * libpq itself tries one host after the other, but for a non-blocking caller only after an error:
- * for a host that does not answer, it would use up all the time.
+ * it would spend all the time on a host that does not answer.
  *
  * Owns      a copy of the options, and the addresses.
  * Errors    MI_ENOMEM.

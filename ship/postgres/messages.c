@@ -8,7 +8,7 @@
 
 /* number of arrays: the columns of a message, and its words */
 #define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1)
-#define LARGE_MAX 16 /* most large bodies in a batch */
+#define LARGE_MAX 16 /* maximum number of large bodies in a batch */
 
 /* clang-format off */
 #define ROW_ARRAY(name, type, n, s, e, c, store, ...)                                              \
@@ -91,7 +91,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
 
 /* ---- large bodies ---- */
 
-/* Sets l->seq to 0 if the message still has the same body. */
+/* Called for the message's current row. Sets l->seq to 0 if the message still has the same body. */
 static int messages_on_same_body(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;
@@ -215,8 +215,8 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
     return 0;
 }
 
-/* Sends events. Messages to which one of them added a finding are sent again before the events.
- * Both use the same arrays, so the events are read twice. */
+/* Sends events. If an event added a finding to a message, the message is sent again before the
+ * events. Messages and events use the same arrays, so the events are read twice. */
 static int events_send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
                              int64_t *ret_n, int64_t *ret_last)
 {

@@ -54,7 +54,7 @@ static int reader_fail(struct reader *r, const char *why)
     return MI_ESTORE;
 }
 
-/* Adds a text argument. Copies the text to b, because the call borrows it. */
+/* Adds a text argument. Copies the text to `b`, because the call borrows it. */
 static void reader_add_text(struct reader *r, struct buf *b, struct slice text)
 {
     buf_clear(b);
@@ -164,7 +164,8 @@ static int reader_call(struct reader *r, const char *function, const char *more,
 
 /* ---- rows ---- */
 
-/* Whether a uid was requested, and follows the uid of the row before ({NULL, 0}: the first row). */
+/* Whether a uid was requested, and follows the uid of the previous row ({NULL, 0}: there is no
+ * previous row). */
 static bool uid_is_next(const struct remote_ask *ask, struct slice uid, struct slice before)
 {
     bool asked = uid.n == UID_LEN && (ask->first.p == NULL || slice_cmp(uid, ask->first) >= 0) &&
@@ -174,15 +175,15 @@ static bool uid_is_next(const struct remote_ask *ask, struct slice uid, struct s
 }
 
 /* Whether the seq of a message, the id of an event or the number of a leaf was requested, and
- * follows that of the row before (NULL: the first row). */
+ * follows that of the previous row (NULL: there is no previous row). */
 static bool key_is_next(const struct remote_ask *ask, int64_t key, const int64_t *before)
 {
     bool asked = ask->table == REMOTE_LEAVES || (key >= ask->from && key <= ask->to);
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
-/* Whether a call was requested, and follows that of the row before. The first column of a row is
- * the index of the session, the second one is seq. */
+/* Whether a call was requested, and follows the call of the previous row. The first column of a row
+ * is the index of the session, the second one is seq. */
 static bool call_is_next(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_get_int(r->link, row, 0), seq = link_get_int(r->link, row, 1);
@@ -197,7 +198,7 @@ static bool call_is_next(struct reader *r, const struct remote_ask *ask, int row
     return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
 }
 
-/* Whether a row was requested. It must be checked here: SQLite does not check it, and the next page
+/* Whether a row was requested. This function checks it, because SQLite does not, and the next page
  * begins after the last row. */
 static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {

@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 
-extern const char begin_sql[]; /* begin.sql, with which the SQL of a router begins as well */
+/* text of begin.sql; the SQL of a router begins with this text, too */
+extern const char begin_sql[];
 extern const size_t begin_sql_n;
 extern const char schema_sql[];
 extern const size_t schema_sql_n;
@@ -20,7 +21,7 @@ extern const size_t operations_sql_n;
 extern const char reading_sql[];
 extern const size_t reading_sql_n;
 
-/* Appends the seven texts above, in order. The caller runs them in one transaction. */
+/* Appends all texts above, in order. The caller runs them in one transaction. */
 void schema_write(struct buf *b);
 /* SQL that adds the calls of sessions that an older version has stored, in many short transactions.
  * Run it separately, after the SQL of schema_write(). Until then, the calls of these sessions are

@@ -1,4 +1,4 @@
-/* send_sessions.c - the rows of sessions, which change until their end. */
+/* send_sessions.c - sends the rows of sessions. A row may change until its session has ended. */
 #include "ship/postgres/sender.h"
 
 /* Number of arrays: the columns of a session, and the hash of its row. The hash precedes the

@@ -1,7 +1,8 @@
 /* send_words.c - the words of a message, for the index at the store. */
 #include "ship/postgres/sender.h"
 
-/* Gets the body as it will be stored; of a large body, the beginning, whose words are indexed. */
+/* Reads the body as it will be stored. For a large body, reads only the beginning, whose words are
+ * indexed. */
 static int read_body_for_words(struct sender *s, const struct shipped_session *x,
                                const struct cell *cell, bool large, struct slice *ret)
 {

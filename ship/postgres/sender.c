@@ -9,7 +9,7 @@
 
 /* ---- a round ---- */
 
-/* Saves cursors in one transaction, from index *at on, which it advances. */
+/* Saves up to SAVE_ROWS cursors in one transaction, from index *at on. Advances *at. */
 static int save_cursors_from(struct sender *s, size_t *at)
 {
     struct cursor c[SAVE_ROWS];

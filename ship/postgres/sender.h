@@ -40,7 +40,7 @@ struct sender {
     int64_t checkpoint; /* size of the last checkpoint that the store has */
     int64_t newest;     /* the highest id of a session in `sessions` */
     char vault[UID_LEN + 1];
-    struct array array[SENDER_ARRAYS]; /* owned; for the current batch */
+    struct array array[SENDER_ARRAYS]; /* owned; the columns of the current batch */
     struct buf piece;                  /* owned; piece of a large body */
     struct search_words *words;        /* owned; NULL until first used */
     struct search_list list;           /* owned; the words of the current message */
@@ -55,7 +55,7 @@ void sender_close(struct sender *s);
 /* Sends all rows of the vault that are new. *ret_sent: number of rows. */
 MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has all rows that were sent: a failover may have lost the last
- * transactions. If so, the next round sends the lost rows again. */
+ * transactions. If rows were lost, the next round sends them again. */
 MI_MUST int sender_check_lost_rows(struct sender *s);
 const char *sender_error(struct sender *s, int status);
 
@@ -63,27 +63,28 @@ const char *sender_error(struct sender *s, int status);
 
 /* anchor.c */
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
-MI_MUST int sender_compare_state(struct sender *s, bool *ret_same); /* *ret_same: unchanged */
+/* *ret_same: the store's state is unchanged */
+MI_MUST int sender_compare_state(struct sender *s, bool *ret_same);
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
 /* send_sessions.c */
 MI_MUST int sender_send_sessions(struct sender *s);
-/* messages.c: sends the messages after the watermark, which advances */
+/* messages.c: sends the messages after the watermark, and advances the watermark */
 MI_MUST int sender_send_messages(struct sender *s, struct shipped_session *x);
 /* If a message has changed after it was sent, sends it again. */
 MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *x, int64_t seq);
 /* Sends events with from <= id <= to, and advances the watermark. */
 MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
                                int64_t to);
-/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call it when the array of
- * bodies has the body. large: the body is in a file, and will be sent. */
+/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call this function when the
+ * array of bodies has the body. large: the body is in a file, and will be sent. */
 MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
                              const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
 struct stated; /* the redactions and removals in the log that were not handled yet */
 MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
-/* Marks sessions with a redaction that the store does not have yet as not complete, even if their
- * rows are. */
+/* Marks sessions as not complete if the store lacks one of their redactions, even if it has all
+ * their rows. */
 void sender_hold_back_sessions(struct sender *s, const struct stated *t);
 MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
@@ -94,9 +95,9 @@ int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TA
 void sender_begin_call(struct sender *s);
 /* ends a call that sender_begin_call() has begun */
 MI_MUST int sender_run_call(struct sender *s, const char *function);
-/* empties them */
+/* empties the arrays */
 void sender_begin_arrays(struct sender *s, const enum array_type *type, size_t n);
-/* adds them as arguments */
+/* adds the arrays as arguments of the call */
 void sender_add_arrays(struct sender *s, size_t n);
 /* Like unsent_read_rows(), but converts errors to those of connection.h. */
 MI_MUST int sender_read_rows(struct sender *s, enum unsent_rows what, int64_t a, int64_t b,

@@ -7,9 +7,10 @@
 
 #include <stdlib.h>
 
-/* SQL that makes rows for VALUES from the devices and readers of one database; the other databases
- * get these rows: (device, role), and (role, device), where a NULL device stands for all devices.
- * The last statement is for the router, whose table `readers` has names of devices. */
+/* SQL that selects the devices and readers of one database, as rows of a VALUES list for the other
+ * databases. devices_sql has rows (device, role). readers_sql has rows (role, device), where a NULL
+ * device stands for all devices. The last statement is for the router, whose table `readers` has
+ * names of devices. */
 #define ROWS(columns) "SELECT string_agg(format('(%L, %L)', " columns "), ', ') FROM "
 #define MEMBERS                                                                                    \
     "UNION ALL SELECT m.rolname, NULL FROM pg_auth_members a JOIN pg_roles m ON m.oid = a.member " \
@@ -116,7 +117,8 @@ static void close_all_shards(struct router *r)
 
 /* ---- devices and readers ---- */
 
-/* Appends the last result, which has rows for VALUES as one text, if there are any. */
+/* Appends the text of the last result, which is a list of rows for VALUES. Appends nothing if the
+ * list is empty. */
 static void router_add_rows(struct buf *b, const struct link *l)
 {
     const char *rows = link_count_rows(l) > 0 ? link_get_text(l, 0, 0) : "";
@@ -232,8 +234,8 @@ static void write_router_schema(struct buf *b)
     buf_add(b, share_sql, share_sql_n);
 }
 
-/* Writes SQL by which a router without shards takes the identity that the shards know: such a
- * router replaces one that was lost. */
+/* Writes SQL that gives the identity stored in the shards to a router without shards: such a router
+ * replaces one that was lost. */
 static int write_identity(struct router *r, struct buf *sql)
 {
     int st = run_on_shard(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");

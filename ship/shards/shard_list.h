@@ -25,6 +25,6 @@ struct shard_list {
 };
 
 MI_MUST int shard_list_read(struct shard_list *l, struct slice text, struct buf *error);
-void shard_list_close(struct shard_list *l); /* safe to call twice */
+void shard_list_close(struct shard_list *l); /* may be called twice */
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_US 100000 /* least time between two readings of the table `running` */
+#define LOOK_US 100000 /* minimum time between two readings of the table `running` */
 
 struct audit {
     struct audit_calls calls;
@@ -450,7 +450,7 @@ static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigne
     return 0;
 }
 
-/* Reports sessions of the log that have no row, and rows of sessions that do not exist. One
+/* Reports sessions of the log that have no row, and rows of sessions that do not exist. Uses one
  * transaction, so that no session is added or removed meanwhile. */
 static int report_missing_and_orphaned(struct audit *a)
 {

@@ -30,7 +30,7 @@ struct audit_session {
     int64_t started_at_us; /* start of the session; 0: unknown */
     enum audit_status status;
     const char *why;          /* a clause for AUDIT_INCOMPLETE and AUDIT_REMOVING; else "" */
-    int64_t records;          /* number of records; set only if the session is covered */
+    int64_t records;          /* number of records; set only if a seal covers the session */
     int64_t redacted;         /* number of changed records, summed over all redactions */
     int64_t redacted_at_us;   /* time of the last redaction; 0: there was none */
     struct audit_wrong wrong; /* the fault; set if the status is AUDIT_TAMPERED */
@@ -70,10 +70,10 @@ const char *audit_error(struct audit *a);
 
 /* Returns the origin that the log's first leaf states; empty if the log has no such leaf. */
 struct slice audit_origin(const struct audit *a);
-/* Adds a note from an anchor. Call it before audit_check_log(). MI_EINVAL: the note is not a signed
- * checkpoint. */
+/* Adds a note from an anchor. Call this function before audit_check_log(). MI_EINVAL: the note is
+ * not a signed checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);
-/* Adds a note that is kept beside the key. The note anchors nothing, but the log must be a
+/* Adds a note that is stored beside the key. The note anchors nothing, but the log must be a
  * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */
 MI_MUST int audit_add_kept(struct audit *a, struct slice note);
 /* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */

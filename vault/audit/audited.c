@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PRUNED_AT_ONCE                                                                             \
-    200 /* number of messages: the same as PRUNE_ROWS (vault/upkeep/prune/remove.h), which must not
-         * be reduced */
+/* number of messages that `prune` removes in one transaction: the same as PRUNE_ROWS
+ * (vault/upkeep/prune/remove.h), which must not be reduced */
+#define PRUNED_AT_ONCE 200
 
 bool audited_has_evidence(const struct audited *c)
 {
@@ -73,7 +73,7 @@ static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum 
                     "the record does not agree with its commitment");
 }
 
-/* Stores end_reason as JSON without quotes: leaves have it in this form. */
+/* Stores end_reason as JSON without quotes, as leaves do. */
 static void audited_set_end_reason(struct audited *c, struct slice reason)
 {
     struct buf json = {0};
@@ -295,9 +295,9 @@ static int audited_check_records(struct audited *c)
     return st == 0 ? audited_compare_all(c, &first) : st;
 }
 
-/* Reports a session that the log calls removed, but whose first messages or whose row is still
- * there. `prune` adds the leaf in the transaction that removes the first messages, and removes the
- * session's row together with the last messages. */
+/* Reports a session that is removed according to the log, but whose first messages or whose row is
+ * still there. `prune` adds the leaf in the transaction that removes the first messages, and
+ * removes the session's row together with the last messages. */
 static int report_session_not_removed(struct audited *c)
 {
     int64_t first;
@@ -309,8 +309,8 @@ static int report_session_not_removed(struct audited *c)
     return st;
 }
 
-/* Reads and compares the session once. *whole: true reads it in one transaction; set to true if the
- * session has not ended. */
+/* Reads and compares the session once; in one transaction if *whole is true. Sets *whole to true if
+ * the session has not ended. */
 static int audited_read_session(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);

@@ -25,11 +25,11 @@ enum audited_class {
     AUDITED_LOG,      /* the session's row does not agree with the log */
     AUDITED_ROW,      /* a row or its body has values that no recorder writes */
     AUDITED_REMOVED,  /* records are missing */
-    AUDITED_MOVED,    /* an event has an impossible place */
+    AUDITED_MOVED,    /* an event is at a position that it cannot have */
     AUDITED_ADDED,    /* there are more records in the vault than were recorded */
     AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
-    AUDITED_OPENED,   /* the record `session` is not the one that the log has opened */
+    AUDITED_OPENED,   /* the record `session` does not agree with the log's leaf `open` */
     AUDITED_TREE,     /* the commitments do not agree with a seal or with the tree in the row */
     AUDITED_END,      /* the record `end` does not agree with the seal */
     AUDITED_CALLS,    /* the table `calls` does not agree with the messages */
@@ -43,7 +43,7 @@ struct audited_event {
 
 struct audited_seal {
     int64_t records;    /* number of records that the seal states */
-    struct digest root; /* root of the tree over the first commitments of these records */
+    struct digest root; /* root of the tree over the first commitments of the sealed records */
 };
 
 struct audited {
@@ -83,21 +83,21 @@ struct audited {
     int64_t last_seq;
     int64_t gap;        /* lowest seq that is missing; 0: none is missing */
     bool gaps;          /* true: an event of the session says that messages were lost */
-    bool displaced;     /* true: the places of the records are not known */
+    bool displaced;     /* the positions of the records in the tree are unknown */
     int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
-    int64_t body_bytes; /* bytes of all bodies read from that file so far */
+    int64_t body_bytes; /* bytes of all bodies read from the session's file so far */
     uint64_t bytes;     /* bytes of all bodies read so far */
 
     enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */
     struct audit_wrong wrong; /* the fault that will be reported */
 
-    /* called with the amount of data read since the last call */
+    /* called with the amount of data that was read since the previous call of this callback */
     void (*progress)(void *ctx, uint64_t records, uint64_t bytes);
     void *ctx;
 };
 
-/* Whether the session must have evidence: it began after the log, its id is impossible (ids begin
- * with 1), or the log opens it. */
+/* Whether the session must have evidence: it began after the log was started, the log has a leaf
+ * `open` of it, or its id is less than 1, which is invalid. */
 bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it must have evidence and is not being removed. */
 bool audited_is_covered(const struct audited *c);
@@ -105,8 +105,8 @@ void audited_open(struct audited *c, struct snapshot *source, struct trail *trai
 MI_MUST int audited_check_session(struct audited *c, int64_t id);
 void audited_close(struct audited *c); /* frees the memory used for the last session */
 
-/* Reports a fault, for walk.c and audited.c. Of all faults of a session, the first one of the
- * lowest class is kept. */
+/* Reports a fault, for walk.c and audited.c. Only one fault of a session is reported: the first one
+ * of the lowest class. */
 void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w);
 #define AUDITED_SAY(c, class, ...)                                                                 \
     do {                                                                                           \
@@ -114,12 +114,12 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
         audit_set_fault(&said_, __VA_ARGS__);                                                      \
         audited_set_fault(c, class, &said_);                                                       \
     } while (0)
-/* Reads the events. Call it before audited_walk_messages(). */
+/* Reads the events. Call this function before audited_walk_messages(). */
 MI_MUST int audited_walk_events(struct audited *c);
-/* Reads the messages; adds the first commitments of events and messages to `places`, in the order
- * of their places, and the messages to `called`. */
+/* Reads the messages. Adds the first commitments of events and messages to `places`, in the order
+ * of their positions in the tree, and the messages to `called`. */
 MI_MUST int audited_walk_messages(struct audited *c);
-/* Adds a commitment at the next place. */
+/* Adds a commitment at the next position in the tree. */
 void walk_add_commitment(struct audited *c, const struct digest *first);
 
 #endif

@@ -66,7 +66,7 @@ static const struct call *take_next_call(struct called *x, int64_t to)
                                                           : NULL;
 }
 
-/* Compares the rows of the calls from x->from to `to` with the calls. */
+/* Compares the calls from seq x->from to seq `to` with their rows. */
 static int compare_call_rows(struct called *x, struct snapshot *s, int64_t to)
 {
     sqlite3_stmt *q;

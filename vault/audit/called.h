@@ -18,20 +18,20 @@ struct called {
     bool has_table;      /* true: the vault has the table `calls` */
     bool filled;         /* true: the session's rows in `calls` are complete */
     struct call_set set; /* owned */
-    int64_t from;        /* seq; the rows of earlier calls were compared */
+    int64_t from;        /* seq of a call; the rows of earlier calls were compared */
     int64_t read;        /* seq of the last message that was added */
     /* the first difference that was found; AUDIT_NOTHING: no difference */
     struct audit_wrong wrong;
 };
 
-/* Call it in the transaction that reads the session's row. */
+/* Call this function in the transaction that reads the session's row. */
 MI_MUST int called_begin(struct called *x, struct snapshot *s, int64_t session_id);
-/* Adds a message. Call it in the order of seq. */
+/* Adds a message. Call this function in the order of seq. */
 MI_MUST int called_add_message(struct called *x, const struct call_message *m);
 /* Compares the rows of all calls before the first open call. */
 MI_MUST int called_compare_finished(struct called *x, struct snapshot *s);
-/* Compares all remaining rows. Call it after the last message. messages: number of messages of the
- * session. */
+/* Compares all remaining rows. Call this function after the last message. messages: number of
+ * messages of the session. */
 MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
 void called_close(struct called *x); /* the argument may be {0}; may be called twice */
 

@@ -25,10 +25,11 @@ struct findings_added {
 /* Adds the detail of an event `finding-added`. 0, MI_EINVAL (the detail does not say which finding
  * was added) or MI_ENOMEM. */
 MI_MUST int findings_add_from_detail(struct findings_added *f, int64_t place, struct slice detail);
-/* Call it after the last findings_add_from_detail() and before findings_remove_added(). */
+/* Call this function after the last findings_add_from_detail() and before
+ * findings_remove_added(). */
 void findings_sort(struct findings_added *f);
-/* Removes the names that events added to the finding of message `seq` from *finding. false: the
- * finding does not end with these names. */
+/* Removes the names that events added to the finding of message `seq` from *finding. Returns false
+ * if the finding does not end with these names. */
 MI_MUST bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *finding);
 /* Returns an added finding whose message was not read; NULL if there is none. */
 const struct finding_added *findings_first_unmet(const struct findings_added *f);

@@ -3,7 +3,7 @@
  *
  *     replaced_load()               reads the session's rows of the table `replaced`
  *     replaced_first_commitment()   returns a record's first commitment; call it for each record
- *     replaced_check()              checks that each leaf `redact` states exactly these changes
+ *     replaced_check()              checks that the leaves `redact` list exactly these changes
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.
@@ -39,8 +39,9 @@ struct digest replaced_first_commitment(struct replaced *r, const char *record,
  * commitment. */
 struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
                                      const struct digest *stored);
-/* Call it after all records of the session. last: the session's last leaf `redact`. Returns 0, with
- * the first fault in *w if there is one, or MI_ENOMEM. */
+/* Call this function after replaced_first_commitment() was called for each record of the session.
+ * last: the session's last leaf `redact`. Returns 0, with the first fault in *w if there is one, or
+ * MI_ENOMEM. */
 MI_MUST int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
                            struct audit_wrong *w);
 

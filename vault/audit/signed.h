@@ -1,4 +1,5 @@
-/* signed.h - compares the vault's checkpoints, notes from anchors and kept notes with the log.
+/* signed.h - compares the log with the vault's checkpoints, with notes from anchors, and with notes
+ * stored beside the key.
  *
  * Owns      copies of the notes; signed_close() frees them.
  * Errors    MI_ENOMEM, and those of snapshot.h.
@@ -26,15 +27,17 @@ struct signed_notes {
 
 /* Values of signed_note.size. */
 #define SIGNED_ANCHOR (-1) /* the note is from an anchor */
-#define SIGNED_KEPT (-2)   /* the note was kept beside the key */
+#define SIGNED_KEPT (-2)   /* the note was stored beside the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
 MI_MUST int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice note,
                                     int64_t from);
-/* Adds the checkpoints of the vault. Call it before the log is read, in the same transaction. */
+/* Adds the checkpoints of the vault. Call this function before the log is read, in the same
+ * transaction. */
 MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
-/* Reports what is wrong with the notes. Call it after the log was read. *ret_anchored: number of
- * leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any note. */
+/* Reports what is wrong with the notes. Call this function after the log was read. *ret_anchored:
+ * number of leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any
+ * note. */
 void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                   uint64_t *ret_signed);
 void signed_close(struct signed_notes *s); /* the argument may be {0}; may be called twice */

@@ -29,7 +29,7 @@ enum snapshot_sql {
     SNAPSHOT_FOREIGN, /* query: id of another session that has a message with an id of session ?1 */
     SNAPSHOT_UNCOVERED,
     /* The following queries need a vault with the table `calls`. */
-    SNAPSHOT_FILLED, /* query: sessions.calls of session ?1 */
+    SNAPSHOT_FILLED, /* query: column `calls` of session ?1 */
     SNAPSHOT_CALLS,  /* query: calls with ids from ?1 to ?2 */
     SNAPSHOT_FIRST_CALL,
     SNAPSHOT_CALL_OWNER,
@@ -49,11 +49,11 @@ void snapshot_close(struct snapshot *s);
 /* Sets *ret to the faults that SQLite finds in the file and its indexes, as one clause; empty if
  * there are none. */
 MI_MUST int snapshot_check_integrity(struct snapshot *s, struct buf *ret);
-/* Starts a statement and binds a to ?1 and b to ?2. Needs a transaction (db_begin()). */
+/* Starts statement i, and binds `a` to ?1 and `b` to ?2. Needs a transaction (db_begin()). */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                            sqlite3_stmt **ret);
-/* Runs statement i with a bound to ?1, and reads the first column of the first row. *ret_has: there
- * is a row, and the column is not NULL. */
+/* Runs statement i with `a` bound to ?1, and reads the first column of the first row. *ret_has:
+ * there is a row, and the column is not NULL. */
 MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
                             int64_t *ret);
 /* Columns of SNAPSHOT_SESSION, SNAPSHOT_EVENTS and SNAPSHOT_MESSAGES. */

@@ -23,9 +23,10 @@
 /* A leaf `seal` or `redact` of a session. */
 struct trail_leaf {
     int64_t n, at_us, records;
-    /* leaf `seal`: commitment of the record `end`; leaf `redact`: the digest that it states */
+    /* leaf `seal`: commitment of the record `end`; leaf `redact`: the digest that the leaf
+     * states */
     struct digest digest;
-    struct digest root; /* leaf `seal`: the root that it states */
+    struct digest root; /* leaf `seal`: the root that the leaf states */
     /* leaf `seal`: end_reason, as JSON without quotes; a longer text is truncated */
     char end[64];
     bool has_end;
@@ -82,7 +83,7 @@ struct trail {
 
 void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
-/* Requests the root of the tree over the first `size` leaves. Call it before the first
+/* Requests the root of the tree over the first `size` leaves. Call this function before the first
  * trail_read(). */
 MI_MUST int trail_request_root(struct trail *t, uint64_t size);
 /* Returns a root requested with trail_request_root(); NULL if the log is shorter. */
@@ -91,7 +92,7 @@ const struct digest *trail_root_at(const struct trail *t, uint64_t size);
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read(struct trail *t, struct snapshot *s);
-/* Prepares trail_was_pruned(). Call it again after more leaves were read. */
+/* Prepares trail_was_pruned(). Call this function again after more leaves were read. */
 MI_MUST int trail_sort_pruned(struct trail *t);
 /* Whether the log says that the session opened with this id was removed. */
 bool trail_was_pruned(const struct trail *t, int64_t id);

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_BYTES ((uint64_t)16 << 20) /* most bytes of large bodies that one transaction reads */
+/* maximum number of bytes of large bodies that one transaction reads */
+#define PAGE_BYTES ((uint64_t)16 << 20)
 
 void audited_set_fault(struct audited *c, enum audited_class class, const struct audit_wrong *w)
 {
@@ -180,7 +181,8 @@ static int walk_add_large_body(struct audited *c, struct record *r, int64_t offs
         st = open_bodies(c);
     if (st == 0 && fstat(c->body_fd, &file) != 0)
         st = MI_EIO;
-    /* Bodies must not overlap, so the sum of their lengths must not exceed the file's size. */
+    /* Large bodies must not overlap, so the sum of their lengths must not exceed the file's
+     * size. */
     if (st == 0 &&
         (offset > file.st_size || length > file.st_size - offset ||
          length > file.st_size - c->body_bytes || !bodies_are_written(c->body_fd, offset, length)))

@@ -18,15 +18,15 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-/* Newest version of the format. It is written only if a session needs it; otherwise version 1 is
- * written. */
+/* Newest version of the format. This version is written only if a session needs it; otherwise
+ * version 1 is written. */
 #define CASSETTE_VERSION 2
 #define CASSETTE_REVISIONS 2 /* first version of the format in which messages have a revision */
 
 /* Calls on_session for the header, then on_message for each message in order. Callbacks may be
  * NULL. If a callback returns false, reading stops and returns 0; the rest of the file is not
- * checked. 0; MI_EINVAL: the file is not a valid cassette; MI_EIO: it cannot be read; MI_ENOMEM.
- * Errors have a sentence in `error`. */
+ * checked. 0; MI_EINVAL: the file is not a valid cassette; MI_EIO: the file cannot be read;
+ * MI_ENOMEM. Errors have a sentence in `error`. */
 MI_MUST int cassette_read(const char *path, query_session_fn on_session,
                           query_message_fn on_message, void *ctx, struct buf *error);
 
@@ -44,8 +44,8 @@ struct cassette_writer;
 MI_MUST int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx);
 void cassette_write_close(struct cassette_writer *w); /* the argument may be NULL */
 /* Call cassette_write_session() once, cassette_write_message() for each message in order, then
- * cassette_write_end(). 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a large message
- * must be in m->body; m->size below 0 stands for the size of the body. */
+ * cassette_write_end(). Each returns 0, MI_ENOMEM or MI_EIO (the sink has failed). The body of a
+ * large message must be in m->body. If m->size is below 0, the size of the body is used. */
 MI_MUST int cassette_write_session(struct cassette_writer *w, const struct query_session *s);
 MI_MUST int cassette_write_message(struct cassette_writer *w, const struct query_message *m);
 MI_MUST int cassette_write_end(struct cassette_writer *w);

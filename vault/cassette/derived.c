@@ -10,8 +10,8 @@ struct span {
     size_t from, n;
 };
 
-/* Copies a name to b with escapes resolved and at most CASSETTE_NAME_MAX bytes, as the vault stores
- * names. Copies nothing if the name is already in this form. */
+/* Copies a name to `b` with escapes resolved and at most CASSETTE_NAME_MAX bytes, as the vault
+ * stores names. Copies nothing if the name is already in this form. */
 static struct span derived_copy_unescaped(struct buf *b, struct slice raw)
 {
     if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))

@@ -21,7 +21,7 @@ struct cassette_derived {
 MI_MUST int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
                             struct cassette_derived *ret);
 
-/* For a message without a body: sets d->rpc from the kind and id of its row or line. */
+/* Sets d->rpc of a message without a body, from the message's kind and id. */
 void cassette_derive_from_row(const struct query_message *m, struct cassette_derived *d);
 
 #endif

@@ -41,7 +41,8 @@ static bool read_utc(struct json_value v, int64_t *ret)
     return strcmp(p, "Z") == 0;
 }
 
-/* Reads a number, with a fraction, of units of unit_us microseconds. *ret: microseconds. */
+/* Reads a time in units of unit_us microseconds; the number may have a fraction. *ret: the time in
+ * microseconds. */
 static bool read_time_number(struct json_value v, double unit_us, int64_t *ret)
 {
     char text[40];
@@ -81,8 +82,9 @@ static void foreign_begin_session(struct cassette_reader *r, struct slice name,
         r->stopped = !r->on_session(r->ctx, &s);
 }
 
-/* Passes on a message. is_text: body is a JSON string that contains the message as text. Times in a
- * recording may decrease, if the clock was set back; times of messages must not. */
+/* Passes a message to the callback. is_text: body is a JSON string that contains the message as
+ * text. Times in a recording may decrease, if the clock was set back; times of messages must
+ * not. */
 static int foreign_pass_message(struct cassette_reader *r, enum row_direction direction,
                                 int64_t t_us, struct json_value body, bool is_text)
 {

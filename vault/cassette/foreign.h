@@ -5,8 +5,8 @@
 
 #include "vault/cassette/reader.h"
 
-/* *ret_known: whether the first line belongs to such a recording. If so, reads the whole file,
- * unless an error occurs. */
+/* *ret_known: whether the first line belongs to a recording of another program. If so, reads the
+ * whole file, unless an error occurs. */
 MI_MUST int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
 
 #endif

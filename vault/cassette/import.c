@@ -33,15 +33,16 @@ static uint64_t digest_int(uint64_t h, int64_t v)
     return digest_bytes(h, &v, sizeof v);
 }
 
-/* Adds the length of a text and the text. A missing text gives another digest than any text. */
+/* Adds the length of a text and the text to the digest. A missing text gives another digest than
+ * any text. */
 static uint64_t digest_text(uint64_t h, struct slice s)
 {
     h = digest_int(h, s.p != NULL ? (int64_t)s.n : -1);
     return s.p != NULL ? digest_bytes(h, s.p, s.n) : h;
 }
 
-/* Adds a text that older versions of the format do not have. If the text is missing, the digest
- * does not change. */
+/* Adds to the digest a text that older versions of the format do not have. If the text is missing,
+ * the digest does not change. */
 static uint64_t digest_new_text(uint64_t h, struct slice s)
 {
     return s.p != NULL ? digest_text(h, s) : h;
@@ -58,7 +59,7 @@ static uint64_t import_digest_session(const struct query_session *s)
     return digest_new_text(h, s->tools_rule);
 }
 
-/* Adds a message. h: digest of everything before this message. */
+/* Adds a message to the digest. h: digest of everything before this message. */
 static uint64_t import_digest_message(uint64_t h, const struct query_message *m)
 {
     h = digest_int(h, m->seq);
@@ -90,7 +91,7 @@ struct import {
     /* forms that the server asks the user to fill in; used only if the import sanitizes */
     struct forms forms;
     struct buf hidden; /* owned; the last answer to a form, in which secrets are replaced */
-    /* what is known about the session so far; the texts of this member are in `learnt` */
+    /* the fields of the session that are known so far; their texts are in `learnt` */
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
     struct buf method, target; /* owned; texts of the current message, as JSON with escapes */
@@ -274,7 +275,7 @@ static void import_set_missing_text(struct import *d, int i, struct json_value v
         json_unescape(&d->learnt[i], json_string_raw(v));
 }
 
-/* Learns name and version of the client or server. name: index of the field for the name; the next
+/* Reads name and version of the client or server. name: index of the field for the name; the next
  * field is the version. */
 static void import_read_peer(struct import *d, int name, struct json_value info)
 {
@@ -282,7 +283,7 @@ static void import_read_peer(struct import *d, int name, struct json_value info)
     import_set_missing_text(d, name + 1, json_get(info, "version"));
 }
 
-/* Learns the names and versions of client and server, which the first messages contain (mcp-wire.md
+/* Reads the names and versions of client and server, which the first messages contain (mcp-wire.md
  * 3.1 and 3.3). */
 static void import_read_session_info(struct import *d, const struct query_message *m)
 {
@@ -308,7 +309,7 @@ static void import_read_session_info(struct import *d, const struct query_messag
     }
 }
 
-/* Returns the text with JSON escapes, the form in which rows have names. */
+/* Returns the text with JSON escapes; texts in rows have this form. */
 static struct slice as_json_text(struct buf *b, struct slice text)
 {
     if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)
@@ -335,8 +336,8 @@ static void import_read_findings(struct slice names, struct row *r)
     }
 }
 
-/* In a message of the server, notes which form it asks the user to fill in. In a message of the
- * client, replaces the secrets in the answer to a form. */
+/* In a message of the server, stores which form the server asks the user to fill in. In a message
+ * of the client, replaces the secrets in the answer to a form. */
 static int import_hide_forms(struct import *d, const struct query_message *m, struct row *r)
 {
     struct rpc x;

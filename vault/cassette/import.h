@@ -22,16 +22,16 @@ struct import;
 
 /* Creates the vault if it does not exist. */
 MI_MUST int import_open(struct import **ret, const char *vault, struct buf *error);
-/* Removes everything unless import_commit() has succeeded. NULL is fine. */
+/* Removes everything unless import_commit() has succeeded. The argument may be NULL. */
 void import_close(struct import *d);
 
-/* Begins the transaction and adds the session. Call it once. name: the session's name in the vault;
- * NULL: the name in the session's header. */
+/* Begins the transaction and adds the session. Call this function only once. name: the session's
+ * name in the vault; NULL: the name in the session's header. */
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
-/* Adds members to the event `imported`. Call it before import_commit(). members: JSON, such as
- * "\"origin\":…". */
+/* Adds members to the event `imported`. Call this function before import_commit(). members: JSON,
+ * such as "\"origin\":…". */
 void import_origin(struct import *d, struct slice members);
-/* Adds a message. Call it in the order of the messages. The body must be in m->body. */
+/* Adds a message. Call this function in the order of the messages. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
 /* Returns 0, or 1 if the recording was imported before: then nothing changes, and import_id() and
  * import_uid() return those of the earlier session. */

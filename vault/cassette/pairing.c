@@ -49,7 +49,8 @@ static void pairing_link_request(struct pairing *p, size_t i)
     struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
-    /* Newer requests may be in the chain already, if this request was cancelled after they came. */
+    /* The chain may already have newer requests, if this request was cancelled after they were
+     * added. */
     while (r->older != NONE && r->older > i) {
         r->newer = r->older;
         r->older = p->requests[r->older].older;

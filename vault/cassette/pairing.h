@@ -1,12 +1,14 @@
 /* pairing.h - finds the request that a message answers or cancels, by ids only.
  *
- * Rules     an answer belongs to an unanswered request of the other direction that has the same id;
- *           if there is none, to one whose id is the same text in the other JSON type (mcp-wire.md
- *           1.3). notifications/cancelled belongs to the pending request of the same direction that
- *           has the id in the params. A cancelled request still accepts one late answer. Of several
- *           requests with the same id, PAIRING_OLDEST takes the oldest that is not cancelled, or
- *           the oldest if all are cancelled, like the proxy (proxy/session/pending.h).
- *           PAIRING_NEWEST takes the newest, as docs/cassette.md requires for a line without `re`.
+ * Rules     an answer belongs to an unanswered request of the other direction that has the same id.
+ *           If there is none, it belongs to a request whose id has the same text but the other
+ *           JSON type (mcp-wire.md 1.3). notifications/cancelled belongs to the pending request of
+ *           the same direction whose id is in the params. A cancelled request still accepts one
+ *           late answer.
+ * Same id   of several requests with the same id, PAIRING_OLDEST takes the oldest that is not
+ *           cancelled, or the oldest if all are cancelled, like the proxy
+ *           (proxy/session/pending.h). PAIRING_NEWEST takes the newest, as docs/cassette.md
+ *           requires for a line without `re`.
  * Owns      its table of requests: about 100 bytes per request.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -57,7 +59,8 @@ MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const stru
                                  struct slice target, enum row_action action, int64_t request_seq);
 /* Returns the client's only open request; NULL if there is none, or several. */
 const struct pairing_request *pairing_only_open_request(struct pairing *p);
-/* Returns the request or batch with this seq; NULL if there is none. Valid until the next call. */
+/* Returns the request or batch with this seq; NULL if there is none. Valid until the table
+ * changes. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
 struct slice pairing_text(const struct pairing *p, size_t at, size_t n);
 

@@ -30,7 +30,7 @@ int cassette_fail_io(struct cassette_reader *r, const char *why)
     return MI_EIO;
 }
 
-/* Calls read() once, into the line reader. 0, MI_EIO or MI_ENOMEM. */
+/* Reads bytes with one read() into the line reader. 0, MI_EIO or MI_ENOMEM. */
 static int cassette_reader_fill(struct cassette_reader *r)
 {
     size_t n;

@@ -32,8 +32,8 @@ static bool request_has_this_method(void *ctx, struct json_value id, struct slic
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Passes on a message of the server. found: findings about the message; re: number of the request
- * that it answers, as in cassette_pass_message(). */
+/* Passes a message of the server to the callback. found: findings about the message; re: number of
+ * the request that it answers, as in cassette_pass_message(). */
 static int pass_server_message(struct cassette_reader *r, struct query_message *m, findings found,
                                int64_t re)
 {
@@ -52,7 +52,7 @@ static int pass_server_message(struct cassette_reader *r, struct query_message *
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
-/* Stores that the proxy would have answered the request with an error, so that no later answer
+/* Marks the request as answered: the proxy would have answered it with an error, so no later answer
  * belongs to the request. */
 static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 {

@@ -16,9 +16,11 @@ void server_side_close(struct cassette_reader *r);
 /* Reads a line of the server. found: findings about the line so far. */
 MI_MUST int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                                   findings found);
-/* Passes on a message of the client, to which later lines of the server may belong. */
+/* Passes a message of the client to the callback. Later lines of the server may belong to this
+ * message. */
 MI_MUST int server_side_read_client_message(struct cassette_reader *r, struct query_message *m);
-/* Passes on the line that waits for the next line. Call it at the end of the recording. */
+/* Passes the incomplete line, which waits for the next line, to the callback. Call this function at
+ * the end of the recording. */
 MI_MUST int server_side_end(struct cassette_reader *r);
 
 #endif

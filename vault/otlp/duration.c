@@ -64,7 +64,7 @@ void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_sessi
     struct json_out j = json_out_to(&attributes);
     otlp_add_attribute(&j, "mcp.protocol.version", s->s->protocol_version);
     otlp_add_remote_attributes(&j, s);
-    /* Any end is an error, unless the client or the user ended the session. */
+    /* Any end_reason counts as an error, unless the client or the user ended the session. */
     struct slice reason = s->s->end_reason;
     if (reason.p != NULL && !slice_is(reason, "client-closed") && !slice_is(reason, "signal"))
         otlp_add_attribute(&j, "error.type", reason);
@@ -118,7 +118,7 @@ void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
     json_out_str(j, "description", metrics[d->metric].description);
     json_out_str(j, "unit", "s");
     json_out_object(j, "histogram");
-    json_out_int(j, "aggregationTemporality", 1); /* 1 is DELTA */
+    json_out_int(j, "aggregationTemporality", 1); /* 1 is the aggregation temporality DELTA */
     json_out_array(j, "dataPoints");
     for (size_t i = 0; i < d->n; i++)
         add_histogram_point(j, s, d, &d->point[i], from_us, to_us);

@@ -32,7 +32,7 @@ struct otlp_session {
 
 struct otlp_session otlp_make_session(const struct query_session *s);
 
-/* A call made of several requests: its span is the parent of their spans. */
+/* A call made of several requests: the span of the call is the parent of the requests' spans. */
 struct otlp_operation {
     int64_t seq; /* seq of the operation's first request; 0: the request belongs to no operation */
     char trace[33];
@@ -45,8 +45,9 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
 /* A request of client or server with its outcome; or a notification, for which end_us is the time
  * of the message. */
 struct otlp_call {
-    const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
-    struct slice body;                   /* body of the request; {NULL, 0}: not recorded */
+    /* borrowed; `method` of the message must not be {NULL, 0} */
+    const struct query_message *request;
+    struct slice body;   /* body of the request; {NULL, 0}: not recorded */
     struct slice answer; /* body of the answer, for `content`; {NULL, 0}: none, or not recorded */
     enum call_status status;
     int64_t end_us; /* end of the call, in microseconds since the session's start */
@@ -64,7 +65,8 @@ struct otlp_call {
 /* number of variables of a prompt that are sent; further variables are omitted */
 #define OTLP_VARIABLES_MAX 32
 #define OTLP_MESSAGE_MAX 1024 /* longest error message, in bytes; the rest is cut off */
-/* Returns the message of a JSON-RPC error; free() it. NULL if there is none, or no memory. */
+/* Returns the message of a JSON-RPC error, which the caller frees with free(). NULL if there is no
+ * message, or no memory. */
 char *otlp_error_message(struct slice body);
 
 struct otlp_request {

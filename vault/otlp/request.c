@@ -42,7 +42,8 @@ void otlp_add_remote_attributes(struct json_out *j, const struct otlp_session *s
 
 void otlp_add_time(struct json_out *j, const char *name, int64_t at_us)
 {
-    otlp_add_integer(j, name, at_us, "000"); /* three zeros: OTLP has nanoseconds */
+    /* three zeros convert microseconds to nanoseconds, the unit of OTLP */
+    otlp_add_integer(j, name, at_us, "000");
 }
 
 /* ---- the envelope ---- */

@@ -16,9 +16,9 @@ struct prove_leaf {
     bool wanted;     /* true: the leaf is added to the bundle */
 };
 
-/* A record that has a place in the tree. */
+/* A record that has a position in the tree. */
 struct prove_row {
-    int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
+    int64_t row; /* 0: the record of the session; > 0: seq of a message; < 0: -id of an event */
     bool wanted; /* true: the record is added to the bundle */
 };
 
@@ -31,7 +31,7 @@ struct prove {
     /* owned; hashes of the leaves before `size`, then of the inner nodes (tree_fill()) */
     struct digest *hash;
     size_t hash_n, hash_cap;
-    struct prove_leaf *leaf; /* owned; sorted by number */
+    struct prove_leaf *leaf; /* owned; leaves, sorted by number */
     size_t leaf_n, leaf_cap;
     int64_t seal;              /* number of the last seal before `size`; -1: none */
     int64_t last_seal;         /* number of the last seal in the log; -1: none */
@@ -50,12 +50,13 @@ MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
 
 /* Chooses the checkpoint, and reads the log. */
 MI_MUST int prove_read_log(struct prove *p);
-/* Reads the commitments of all records that the seal covers, and chooses those of the bundle. */
+/* Reads the commitments of all records that the seal covers, and chooses the records of the
+ * bundle. */
 MI_MUST int prove_choose_places(struct prove *p);
 /* Adds the records that were chosen to the bundle, and then the record `end`. */
 MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
-/* If o is NULL, chooses the leaves `redact` that are about these records; otherwise adds the lines
- * of the chosen leaves to the bundle. */
+/* If o is NULL, chooses the leaves `redact` that are about the chosen records; otherwise adds the
+ * lines of the chosen leaves to the bundle. */
 MI_MUST int prove_add_redactions(struct prove *p, struct bundle_out *o);
 
 #endif

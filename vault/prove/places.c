@@ -17,7 +17,7 @@ static int prove_refuse_damaged(struct prove *p)
                            "mcp-interposer audit verify");
 }
 
-/* Sets the record at this place, and reads the record's commitment from a column. */
+/* Sets the record at this position of the tree, and reads the record's commitment from a column. */
 static int prove_set_record(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
                             int64_t row)
 {
@@ -55,8 +55,8 @@ static int read_event_commitments(struct prove *p)
     return read < 0 ? read : st;
 }
 
-/* Reads the commitments of messages. In the order of seq, messages have the places that neither the
- * session nor an event has. */
+/* Reads the commitments of messages. In the order of seq, messages have the positions in the tree
+ * that neither the session nor an event has. */
 static int read_message_commitments(struct prove *p)
 {
     /* clang-format off */

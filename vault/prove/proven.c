@@ -1,7 +1,7 @@
 #include "vault/prove/proven.h"
 
-/* Sets the fields that the evidence covers in this way, from r->field[at] on. Returns the index
- * after them. */
+/* Sets the fields whose field_cover is `cover`. Reads the values from r->field[at] on, and returns
+ * the index after the last value. */
 static size_t set_covered_fields(const struct record_fields *s, enum field_cover cover,
                                  const struct bundle_record *r, size_t at, void *ret)
 {

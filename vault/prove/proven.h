@@ -10,7 +10,8 @@
 
 /* Converts a record BUNDLE_MESSAGE. The fields about the message's request are not set. */
 struct query_message proven_read_message(const struct bundle_record *r);
-/* Convert a record BUNDLE_SESSION, and then BUNDLE_END into the same *s. */
+/* The next two functions fill the same *s: the first one converts a record BUNDLE_SESSION, the
+ * second one the record BUNDLE_END. */
 void proven_read_session(struct query_session *s, const struct bundle_record *r);
 void proven_read_end(struct query_session *s, const struct bundle_record *r);
 

@@ -23,7 +23,7 @@ static void prove_add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, 
         prove_add_column(o, s, i);
 }
 
-/* Adds the fields of a record that has only columns after the salt as fields. */
+/* Adds the fields of a record. Column 0 is the salt; each later column is a field. */
 static void prove_add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
@@ -42,7 +42,7 @@ static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq,
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
         if (!commitment_cut_added(&finding, connect_column(s, 0)))
-            break; /* the vault was changed: the bundle will not verify */
+            break; /* the vault was changed meanwhile: the bundle will not be valid */
     bundle_write_field(o, finding);
     return prove_finish(p, s, rc);
 }
@@ -78,7 +78,7 @@ static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt
     return st;
 }
 
-/* Selects the salt of a record, then its fields. row: as in struct prove_row. */
+/* Selects the salt of a record, then its fields. row: number of the record, as in prove_row.row. */
 static sqlite3_stmt *prove_select_record(struct prove *p, int64_t row)
 {
     if (row == 0)
@@ -167,7 +167,8 @@ static const char lines_sql[] =
     " ORDER BY r.leaf, r.record";
 
 /* Whether the bundle has the record with this name. leaf: number of the leaf that replaced the
- * record's commitment; the bundle has the record `end` only if this was after the seal. */
+ * record's commitment. The bundle has the record `end` only if this leaf was added after the
+ * seal. */
 static bool bundle_has_record(const struct prove *p, struct slice name, int64_t leaf)
 {
     char other[32];

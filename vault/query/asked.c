@@ -11,12 +11,12 @@
 
 #include <stdlib.h>
 
-#define OPEN_MAX 256 /* most open questions of a call */
+#define OPEN_MAX 256 /* maximum number of open questions of a call */
 
 /* A call during which the server may have asked. */
 struct candidate {
     int64_t call; /* id of the operation's first request */
-    int64_t id;   /* id of the request itself */
+    int64_t id;   /* id of this request, which may continue the operation */
     int64_t closing_seq, started_at_us;
     int64_t from_us, to_us; /* time span in which the call was open; INT64_MAX: it is still open */
     uint32_t server, uid, method, target; /* indexes of texts in asking.texts */
@@ -36,7 +36,7 @@ struct asking {
     struct candidate *list; /* owned */
     size_t n, cap;
     struct intern texts;        /* owned */
-    struct open_question *open; /* owned; array of OPEN_MAX */
+    struct open_question *open; /* owned; array of OPEN_MAX questions */
     size_t open_n;
     struct buf text, body;       /* owned; scratch */
     const struct candidate *now; /* the candidate whose messages are being read */
@@ -112,7 +112,8 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
     return x->status;
 }
 
-/* Finds the call of each server request (before 2026-07-28): the only call that was open then. */
+/* Finds the call of each server request (before 2026-07-28): the only call that was open at the
+ * time of the request. */
 static int asked_set_calls_of_requests(struct asking *x, const struct filter *sessions)
 {
     struct person_list l;
@@ -138,7 +139,8 @@ static int asked_collect_requests(struct asking *x)
     struct filter sessions = *x->question->filter;
     struct call_question ask = {
         .filter = &sessions, .side = CALLS_OF_PEERS, .not_sent = !x->question->sent};
-    /* Do not filter by tool and method here: requests that continue a call may have others. */
+    /* Do not filter by tool and method here: later requests of a call may have another tool or
+     * method. */
     sessions.tool = sessions.method = NULL;
     sessions.since_us = INT64_MIN;
     sessions.until_us = INT64_MAX;
@@ -276,7 +278,7 @@ static bool asked_call_may_match(const struct asking *x, const struct candidate 
                                asked_get_text(x, first->target));
 }
 
-/* Passes on the questions of a call. Returns false to stop. */
+/* Passes the questions of a call to the callback. Returns false to stop. */
 static bool asked_pass_questions(struct asking *x, const struct candidate *first, asked_fn fn,
                                  void *ctx)
 {

@@ -24,9 +24,10 @@ struct asked {
     int64_t after_us;                       /* time until the answer; -1: no answer */
 };
 
-/* The questions that asked_read() passes on. */
+/* The questions that asked_read() reports. */
 struct asked_question {
-    /* its `tool` selects the tool of the call, and its times select the time of the question */
+    /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
+     * question */
     const struct filter *filter;
     bool sent; /* true: include sessions that `send` made */
 };
@@ -34,8 +35,9 @@ struct asked_question {
 /* Called for each question. Returns false to stop. Texts are borrowed for the call. */
 typedef bool (*asked_fn)(void *ctx, const struct asked *a);
 
-/* Passes on the questions: newest call first, and within a call in the order in which the server
- * asked. *ret_unread: number of calls and requests that ask, but whose text is not recorded. */
+/* Calls fn for each question: those of the newest call first, and those of one call in the order in
+ * which the server asked. *ret_unread: number of calls and requests that ask, but whose text is not
+ * recorded. */
 MI_MUST int asked_read(struct query *q, const struct asked_question *x, asked_fn fn, void *ctx,
                        int64_t *ret_unread);
 

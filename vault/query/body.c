@@ -55,7 +55,7 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
 {
     if (q->remote != NULL)
         return query_store_body(q, uid, m->seq, max, b);
-    if (!is_uid_of_session(uid)) /* the uid becomes a file name */
+    if (!is_uid_of_session(uid)) /* check the uid, because it is used as a file name */
         return set_body_error(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};
     memcpy(name, uid.p, UID_LEN);

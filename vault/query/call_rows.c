@@ -161,9 +161,9 @@ static void add_calls_table(struct buf *sql, const struct call_question *x, cons
             x->several ? "CROSS" : "LEFT", schema, x->several ? "calls b" : "operations o");
 }
 
-/* Adds the SELECT that reads the table, or with `derived` the temporary table. If the join starts
- * from the sessions, it reads only calls that can match. If it starts from the calls
- * (newest_first), it may stop early; then only the range of ids limits the sessions. */
+/* Adds the SELECT that reads the table `calls`; derived: true: the temporary table. If the join
+ * starts from the sessions, it reads only calls that can match. A join that starts from the calls
+ * (newest_first) can stop early, but only the range of ids limits its sessions. */
 static void add_calls_select(struct buf *sql, const struct query *q, const struct call_question *x,
                              const char *columns, const struct where *sessions,
                              const struct where *w, bool derived)
@@ -268,7 +268,8 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
         st = query_refresh(q);
         connection = q->d.connections;
         if (st == 0) {
-            /* A store has the calls of all sessions. A writer may upgrade a vault at any time. */
+            /* A store has the calls of all sessions. Read the version of a vault each time: a
+             * writer may have upgraded the vault. */
             int64_t version = SCHEMA_CALLS;
             st = q->remote == NULL ? db_read_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
             q->has_calls = version >= SCHEMA_CALLS;
@@ -339,7 +340,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     return st < 0 ? st : 0;
 }
 
-/* Does nothing, because the SQL function each() has already passed the row on. */
+/* Does nothing, because the SQL function each() has already passed the row to the callback. */
 static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
 {
     (void)ctx, (void)st;

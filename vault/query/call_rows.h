@@ -1,10 +1,10 @@
 /* call_rows.h - reads the calls of many sessions with one SQL statement.
  *
  * Rules     the statement reads the table `calls` for sessions whose calls are in it
- *           (sessions.calls), such as all sessions of a store. For sessions recorded by an older
- *           version, the first question derives the calls from the messages (model/calls.h) into a
- *           temporary table, which the same statement reads. newest_first is for vaults only: ids
- *           of a store's sessions are in the order in which they were read.
+ *           (sessions.calls), such as all sessions of a store. The calls of sessions recorded by an
+ *           older version are derived from the messages (model/calls.h) into a temporary table when
+ *           they are first needed; the same statement reads this table. newest_first is for vaults
+ *           only: ids of a store's sessions are in the order in which the sessions were read.
  * Owns      the connection owns the temporary table; pages beyond SQLite's cache are in a file
  *           without a name.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
@@ -15,8 +15,8 @@
 #include "vault/query/each.h"
 #include "vault/query/statements.h"
 
-/* Passes on the calls that match. columns: a list of columns of calls `c` and sessions `s`, such as
- * "s.name, c.status". The callback returns 0 to continue, 1 to stop, or an error. */
+/* Calls fn for the calls that match. columns: a list of columns of calls `c` and sessions `s`, such
+ * as "s.name, c.status". The callback returns 0 to continue, 1 to stop, or an error. */
 MI_MUST int call_rows_read(struct query *q, const struct call_question *x, const char *columns,
                            query_row_fn fn, void *ctx);
 
@@ -27,9 +27,9 @@ MI_MUST int call_rows_each(struct query *q, const struct call_question *x, const
 
 /* *ret: whether the vault has operations. Returns 0 or an error. */
 MI_MUST int call_rows_check_operations(struct query *q, bool *ret);
-/* Derives the calls of the sessions that match the filter and are not in the table. The functions
- * above do so themselves; a caller that calls several of these functions in one transaction must
- * call this function before the transaction. */
+/* Derives the calls of the sessions that match the filter and are not in the table `calls`.
+ * call_rows_read() and call_rows_each() call this function themselves. A caller that calls several
+ * functions of this file in one transaction must call this function before the transaction. */
 MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);
 
 #endif

@@ -33,7 +33,7 @@ static int register_functions(struct query *q)
     return all ? 0 : MI_ENOMEM;
 }
 
-/* Runs the first statement that reads the file, to find out whether that is possible. Returns
+/* Runs the first statement that reads the file, to find out whether the file can be read. Returns
  * SQLite's code. */
 static int read_version(struct query *q)
 {
@@ -70,7 +70,7 @@ static int connect_and_check(struct query *q)
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
 
-/* Checks the schema. Call it before the tables are read. */
+/* Checks the schema. Call this function before the tables are read. */
 static int check_layout(struct query *q)
 {
     struct buf why = {0};
@@ -332,9 +332,9 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     return read_first_or_last(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
 }
 
-/* Skips seqs that no message has. In a forged file, there may be 2^36 of them between two messages.
- * Not needed for a store, which rejects such seqs (vault/remote/pages.c) and answers each request
- * slowly. */
+/* Skips seqs that no message has. In a forged file, there may be 2^36 such seqs between two
+ * messages. Does nothing for a store: a store rejects forged seqs (vault/remote/pages.c), and
+ * answers each request slowly. */
 static int skip_gap(struct query *q, struct query_range *rest)
 {
     int64_t seq, t_us;

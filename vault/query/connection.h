@@ -25,10 +25,12 @@ struct query {
     struct buf error;         /* owned; errors of `d` */
 };
 
-/* Connects again if a writer has started since the database was opened without SQLite's files; this
- * finalizes prepared statements. Call it before a transaction. 0, MI_ESTORE or MI_ENOMEM. */
+/* If the database was opened without SQLite's -wal and -shm files, and a writer has started since
+ * then, connects again and finalizes prepared statements. Call this function before a transaction.
+ * 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int query_refresh(struct query *q);
-/* Frees q->derived. Call it before the connection is closed, which deletes temp.calls. */
+/* Frees q->derived. Call this function before the connection is closed, which deletes
+ * temp.calls. */
 void query_forget_derived(struct query *q);
 
 #endif

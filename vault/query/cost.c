@@ -40,7 +40,8 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 struct cost_reading_session {
     int64_t id, started_at_us;
     size_t server; /* index of the server */
-    /* index of the session in the server's `session`; session_n or above: not in this array */
+    /* index of the session in the array `session` of its server; session_n or above: it is not in
+     * that array */
     size_t at;
 };
 
@@ -326,8 +327,8 @@ static void cost_drop_unlisted_tools(struct cost_server *s)
 }
 
 /* Returns the percentile (nearest rank, as in vault/query/tally.h) of the tokens of all results of
- * these tools; -1 if there are no results. Searches the lowest number that enough results do not
- * exceed. */
+ * these tools; -1 if there are no results. Uses a binary search for the lowest number of tokens
+ * that a sufficient part of the results does not exceed. */
 static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;

@@ -73,8 +73,9 @@ struct cost_server {
      * unknown */
     int64_t instruction_tokens, prompt_tokens, resource_tokens;
     int64_t calls, errors, uncounted, last_at_us;
-    int64_t result_tokens; /* sum of the tokens of all results; -1: as in struct cost_tool */
-    int64_t p50, p95;      /* percentiles of the tokens of a result */
+    /* sum of the tokens of all results; -1: unknown for all answered calls */
+    int64_t result_tokens;
+    int64_t p50, p95; /* percentiles of the tokens of a result */
     struct cost_binaries binaries;
     /* owned; sorted by name; tools in the list and tools that were called */
     struct cost_tool *tool;

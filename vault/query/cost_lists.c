@@ -122,8 +122,8 @@ static int lists_remove_hidden(struct lists_reading *x, struct slice body, struc
 
 /* ---- messages of a session ------------------------------------------------------------------ */
 
-/* Whether the answer to request_seq is the first page of a list, or the next page. *cursor: hash of
- * the requested cursor. */
+/* Whether the answer to request_seq is the first page of a list, or the page after the last page
+ * that was added. *cursor: hash of the requested cursor. */
 static bool lists_page_fits(struct lists_reading *x, size_t list, int64_t request_seq,
                             uint64_t *cursor)
 {

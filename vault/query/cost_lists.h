@@ -2,10 +2,11 @@
  * its recorded sessions.
  *
  * Rules     Each list is taken from the newest session that has a complete list among its first
- *           TOOL_LIST_MESSAGES messages; of several, the last one. The instructions are those of
- *           the last answer to initialize or server/discover. Recorded sessions are read before
- *           imported sessions. Once the tools are known, at most COST_OLDER further sessions are
- *           read for lists that are still unknown.
+ *           TOOL_LIST_MESSAGES messages. If such a session has several complete lists, the last one
+ *           is taken. The instructions are those of the last answer to initialize or
+ *           server/discover. Recorded sessions are read before imported sessions. When the tools
+ *           are known, at most COST_OLDER further sessions are read for lists that are still
+ *           unknown.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault. */
 #ifndef MI_VAULT_QUERY_COST_LISTS_H
@@ -19,10 +20,10 @@
  * it contains neither. */
 unsigned cost_lists_bit_of_method(struct slice method);
 /* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of
- * its tools. Call it after the calls were counted. */
+ * its tools. Call this function after the calls were counted. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
-/* Finds or adds the tool with this name. *ret is valid until the next call. cost_read() sets the
- * name of the tool later. */
+/* Finds or adds the tool with this name. *ret is valid until the next call of this function.
+ * cost_read() sets the name of the tool later. */
 MI_MUST int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret);
 
 #endif

@@ -25,8 +25,9 @@ struct count {
 
     bool several;  /* true: the vault has calls made of several requests */
     bool left_out; /* true: sessions were left out, because they were imported or made by `send` */
-    /* Number of calls that repeat a call which may have run (docs/repeats.md), and how many of them
-     * were forwarded to the server. 0 without repeats_too and for a store. */
+    /* Number of calls that repeat a call which may have run (docs/repeats.md), and number of
+     * repeating calls that were forwarded to the server. Both are 0 if repeats_too is false, and
+     * for a store. */
     int64_t repeats, repeats_forwarded;
     struct tally
         tally; /* The groups. count_take_key_part() splits the key of a group into its parts. */
@@ -39,7 +40,7 @@ enum count_by count_by_name_of_way(const char *name);
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
 /* Takes the next part of a key: for COUNT_TOOL the server, then the tool; otherwise the only part.
- * An empty part is unknown. */
+ * An empty part means that the value is unknown. */
 struct slice count_take_key_part(struct slice *key);
 
 #endif

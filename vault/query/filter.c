@@ -306,7 +306,7 @@ static struct slice filter_value_text(sqlite3_value *v)
     return (struct slice){text, text != NULL ? (size_t)sqlite3_value_bytes(v) : 0};
 }
 
-/* fits(TEXT, GLOB), is_in_project(TEXT, PROJECT) */
+/* The SQL functions fits(TEXT, GLOB) and is_in_project(TEXT, PROJECT). */
 static void sql_function_fits(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
@@ -321,8 +321,8 @@ static void sql_function_is_in_project(sqlite3_context *to, int n, sqlite3_value
     sqlite3_result_int(to, is_in_project(project, filter_value_text(value[0])));
 }
 
-/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if the message has no
- * status */
+/* The SQL function message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if
+ * the message has no status. */
 static void sql_function_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;

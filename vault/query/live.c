@@ -8,7 +8,7 @@ int query_version(struct query *q, int64_t *ret)
 {
     int status = query_read_number(q, Q_VERSION, 0, ret);
     if (status == 0)
-        *ret += q->d.connections << 32; /* the number also changes with the connection */
+        *ret += q->d.connections << 32; /* a new connection must also change the number */
     return status;
 }
 

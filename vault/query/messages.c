@@ -11,15 +11,15 @@ struct event_reader {
     /* the next event, borrowed from `page`; NULL: the next page must be read */
     struct page_row *next;
     int64_t session_id, after; /* `after`: id of the last row that was read */
-    query_event_fn fn;         /* callback for events; NULL: all events were passed on */
+    query_event_fn fn; /* callback for events; NULL: all events were passed to the callback */
 };
 
 #define LISTS                                                                                      \
     "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"   \
     " 'server/discover')"
 
-/* Passes on the events up to the time t_us. *ret_more: false if the callback has stopped the
- * reading. */
+/* Passes the events up to the time t_us to the callback. *ret_more: false if the callback has
+ * stopped the reading. */
 static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
                              bool *ret_more)
 {

@@ -27,7 +27,8 @@ struct operation_list {
     struct listed_operation *operation; /* owned; sorted by seq */
     size_t n, cap;
     struct listed_hop {
-        /* `seq`: of a message; `operation_seq`: of the first request of the message's operation */
+        /* `seq`: seq of a message; `operation_seq`: seq of the first request of the message's
+         * operation */
         int64_t seq, operation_seq;
     } * hop,  /* owned; the same requests as in `hop`, sorted by operation, then by seq */
         *of,  /* owned; the same requests, sorted by operation, then by seq */

@@ -48,7 +48,7 @@ static int person_add_open_call(struct reading *r, struct asker_call *c, sqlite3
     int status = 0;
     if (!asker_counts_as_call(connect_column(st, 3)))
         return 0;
-    if (r->order == PERSON_BY_ASK) { /* with PERSON_BY_CALL, nobody reads the texts */
+    if (r->order == PERSON_BY_ASK) { /* with PERSON_BY_CALL, the texts are not needed */
         status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
         if (status == 0)
             status = intern_add(&r->l->texts, connect_column(st, 4), &c->target);
@@ -96,8 +96,9 @@ static int person_on_call(void *ctx, sqlite3_stmt *st)
                : 0;
 }
 
-/* Reads the calls of a session that may be open between its first and last question. Skips calls
- * that ended before the first question, and calls answered by the message after the request. */
+/* Reads the calls of a session that may be open between the session's first and last question.
+ * Skips calls that ended before the first question, and calls whose answer directly follows their
+ * request. */
 static int person_read_session(struct reading *r, struct query *q,
                                const struct call_question *question, const struct asking *a)
 {

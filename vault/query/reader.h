@@ -19,7 +19,8 @@
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
 #define QUERY_PAGE_ROWS 512
-#define QUERY_PART 2000 /* number of messages that one transaction reads, if they are not copied */
+/* maximum number of messages that one transaction reads without copying them */
+#define QUERY_PART 2000
 
 /* The message for an empty vault; %s is its path. */
 #define QUERY_NOTHING_YET                                                                          \
@@ -87,7 +88,7 @@ struct query_summary {
     bool tools_changed; /* true: the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
     uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
-    size_t waiting_n;   /* number of words */
+    size_t waiting_n;   /* number of words of 64 bits in `waiting` */
 };
 
 /* A row of the table `calls`: a request and its answer. */
@@ -130,15 +131,15 @@ struct call_question {
     bool any_time; /* true: times in the filter select sessions only, not calls */
     enum call_side side;
     bool operations; /* true: a call made of several requests is one row */
-    /* true: only calls made of several requests; without `operations`, only their requests after
-     * the first one */
+    /* true: select only calls made of several requests; if `operations` is false, select the
+     * requests of these calls except the first ones */
     bool several;
     bool recorded; /* true: skip imported sessions */
     bool not_sent; /* true: skip sessions that `send` made */
     /* true: sort by descending id; false: by ascending id within each session */
     bool newest_first;
     int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
-    enum call_sort sort; /* if set, newest_first must be false */
+    enum call_sort sort; /* if `sort` is set, newest_first must be false */
     /* SQL in which @calls stands for the calls; NULL: read the calls themselves */
     const char *around;
     /* called before and between rows; false ends reading. May be NULL */
@@ -172,24 +173,25 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
 
 /* ---- sessions ---- */
 
-/* Passes on sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by
+/* Calls fn for sessions, newest first, at most `limit` (0: all). Sessions of a vault are ordered by
  * id; sessions of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* Like query_sessions(), but passes on only the sessions that match the filter. */
+/* Like query_sessions(), but calls fn only for the sessions that match the filter. */
 MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enum filter_time time,
                                     int64_t limit, query_session_fn fn, void *ctx);
 /* Whether a session is older than the session with this id; for callbacks of query_sessions() and
  * query_matching_sessions(). In a vault, compares only the ids. In a store, the session is older if
- * the session with this id was passed on before. *passed must be false before the first call. */
+ * the callback has already received the session with this id. *passed must be false before the
+ * first call. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
-/* Whether the session with id a is newer than the session with id b. In a store, both sessions must
- * have been read. */
+/* Whether the session with id `a` is newer than the session with id `b`. In a store, both sessions
+ * must have been read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
-/* Finds the session that `ref` names. `last` or NULL is the newest session with a message, or the
- * newest session if none has a message. A `ref` of digits is the number of a session; another is
- * the name of a server, which means the same choice among its sessions. If there is no such
- * session, `ref` is the first characters of a UID, in upper or lower case. *ret is valid until the
- * next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
+/* Finds the session that `ref` names. `last` or NULL: the newest session with a message, or the
+ * newest session if none has a message. Digits: the session with this number. The name of a server:
+ * the newest session of this server, chosen by the same rule. Otherwise `ref` is the first
+ * characters of a UID, in upper or lower case. *ret is valid until the next call of this function.
+ * MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
@@ -232,11 +234,11 @@ static inline struct slice query_target_of_message(const struct query_message *m
     return query_is_answer(m) ? m->request_target : m->target;
 }
 
-/* Passes on the calls that match (vault/query/call_rows.h). */
+/* Calls fn for the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* Passes on the rows that the SQL statement x->around returns. In this statement, @calls stands for
- * the calls that match the filter, with the columns session_id, request_seq, server, client,
+/* Called for each row that the SQL statement x->around returns. In this statement, @calls stands
+ * for the calls that match the filter, with the columns session_id, request_seq, server, client,
  * method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are
  * borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
@@ -246,7 +248,8 @@ MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, quer
  * false, and at least *ret calls match. */
 MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);
-/* Returns the id of this call; if seq is 0, the highest id that a call of the session can have. */
+/* Returns the id of the call with this seq. If seq is 0, returns the highest id that a call of the
+ * session can have. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 
 /* Which messages of a session a query selects. */
@@ -254,12 +257,12 @@ struct message_question {
     /* filter of messages, without its conditions on the session; NULL: all messages match */
     const struct filter *filter;
     int64_t session_id, started_at_us;
-    int64_t from, to; /* from <= seq <= to */
+    int64_t from, to; /* range of seqs, including both ends */
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
-/* Passes on messages in the order of seq. If on_event is not NULL, also passes on events, in the
- * order of time, but none if filter_has_call(). */
+/* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls it for
+ * events, in the order of time. If filter_has_call(), there are no events. */
 MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
                               query_message_fn on_message, query_event_fn on_event, void *ctx);
 /* Like query_timeline_of(), for all messages with from <= seq <= to and all events. */
@@ -272,21 +275,21 @@ MI_MUST int query_find_matching(struct query *q, const struct message_question *
 
 /* The next three functions do not copy messages: the callback runs within a transaction. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
-/* Passes on at most `max` messages after seq `after`. Only seq, kind and the members of the body
+/* Calls fn for at most `max` messages after seq `after`. Only seq, kind and the members of the body
  * are set. */
 MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                                  query_message_fn fn, void *ctx);
-/* Passes on the messages that match the filter. Only seq, t_us, kind, origin, action, method,
+/* Calls fn for the messages that match the filter. Only seq, t_us, kind, origin, action, method,
  * target, finding, request_method, request_target and request_action are set. */
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
                                 enum query_order order, query_message_fn fn, void *ctx);
 
-/* Passes on messages with from <= seq <= to. All members are set, but `body` only if `bodies`:
- * lists need no bodies. */
+/* Calls fn for each message with from <= seq <= to. Sets all members, but `body` only if `bodies`
+ * is true: lists need no bodies. */
 MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
-/* Passes on events with id <= to, newest first. */
+/* Calls fn for events with id <= to, newest first. */
 MI_MUST int query_events_backwards(struct query *q, int64_t session_id, int64_t to,
                                    query_event_fn fn, void *ctx);
 
@@ -305,7 +308,7 @@ struct query_seal {
 };
 MI_MUST int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret);
 
-/* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is
+/* Appends the first `max` bytes of a large body to `b`. MI_EIO sets query_error(): the file is
  * missing, too short or not a regular file. MI_ESTORE: the store cannot be read. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                        struct buf *b);
@@ -328,7 +331,8 @@ MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, st
 /* Reads the seq of the last message and the id of the last event; 0 if there is none. */
 MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
                                  int64_t *ret_event);
-/* Passes on the next page of messages after *seq and of events after *event, and advances both. */
+/* Passes the next page of messages after *seq and of events after *event to the callbacks, and
+ * advances both. */
 MI_MUST int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
                              query_message_fn on_message, query_event_fn on_event, void *ctx);
 
