@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DIFF_KEYS_MAX 1000 /* objects with more keys are only compared as a whole */
+#define DIFF_KEYS_MAX 1000 /* an object with more keys than this is compared as a whole */
 
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {

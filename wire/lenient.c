@@ -13,7 +13,7 @@ enum token {
     TOKEN_COMMA,
     TOKEN_COLON,
     TOKEN_VALUE, /* a string or a word */
-    TOKEN_KEY,   /* a string or a word in the place of a key, or an element of an array */
+    TOKEN_KEY,   /* a string or a word where a key, or an element of an array, is expected */
 };
 
 /* Closes the innermost container. Returns false if another kind of container is open, or none. */

@@ -42,7 +42,7 @@ void line_close(struct line_reader *r); /* safe to call twice */
 /* Returns where the caller must read() to, and in *ret_n how many bytes fit, at least 1. NULL: out
  * of memory; try later. */
 char *line_room(struct line_reader *r, size_t *ret_n);
-/* call it after n bytes were read into the room */
+/* call it after reading n bytes to the address that line_room() returned */
 void line_add_filled(struct line_reader *r, size_t n);
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 /* Call it at the end of the stream: returns the bytes after the last '\n', or LINE_NEED_MORE if

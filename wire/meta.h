@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* members of requests of 2026-07-28 */
+/* keys of _meta in requests of revision 2026-07-28 */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"

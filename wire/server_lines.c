@@ -7,7 +7,7 @@
 struct text {
     struct slice text;
     struct rpc m;   /* the message as received */
-    findings found; /* findings about the line around the message */
+    findings found; /* findings about the line that contains the message */
     size_t at;      /* offset in the line */
     size_t size;    /* bytes of the line */
 };

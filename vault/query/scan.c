@@ -129,8 +129,8 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     return st;
 }
 
-/* Statuses of calls that only an answer of the interposer causes. If the session has all its
- * messages, each such answer ends a call. */
+/* Statuses of calls that end with an answer of the interposer. In a session with all its messages,
+ * each such answer ends a call. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much

@@ -89,19 +89,20 @@ MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64
 /* Sets uid and vault of the request to those of the session with this id. false: there is no such
  * session. */
 MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
-/* Find the row of a session, or its summary. The page is held for the caller. MI_ENOENT: there is
- * no such row. */
+/* Find the row of a session, or its summary. The page stays valid until the caller releases it.
+ * MI_ENOENT: there is no such row. */
 MI_MUST int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 MI_MUST int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
-/* Finds the row of a message or of a call, as `table` says. The page is held for the caller. */
+/* Finds the row of a message or of a call, as `table` says. The page stays valid until the caller
+ * releases it. */
 MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
                            struct page **ret, size_t *ret_row);
-/* Makes a page with the next older or next newer session from kept pages; a page without rows:
- * there is no such session. MI_ENOENT: no kept page shows it, so ask the store. */
+/* Finds the next older or next newer session in cached pages, and makes a page of it. The page has
+ * no rows if there is no such session. MI_ENOENT: no cached page answers this, so ask the store. */
 MI_MUST int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 /* Store a page for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
-/* Like page_read(), but makes a page of messages or calls from kept pages. MI_ENOENT: the kept
+/* Like page_read(), but makes a page of messages or calls from cached pages. MI_ENOENT: the cached
  * pages lack a row, so ask the store. */
 MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
                                  struct page **ret);
@@ -111,8 +112,8 @@ void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask 
  * first session; those of the others are kept. */
 MI_MUST int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
                              struct page **ret);
-/* Reads a page of calls that are not kept, together with the calls of the sessions that a statement
- * will probably ask for next. */
+/* Reads a page of calls of a session from the store. Also reads, and caches, the calls of the
+ * sessions that a statement will probably ask for next. */
 MI_MUST int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
                             struct page **ret);
 

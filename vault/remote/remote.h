@@ -53,10 +53,10 @@ struct remote_shape {
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
-/* Positions of cells. */
+/* Indexes of some cells in a row of sessions or of messages. */
 enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1 };
 enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
-#define REMOTE_CELLS_MAX 32 /* most cells of a row */
+#define REMOTE_CELLS_MAX 32 /* maximum number of cells of a row */
 
 struct remote_ask {
     enum remote_table table;
@@ -120,9 +120,9 @@ void remote_forget(struct remote *r);
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
 /* Whether session a is newer than b, by their uids; false if one of them was not read. */
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
-/* Calls `several` of the store. */
+/* Calls the function `several` of the store. */
 MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
-/* Calls `body` of the store. MI_ENOENT: the session was not read. */
+/* Calls the function `body` of the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);
 /* Passes on every message with words that match, in sessions with first <= uid <= last, newest

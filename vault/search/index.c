@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FORMAT 1    /* value of PRAGMA user_version; a file with another value is created again */
-#define BATCH 20000 /* most messages that one transaction adds */
+#define BATCH 20000 /* maximum number of messages that one transaction adds */
 #define NAME_MAX_LEN 32
 
 /* ---- a file ---- */
@@ -58,7 +58,7 @@ static void search_index_overwrite_file(int dir_fd, int64_t number)
     if (fd < 0)
         return;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
-    /* holes use no disk space, and are skipped */
+    /* skip the holes of the file, which use no disk space */
     for (int64_t at = 0; plain && (at = file_next_data(fd, at)) < st.st_size;
          at += (int64_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
@@ -273,7 +273,8 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int search_index_ask_words(struct search *s, const struct search_session *session, size_t n,
                                   const char *query, search_fn fn, void *ctx)
 {
-    (void)session, (void)n; /* not used, because the file contains only sessions of this group */
+    /* the parameters are not used: the file has only sessions of this group */
+    (void)session, (void)n;
     sqlite3_stmt *q;
     bool more = true, damaged = false;
     int64_t last = INT64_MAX;

@@ -14,8 +14,8 @@
 #include "vault/search/words.h"
 
 #define SEARCH_TEXT_MAX ((size_t)256 << 10)
-/* Bytes of a body that are needed for its text: an escape has 6 bytes for one byte of text, or 12
- * bytes for 4. */
+/* Maximum number of bytes of a body that are read for its text. Text that is written as escapes
+ * takes up to 6 bytes for one byte of text. */
 #define SEARCH_BODY_MAX (6 * SEARCH_TEXT_MAX + 32)
 #define SEARCH_TERMS_MAX 32
 

@@ -33,7 +33,8 @@ struct search_list {
 MI_MUST int search_words_open(struct search_words **ret);
 void search_words_close(struct search_words *w); /* the argument may be NULL */
 
-/* Sets the list to the words of a text, which has less than 2 GiB, in order. 0 or MI_ENOMEM. */
+/* Sets the list to the words of a text, in order. The text must have less than 2 GiB. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int search_list_fill(struct search_list *l, struct search_words *w, struct slice text);
 struct slice search_list_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);

@@ -17,7 +17,8 @@ struct batch_table {
     const char *name;
     const char *declaration; /* statement CREATE TABLE with the names of the columns */
     size_t (*count)(const void *rows);
-    /* Sets the value of a column as the result of `to`. Without a result, the value is NULL. */
+    /* Passes the value of a column to the sqlite3_result_… function of `to`. If it passes nothing,
+     * the value is NULL. */
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 

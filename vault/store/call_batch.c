@@ -249,13 +249,14 @@ static void call_batch_keep_open_calls(struct call_batch *b)
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* Updates operations. call: the call that begins or ends with the message; NULL: none. */
+/* Updates the operations of the session. call: the call that the message begins or ends; NULL if it
+ * does neither. */
 static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
                                         const struct call_message *m, struct call *call)
 {
     if (m->link.kind == LINK_NONE && (call == NULL || call->operation_seq == 0))
         return 0;
-    /* most sessions have no operations, so they are read when they are needed first */
+    /* operations are read when they are first needed, because most sessions have none */
     if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
         return MI_ENOMEM;
     int st = 0;

@@ -81,7 +81,7 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
         return st;
     call_batch_continue(&w->calls, id);
     st = call_fill_add_calls(f, &w->calls, w->db, step[0]);
-    /* the batch remembers this session, but the writer records another one */
+    /* forget the calls of this session, because the writer records another session */
     call_batch_forget(&w->calls);
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {

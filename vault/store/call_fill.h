@@ -17,7 +17,7 @@
 
 #include "vault/store/writer.h"
 
-#define CALL_FILL_MESSAGES 1000 /* number of messages in a step */
+#define CALL_FILL_MESSAGES 1000 /* maximum number of messages that one step reads */
 
 struct call_fill {
     /* id of the session that is filled in; 0: the next step chooses a session */

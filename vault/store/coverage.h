@@ -53,10 +53,10 @@ MI_MUST int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t sessio
 void coverage_forget(struct coverage *c);
 void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */
 
-/* Set salt and commitment of a record of the remembered session, and count the record. Call them in
- * the order in which the records are stored. A message whose seq is not greater than all earlier
- * seqs is stored already, and gets no commitment. body: the message's body, wherever it is
- * stored. */
+/* These functions set salt and commitment of a record of the remembered session, and count the
+ * record. Call them in the order in which the records are stored. A message gets no commitment if
+ * its seq is not greater than all earlier seqs, because it is stored already. body: the message's
+ * body, wherever it is stored. */
 MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice body);
 MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
 /* Call it after the session's row was changed. A session that has ended is sealed again. */

@@ -10,9 +10,10 @@
  *     return st < 0 ? st : db_finish_statement(&d, q, rc);
  *
  * Rules     a statement is named by its index in a table of SQL; it is prepared when it is first
- *           used. Values are bound, never printed into SQL. @ and the name of a record stands for
- *           its fields (columns.h). A connection that only reads adds no file to the vault
- *           (read_only.h); it is made again before a transaction if a writer has started since.
+ *           used. Values are bound, never printed into SQL. In SQL, `@` and the name of a record
+ *           stand for the fields of the record (columns.h). A connection that only reads adds no
+ *           file to the vault (read_only.h). If a writer starts, such a connection is made again
+ *           before its next transaction.
  * Owns      the connection and its statements.
  * Errors    MI_ENOMEM, or MI_ESTORE with one sentence in `error`: "cannot read PATH: REASON".
  * Blocks    on the disk, and up to `wait_ms` on a locked database. */

@@ -14,8 +14,8 @@
 #include <sqlite3.h>
 
 /* Stores the reason why the last call on db failed. If that call succeeded, the caller has found
- * invalid data: unless a reason is stored already, the stored reason is then that the database is
- * damaged. Returns MI_ESTORE. */
+ * invalid data: then the reason "damaged" is stored, unless a reason is stored already. Returns
+ * MI_ESTORE. */
 int failure_keep(sqlite3 *db);
 /* Returns the error of the last call on db, with the system's reason for an I/O error. If that call
  * succeeded, returns the reason that failure_keep() has stored. NULL: out of memory. The text is

@@ -22,8 +22,9 @@ enum layout_kind { LAYOUT_ADDED, LAYOUT_REMOVED, LAYOUT_CHANGED };
 struct layout_fault {
     enum layout_kind kind;
     const char *type;  /* "table", "index", "view", "trigger", "object" */
-    struct slice name; /* name of the object, read from the file: any bytes */
-    /* of an index: name of its table, read from the file; of another object: its own name */
+    struct slice name; /* name of the object; read from the file, so it may contain any bytes */
+    /* name of the table to which an index belongs, read from the file; for another object, its own
+     * name */
     struct slice table;
     /* true: the object is a table of this program, or an index of such a table */
     bool deceives;

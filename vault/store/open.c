@@ -85,7 +85,8 @@ static int writer_on_busy(void *ctx, int times)
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
     if (s->busy_until_us == 0)
-        s->busy_until_us = now + s->wait_us; /* the first call of the handler begins the wait */
+        /* SQLite has called this handler for the first time: the wait begins */
+        s->busy_until_us = now + s->wait_us;
     if (now >= s->busy_until_us)
         return 0;
     long us = 50 + 10L * times;

@@ -17,8 +17,8 @@ struct operation_rows {
 
 void operation_rows_close(
     struct operation_rows *r); /* the argument may be {0}; may be called twice */
-/* Adds the last operations of a session to `to`. Reads values of their first requests from the
- * table `calls`. */
+/* Adds the newest operations of a session to `to`. The values of each operation's first request are
+ * read from the table `calls`. */
 MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,
                                 struct operations *to);
 /* Writes the operations that have changed. Call it within a transaction. */

@@ -165,8 +165,8 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* Makes a new commitment for a row that is a record. sql selects the old commitment, the number in
- * the record's name, and the fields. */
+/* Makes a new commitment for a record that is a row of its own. `sql` selects the old commitment,
+ * the number in the record's name, and the fields of the record. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
                        enum bundle_kind kind)
 {

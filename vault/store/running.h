@@ -72,9 +72,10 @@ bool running_client_exited(const struct running *r);
  * also if the group id may have been reused. */
 size_t running_read_group(const struct running *r, struct process *ret, size_t max);
 
-/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last
- * message. A closed session is sealed again if its recorder has stored more records since. forget:
- * also removes the row, because no process of the server runs. 0, MI_ESTORE or MI_ENOMEM. */
+/* Closes the session of a dead proxy, unless it is closed: its end_reason is `killed`, its end the
+ * time of its last message. A closed session is sealed again if its recorder has stored more
+ * records since the seal. forget: also removes the session's row in `running`, because no process
+ * of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
 /* Calls running_end() for the session of every proxy that has exited, unless the session has a
  * journal that will be stored. The row is kept while processes of the server's group run. Returns

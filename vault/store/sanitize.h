@@ -27,7 +27,7 @@ struct clean_name {
 
 struct row_sanitizer {
     enum record_level level;
-    struct clean_name method, target;      /* the names that were sanitized last */
+    struct clean_name method, target;      /* the method and the target that were sanitized last */
     struct buf scratch, clean, body, text; /* owned */
 };
 

@@ -98,8 +98,8 @@ static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB
                                 "ALTER TABLE journals ADD COLUMN tree BLOB;"
                                 "PRAGMA user_version = 3;";
 
-/* New: the table `calls`, which the view `invocations`, one of the additions, reads. The calls of
- * older sessions are added later (vault/store/call_fill.h). */
+/* Version 4 adds the table `calls`, which the view `invocations` reads. The calls of older sessions
+ * are added to the table later (vault/store/call_fill.h). */
 static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
         ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";

@@ -185,7 +185,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
-    ret->origin = (struct slice){0}; /* the text was borrowed from the row */
+    ret->origin = (struct slice){0}; /* the text belonged to the row, which ends here */
     sqlite3_finalize(q);
     return st;
 }

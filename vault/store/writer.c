@@ -129,7 +129,7 @@ int writer_end_without_lock(struct writer *s, bool own, int st)
 
 int writer_use_coverage(struct writer *s, int64_t session_id)
 {
-    /* changes of another session are saved first, under the lock */
+    /* first save the evidence of the session that was written before, which needs the write lock */
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
     int st = other ? writer_take_lock(s) : 0;
     if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
@@ -409,7 +409,8 @@ static int writer_add_finding(struct writer *s, int64_t id, struct slice names, 
     return st;
 }
 
-/* Adds the names of rules to the finding of a message, and an event that says so. */
+/* Adds the names of rules to the finding of a message. Also adds an event, which records this
+ * change. */
 static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64_t seq,
                                     struct slice names)
 {

@@ -27,9 +27,9 @@
 
 struct writer;
 
-/* sync_full: every commit survives a power cut. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite calls the database damaged (aside_move_database()). The last three set
- * `error`. */
+/* sync_full: every commit survives a power failure. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
+ * MI_EPROTO if SQLite reports that the database is damaged (see aside_move_database()). After
+ * MI_ESTORE, MI_EBUSY and MI_EPROTO, `error` has a sentence. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* the argument may be NULL */
@@ -39,8 +39,8 @@ void writer_want_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
 
-/* Sets how long the next call may wait for the write lock. Use it before calls outside
- * writer_begin() and writer_commit(): each of these is a transaction of its own. */
+/* Sets how long the next call may wait for the write lock. Use it for calls between no
+ * writer_begin() and writer_commit(), because each of them is a transaction of its own. */
 void writer_set_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);

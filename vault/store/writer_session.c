@@ -98,8 +98,8 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         buf_close(&text[i]);
     if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
         st = writer_fail_no_session_id(s);
-    /* A removed session may have had this id, and left no trace in the log: its position must not
-     * be used for the new session. */
+    /* A removed session may have had this id without a trace in the log. Remove its journal
+     * position, so that the new session does not use it. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);

@@ -16,7 +16,7 @@ enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
     Q_ROWS,
-    Q_ROWS_USUAL, /* faster statement for the rows of a batch with row_batch.usual */
+    Q_ROWS_USUAL, /* a faster statement, for the rows of a batch whose row_batch.usual is true */
     Q_RULES,
     Q_EVENT,
     Q_EVENT_SESSION,
@@ -64,8 +64,9 @@ int writer_mark_coverage_failed(struct writer *s, int st);
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);
-/* Begin and end a transaction around a call, unless a transaction is open. *ret_own, own: whether
- * it was begun here. st: the result of the call. */
+/* These functions begin and end a transaction, unless one is open already. *ret_own: whether the
+ * first function began the transaction; pass it as `own` to the second, with the result `st` of the
+ * work in between. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Call it before adding records of this session, or changing its row. */

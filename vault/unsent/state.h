@@ -23,7 +23,7 @@ extern const char *const unsent_sql[UNSENT_STATEMENTS];
 struct unsent {
     struct db d;          /* owned */
     struct vault_dir dir; /* owned */
-    struct buf error;     /* owned; errors of `d` */
+    struct buf error;     /* owned; text of the last error of `d` */
     /* unsent_version() when all commits so far were synced to the disk; -1: never */
     int64_t synced;
     int lock_fd; /* owned; descriptor of the lock file; -1: none */

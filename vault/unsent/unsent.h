@@ -28,12 +28,12 @@ enum unsent_rows {
     /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not
      * 0, without the arguments of the command and the rules of the sanitizer. */
     UNSENT_SESSIONS,
-    UNSENT_MESSAGES,    /* messages of session a with b <= seq <= c; columns: MESSAGE_… */
-    UNSENT_EVENTS,      /* events of session a with b <= id <= c; columns: EVENT_… */
-    UNSENT_LEAVES,      /* leaves with n >= a; columns: n, leaf */
-    UNSENT_CHECKPOINTS, /* checkpoints with size > a; columns: size, at_us, note */
-    /* replaced commitments of session a and leaf b, without the first c rows; columns: record,
-     * leaf, commitment, session_id, and the number in `record` */
+    UNSENT_MESSAGES,    /* messages of session `a` with `b` <= seq <= `c`; columns: MESSAGE_… */
+    UNSENT_EVENTS,      /* events of session `a` with `b` <= id <= `c`; columns: EVENT_… */
+    UNSENT_LEAVES,      /* leaves of the log with n >= `a`; columns: n, leaf */
+    UNSENT_CHECKPOINTS, /* checkpoints with size > `a`; columns: size, at_us, note */
+    /* Replaced commitments of session `a` in leaf `b`, without the first `c` rows. Columns: record,
+     * leaf, commitment, session_id, and the number that `record` contains. */
     UNSENT_REPLACED,
     UNSENT_KINDS
 };

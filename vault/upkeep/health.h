@@ -22,14 +22,16 @@ struct health {
     bool journal_is_wal;
 };
 
-/* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or
- * MI_ENOMEM. */
+/* Reads facts about the database of a vault. Returns 0, MI_ENOMEM, MI_ENOENT (there is no
+ * database), MI_EBUSY (the database is locked) or MI_ESTORE. After MI_EBUSY and MI_ESTORE, `error`
+ * has a sentence. */
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
 /* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
  * database cannot be read: health_check() says why. */
 int64_t health_count_unfilled(const char *vault);
-/* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
- * the findings are in `error`. Otherwise returns as health_read(). */
+/* Checks the database and its indexes for corruption, and for objects of other programs. Returns
+ * MI_ESTORE if the check finds something: `error` then has the findings. Its other results are
+ * those of health_read(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
 /* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: number

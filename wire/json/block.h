@@ -88,7 +88,7 @@ static inline uint64_t json_block_escapes(uint64_t slashes, uint64_t *carry)
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    /* These bits include the byte after each row; the next line removes it. */
+    /* `begins` has the byte after each row too; the mask in the next line removes it */
     uint64_t begins = (((first << 1) | odd) - first) ^ odd;
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;

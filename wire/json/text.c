@@ -14,7 +14,9 @@ void json_unescape(struct buf *b, struct slice raw)
     }
     size_t n;
     if (!buf_reserve(b, raw.n) || json_unescape_to(raw, b->p + b->n, raw.n, &n) < 0)
-        return; /* no memory: b->failed is set; json_unescape_to() cannot fail here */
+        /* out of memory: buf_reserve() has set b->failed; the text fits, so json_unescape_to() does
+         * not fail */
+        return;
     b->n += n;
 }
 

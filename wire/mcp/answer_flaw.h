@@ -41,7 +41,7 @@ MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
                                const struct answered *q, bool id_differs, struct changes *c,
                                struct repairs *r);
 /* Writes the repaired answer to `out`, replacing its content; `out` is empty if there is nothing to
- * repair. The findings are in r. Returns 0 or MI_ENOMEM. */
+ * repair. The findings are stored in `r`. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
                              struct buf *out, struct repairs *r);
 

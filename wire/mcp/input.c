@@ -147,7 +147,7 @@ breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
     breaches r = 0;
     struct json_walk w = json_walk_begin(requests);
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        /* In a recording, as `check` reads it, the request may be redacted. */
+        /* The request may be redacted if `check` reads it from a recording. */
         if (slice_begins(json_string_raw(one), "[redacted:"))
             continue;
         const char *flaw = find_request_flaw(one);

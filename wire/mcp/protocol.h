@@ -103,7 +103,7 @@ struct protocol {
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
-    struct id_set ids[2];     /* for each party: ids of its requests without a version in _meta */
+    struct id_set ids[2];     /* ids of each party's requests without a version in _meta */
     struct id_set modern_ids; /* ids of the client's requests of 2026-07-28 */
     struct protocol_list list[PROTOCOL_LISTS];
     /* number of pending requests, by the level of log messages that they ask for */
@@ -120,7 +120,7 @@ struct protocol {
     const char *blame;  /* name of the member that violates one of RULES_OF_MEMBERS; static */
 };
 
-/* What must be known about a request when its answer arrives. */
+/* The facts about a request that the check of its answer needs. */
 struct protocol_asked {
     const struct method *method; /* method of the request; NULL: not a method of MCP */
     enum revision revision;      /* revision of the request */

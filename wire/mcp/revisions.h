@@ -68,8 +68,8 @@ bool protocol_roots_invalid(struct protocol *p, struct json_value roots);
 breaches protocol_check_responses(struct protocol *p, const struct rpc *m);
 breaches protocol_check_input_required(struct protocol *p, const struct rpc *m,
                                        const struct protocol_asked *a);
-/* Checks a retry: it must have a new id and the requestState of the input_required result, if that
- * had one, and must repeat the request. */
+/* Checks a retry: it must have a new id, and must repeat the request. If the input_required result
+ * had a requestState, the retry must have the same requestState. */
 breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
                               const struct protocol_asked *a);
 
@@ -102,8 +102,8 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
 breaches protocol_check_task_notification(struct protocol *p, const struct rpc *m);
 /* Checks the status of a task of 2025-11-25. */
 breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
-/* Call this when a new request has this id: the id then no longer identifies the request that
- * created a task. */
+/* Forgets that a request with this id created a task. Call this when a new request has the same
+ * id. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
 /* Whether the request with this id has ended, and has created a task that is known to the client
  * and has not ended. */

@@ -79,7 +79,7 @@ typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
 
 const char *rule_name(enum rule r);    /* "unknown-method" */
 const char *rule_meaning(enum rule r); /* one sentence */
-const char *rule_remedy(enum rule r);  /* sentences: the usual cause, and what to do */
+const char *rule_remedy(enum rule r);  /* sentences that state the usual cause and what to do */
 enum severity rule_severity(enum rule r);
 /* Returns the rules of the set that are a MUST in the specification; these have the severity
  * error. */

@@ -21,7 +21,8 @@ static const struct {
 };
 #define KIND_TASKS 4 /* index of notifications/tasks in `kinds` */
 
-/* Returns a bit for each kind that an object `notifications` requests. */
+/* Returns the kinds of notifications that the object `notifications` requests, one bit for each
+ * kind. */
 static uint8_t notification_kinds_in(struct json_value notifications)
 {
     uint8_t set = 0;

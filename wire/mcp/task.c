@@ -166,8 +166,8 @@ breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* Forget an earlier task with this id and its keys, because a restarted server may use the id
-     * again. */
+    /* A restarted server may use the id of an earlier task again: forget the earlier task and its
+     * keys. */
     for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
         if (p->key[i].task == id)
             p->key[i] = (struct protocol_key){0};

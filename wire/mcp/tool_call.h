@@ -22,7 +22,8 @@ enum tool_verdict {
  * unless the message is ambiguous or not a call. */
 enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
                                   const struct rpc *m, struct buf *name, const char **ret_fault);
-/* Appends why a call is refused. failure: why no list of tools is known; "" if nothing failed. */
+/* Appends the reason why a call is refused. failure: the reason why no list of tools is known; ""
+ * if nothing failed. */
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why);
 /* Returns the finding of a refused call; its name is error.data.cause. */

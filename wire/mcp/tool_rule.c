@@ -256,8 +256,8 @@ bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slic
 
 /* ---- keys that readers may interpret differently --------------------------------------------- */
 
-/* Returns the letter that a character stands for if case is ignored as in Go, which includes two
- * characters outside ASCII; 0: none. */
+/* Returns the ASCII letter that equals a character if case is ignored as in Go; 0 if there is none.
+ * Two characters outside ASCII also equal a letter. */
 static char folded_letter(const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);

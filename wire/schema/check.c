@@ -26,8 +26,8 @@ static void explain_unchecked_keyword(const struct check *c, struct buf *b)
 
 /* ---- several schemas ------------------------------------------------------------------------ */
 
-/* anyOf needs one matching schema. But if children are noted, the notes of all matching schemas
- * count, so all are checked. */
+/* Checks anyOf or oneOf. anyOf matches if one schema matches. But if evaluated children are noted,
+ * every schema that matches adds notes, so all schemas are checked. */
 static bool check_any_of(struct check *c, enum keyword word, const struct json_node *k,
                          const struct place *here)
 {

@@ -51,7 +51,8 @@ struct evaluated {
 };
 
 struct check {
-    bool (*fits)(struct check *c, uint32_t rule, const struct place *here); /* defined in check.c */
+    /* checks a value against a rule; check.c sets this pointer */
+    bool (*fits)(struct check *c, uint32_t rule, const struct place *here);
     struct schema *s;
     const struct json_tree *v;  /* the value */
     struct schema_fault *fault; /* NULL: the caller does not need the reason */
@@ -59,7 +60,7 @@ struct check {
     int depth;
     struct work *work;
     struct evaluated *seen; /* NULL: no schema has an unevaluated… keyword */
-    /* for dynamic references: base of each of the `depth` rules that are being evaluated */
+    /* bases of the `depth` rules that are being evaluated; dynamic references need them */
     uint32_t *bases;
     uint32_t unsure;     /* node of a keyword that could not be checked; 0: none */
     const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */

@@ -152,7 +152,7 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
         struct check inner = *c;
         struct place top = {0};
         inner.v = &name;
-        /* the nodes in a scope are nodes of the value, and the name has a tree of its own */
+        /* note no evaluated children: the node of the name is not in the tree of the value */
         inner.seen = NULL;
         inner.quiet = 1;
         bool good = schema_fits_at(&inner, at, &top);

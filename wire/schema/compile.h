@@ -49,7 +49,7 @@ enum schema_result {
  * value. For SCHEMA_UNKNOWN the reason says which limit was exceeded, or what cannot be checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
-    struct buf reason;  /* "must be a string, is a number" */
+    struct buf reason;  /* why the value does not match, such as "must be a string, is a number" */
 };
 void schema_fault_close(struct schema_fault *f);
 

@@ -44,7 +44,7 @@ struct schema_names {
     struct schema_name_list dynamic; /* those anchors that are dynamic */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* texts of all addresses, one after the other */
-    struct buf want, part;           /* buffers that the search uses */
+    struct buf want, part;           /* buffers that the search for a target uses */
 };
 
 static const struct json_node *schema_names_node(const struct schema_names *n, uint32_t at)

@@ -20,8 +20,8 @@ enum dialect {
     DIALECT_UNKNOWN
 };
 
-/* Keywords in the order in which they are checked: cheap ones first, and last those that depend on
- * what the others have evaluated. */
+/* Keywords in the order in which they are checked: cheap keywords come first. Keywords that depend
+ * on what other keywords have evaluated come last. */
 enum keyword {
     /* a `$schema` with an unsupported dialect, or with another dialect than that of the root
      * schema */
@@ -117,7 +117,7 @@ struct schema {
     struct schema_limits *limits;
     struct schema_limits own; /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
-    struct work work; /* steps that compiling has taken */
+    struct work work; /* steps that the compiler has taken so far */
 };
 
 static inline const struct json_node *schema_node(const struct schema *s, uint32_t at)

@@ -37,7 +37,7 @@ struct tool_schema {
 };
 
 struct tool {
-    struct slice name; /* unescaped; followed by a NUL */
+    struct slice name; /* name of the tool, unescaped; a NUL follows it */
     struct slice text; /* the whole definition, JSON */
     struct tool_schema input, output;
     bool warned;         /* a warning about the tool's arguments was logged */
@@ -66,7 +66,7 @@ void tools_close(struct tools *t); /* safe to call twice */
 void tools_add_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* Drops the list, because it is outdated: all tools are unknown until the next list. */
 void tools_forget(struct tools *t);
-/* Whether all pages have been read. */
+/* Whether all pages of the list have been read. */
 bool tools_are_complete(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);

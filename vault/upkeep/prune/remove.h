@@ -30,8 +30,8 @@
 struct retention {
     int64_t older_us, keep_last, max_bytes;
     int64_t session; /* id of the only session to remove; 0: choose sessions by the rules */
-    /* borrowed; remove only sessions that were completely sent to this target an hour ago; NULL:
-     * all sessions */
+    /* Borrowed; only sessions that were sent completely to this target, at least an hour ago, are
+     * removed. NULL: all sessions may be removed. */
     const char *target;
 };
 
@@ -49,8 +49,9 @@ struct prune_report {
 
 struct prune;
 
-/* Makes the plan. 0; MI_EFULL, without a sentence: the database is locked; MI_ENOENT (no vault),
- * MI_EBUSY, MI_ESTORE or MI_EIO, with a sentence in `error`; MI_ENOMEM. */
+/* Makes the plan. Returns 0, MI_ENOMEM, MI_EFULL (the database is locked; `error` is unchanged), or
+ * MI_ENOENT (there is no vault), MI_EBUSY, MI_ESTORE or MI_EIO, for which `error` has a
+ * sentence. */
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
                        int64_t now_us, struct buf *error);
 void prune_close(struct prune *p); /* the argument may be NULL */

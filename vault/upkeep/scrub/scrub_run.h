@@ -54,7 +54,8 @@ MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 
-/* Appends the rules whose marks are in `after` but not in `before`: "github-token, password 2". */
+/* Appends the rules of which `after` has marks and `before` has none, with the number of marks:
+ * "github-token, password 2". */
 void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
 
 #endif

@@ -37,7 +37,7 @@ struct scrub {
     scrub_fn fn;
     void *ctx;
     struct redact *rules; /* borrowed: the active rules */
-    /* for lines of noise, and for lines of stderr: state of the search */
+    /* state of the search for secrets: [0] in lines of noise, [1] in lines of stderr */
     struct redact_lines lines[2];
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting; /* number of rows changed since the last commit; 0: no transaction is open */
