@@ -14,8 +14,8 @@
 enum special {
     PLAIN,
     PARAMS,     /* of params: `_meta` is omitted */
-    TASK,       /* of params.task of tools/call: `ttl` is omitted */
-    RESPONSES,  /* of inputResponses: the values are omitted */
+    TASK,       /* the object params.task of tools/call: its member `ttl` is omitted */
+    RESPONSES,  /* the object inputResponses: its values are omitted */
     INPUT_CALL, /* like PARAMS, but the member inputResponses is treated as RESPONSES */
     TOOL_CALL,  /* like INPUT_CALL, but the member `task` is treated as TASK */
     GENERATED,  /* the value is omitted */
@@ -31,7 +31,8 @@ struct canon {
     struct buf *b;
     const struct pointers *ignore;
     bool answers, across;
-    struct member *members; /* owned; of all unfinished objects, the innermost last */
+    /* owned; members of all unfinished objects, those of the innermost object last */
+    struct member *members;
     size_t members_n, members_cap;
     struct buf scratch; /* owned */
 };
@@ -165,7 +166,8 @@ static int compare_canon_members(const void *x, const void *y, void *ctx)
     return a->at < b->at ? -1 : 1; /* members with equal keys stay in source order */
 }
 
-/* Sorts the members from `first` on by key. Their text starts at `at`, in source order. */
+/* Sorts the members from index `first` on by key. Their texts start at offset `at`, in the order of
+ * the source. */
 static void canon_sort_members(struct canon *c, size_t first, size_t at)
 {
     size_t n = c->members_n - first;
@@ -262,7 +264,7 @@ static void canon_append_leaf(struct canon *c, struct json_value v)
         canon_append_string(c->b, json_string_raw(v));
         break;
     case JSON_NUMBER:
-        rpc_id_key(c->b, v); /* writes `n` and the number in canonical spelling */
+        rpc_id_key(c->b, v); /* appends `n` and the canonical spelling of the number */
         break;
     default:
         buf_slice_add(c->b, v.text);
@@ -329,7 +331,8 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
         return;
     pointer_set all = pointers_at_root(c.ignore);
     struct json_walk w = json_walk_begin(m->params);
-    if (m->params.type == JSON_OBJECT) /* without braces, because {} equals missing params */
+    /* params are written without braces, because empty params equal missing params */
+    if (m->params.type == JSON_OBJECT)
         canon_append_members(&c, &w, all, 0, canon_special_of_method(m));
     else if (m->params.type == JSON_ARRAY)
         canon_append_value(&c, m->params, all, 0, PLAIN);

@@ -21,9 +21,9 @@
 
 struct canon_rules {
     struct pointers ignore;
-    bool answers; /* also compare the values of inputResponses */
-    /* Set it to compare requests of two sessions: the revision and values that a server has
-     * generated (cursor, requestState, taskId) are ignored. */
+    bool answers; /* true: the values of inputResponses are compared too */
+    /* true: requests of two sessions are compared, so the revision and values that a server has
+     * generated (cursor, requestState, taskId) are ignored */
     bool across;
 };
 
@@ -54,7 +54,7 @@ static inline uint64_t canon_hash(struct slice canonical)
 
 /* A difference between two requests. */
 struct canon_difference {
-    struct slice pointer;      /* below params; "": params as a whole */
+    struct slice pointer;      /* path of the difference below params; "": params as a whole */
     struct slice ours, theirs; /* JSON as written; {NULL, 0}: missing */
 };
 typedef bool (*canon_difference_fn)(void *ctx, const struct canon_difference *d);

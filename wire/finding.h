@@ -73,7 +73,7 @@ enum finding {
 };
 _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");
 
-typedef uint64_t findings; /* a set: FINDING(FIND_CRLF) | … */
+typedef uint64_t findings; /* a set of findings: FINDING(FIND_CRLF) | … */
 #define FINDING(f) ((findings)1 << (f))
 
 const char *finding_name(enum finding f);    /* "crlf" */

@@ -21,7 +21,7 @@ struct open_requests {
     void *ctx;
 };
 
-/* Whether a message from the server is a message of the client that the server has printed. */
+/* Whether a message in the output of the server is a copy of a message of the client. */
 bool glued_is_echo(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
 bool glued_begins_value(struct slice s);

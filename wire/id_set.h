@@ -27,7 +27,8 @@ struct id_set {
 void id_set_close(struct id_set *s);
 /* Adds an id, which is a number or a string. Returns true if it was already in the set. */
 bool id_set_add(struct id_set *s, struct json_value id);
-/* Whether the id may be in the set: either it is, or the set is incomplete. */
+/* Whether the id may be in the set: true if the set has it, and for every id if the set is
+ * incomplete. */
 bool id_set_may_have(const struct id_set *s, struct json_value id);
 
 #endif

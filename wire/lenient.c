@@ -77,8 +77,8 @@ static void lenient_set_id(struct lenient *ret, struct slice value)
         ret->id = (struct json_value){scan.type, scan.root};
 }
 
-/* Stores a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
- * unknown. */
+/* Stores a member of the outer object. value: a string or a word; {NULL, 0} if the value is a
+ * container or unknown. */
 static void lenient_note_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))

@@ -39,8 +39,8 @@ struct line_reader {
 
 void line_open(struct line_reader *r, size_t max_len);
 void line_close(struct line_reader *r); /* safe to call twice */
-/* Returns where the caller must read() to, and in *ret_n how many bytes fit, at least 1. NULL: out
- * of memory; try later. */
+/* Returns the address to which the caller must read(). *ret_n: number of bytes that fit there, at
+ * least 1. NULL: out of memory; call it again later. */
 char *line_room(struct line_reader *r, size_t *ret_n);
 /* call it after reading n bytes to the address that line_room() returned */
 void line_add_filled(struct line_reader *r, size_t n);

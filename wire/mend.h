@@ -28,7 +28,7 @@ struct repair {
     size_t at; /* offset of the first repaired position, in the received lines joined by newlines */
     size_t count;                 /* number of repaired positions */
     size_t bytes_n;               /* number of bytes in `bytes` */
-    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced; only as many as fit */
+    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced, or as many of them as fit */
 };
 
 struct repairs {

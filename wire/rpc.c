@@ -10,7 +10,8 @@ struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    const char *outer_at; /* the outer key that was looked up last; `outer` is its meaning */
+    /* key of the envelope that was looked up last; `outer` is the member that it names */
+    const char *outer_at;
     enum env outer;
 };
 

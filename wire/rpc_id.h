@@ -15,9 +15,10 @@
 #define RPC_ID_MAX ((size_t)64 << 10) /* longest id that is accepted, in bytes */
 
 struct rpc_id {
-    char type;         /* 'n': a number, 's': a string; 0: neither, or out of memory */
-    struct slice text; /* canonical */
-    uint64_t hash;     /* hash of type and text, never 0; 0 only without a type */
+    /* type of the id: 'n' for a number, 's' for a string; 0: another type, or out of memory */
+    char type;
+    struct slice text; /* canonical text of the id */
+    uint64_t hash;     /* hash of type and text; 0 if `type` is 0, otherwise never 0 */
 };
 
 /* Converts v to an id. The text of the id points into v if v is canonical, which is usual;

@@ -246,8 +246,9 @@ int server_lines_end(struct server_lines *l, bool cut)
     return st;
 }
 
-/* Adds x to the waiting lines if it continues them, and handles them if they are complete.
- * *ret_taken: whether x continues the waiting lines; if not, the wait has ended. */
+/* Adds the line `x` to the waiting lines if it continues them, and handles the lines if they are
+ * then complete. *ret_taken: whether `x` continues the waiting lines; if not, the waiting lines
+ * were handled without it. */
 static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
                                   bool *ret_taken)
 {
@@ -290,7 +291,8 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     /* "[INFO] {…}" is log text before a message, and not a batch. */
     bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
                        flaw_at < (size_t)(object - x->text.p);
-    /* If the end of the output cuts off a message, its request gets the error about the end. */
+    /* the end of the output has cut off a message; the error for this end answers the message's
+     * request */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)

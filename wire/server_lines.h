@@ -37,11 +37,12 @@ struct server_line {
     enum server_line_kind kind;
     /* text of the message as received, or repaired; n is 0 for a further answer on the same line */
     struct slice text;
-    size_t at;            /* offset at which the message begins in the line */
-    size_t size;          /* number of bytes of the message as received */
-    findings found;       /* findings about the line, including those of m */
-    const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
-    struct json_value id; /* id of the message; of an answer, id of the request that is answered */
+    size_t at;           /* offset at which the message begins in the line */
+    size_t size;         /* number of bytes of the message as received */
+    findings found;      /* findings about the line, including those of m */
+    const struct rpc *m; /* the message that was read; NULL for a blank line and for noise */
+    /* id of the message; if the message is an answer, id of the request that it answers */
+    struct json_value id;
     /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received
      * line. */
     const struct repairs *repairs;
@@ -55,7 +56,8 @@ struct server_line {
 
 struct server_lines_rules {
     size_t max; /* maximum number of bytes of a message */
-    /* A message that would be repaired keeps its text as received, including the text after it. */
+    /* true: a message that could be repaired is passed on as it was received, including text after
+     * it */
     bool keep_flaws;
     struct open_requests open;
     /* returns 0, or a negative status that ends the reading of the line */

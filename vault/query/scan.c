@@ -1,5 +1,5 @@
-/* scan.c - reads the messages of a session without copying them, for readers that read many
- * messages and keep few. */
+/* scan.c - reads the messages of a session without copying them, for callers that read many
+ * messages and store few of them. */
 #include "vault/query/connection.h"
 
 #include "vault/store/connect.h"
@@ -9,7 +9,7 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left;         /* maximum number of messages that may still be passed on */
-    enum query_body body; /* used by query_message_rows() only */
+    enum query_body body; /* which part of the body is read; used by query_message_rows() only */
 };
 
 static int scan_call_reader(struct reading *r, const struct query_message *m)

@@ -54,7 +54,8 @@ const char *const query_sql[Q_COUNT] = {
     [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
     [Q_SCHEMA] = "PRAGMA user_version",
-    /* Reads events; for an imported session, which has no such events, reads messages. */
+    /* Finds two signs of problems in the events of a session; in an imported session, which lacks
+     * these events, in its messages. */
     [Q_SIGNS] = "SELECT max(changed), max(unfinished) FROM"
                 " (SELECT kind = 'tool-changed' AS changed,"
                 " kind = 'unfinished-line' AND detail LIKE '%\"from\":\"server\"%' AS unfinished"

@@ -23,7 +23,7 @@ struct tally_group {
     int64_t bucket[TALLY_BUCKETS];   /* number of answered calls in each bucket */
     int64_t *took_us;                /* owned; durations of the answered calls */
     size_t took_n, took_cap;
-    uint32_t key; /* number of the group's key in tally.keys */
+    uint32_t key; /* index of the group's key in tally.keys */
 };
 
 struct tally {

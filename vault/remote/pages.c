@@ -42,7 +42,7 @@ static int filling_add_row(void *ctx, const struct cell *cell)
     return p->text.failed ? MI_ENOMEM : 0;
 }
 
-/* Replaces the offsets of texts by pointers, after the last row was added. */
+/* Replaces the offsets of texts by pointers. Call it after the last row was added. */
 static int page_resolve_text_offsets(struct page *p)
 {
     const char *text = buf_str(&p->text);
@@ -193,8 +193,8 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
     page_hold(p);
 }
 
-/* Whether the page shows which session is next to this one: the next older or newer session. *ret:
- * the row of that session, or p->n if there is none. */
+/* Whether the page shows the next older (or next newer) session after the session `uid`. *ret: the
+ * row of that next session; p->n if no such session exists. */
 static bool page_find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
 {
     size_t i;

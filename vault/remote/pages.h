@@ -109,7 +109,7 @@ MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct
 void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask *ask,
                      struct page *p);
 /* Reads the calls of the sessions in `ask`, whose ids are in `session`. *ret has the calls of the
- * first session; those of the others are kept. */
+ * first session; the calls of the other sessions are cached. */
 MI_MUST int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
                              struct page **ret);
 /* Reads a page of calls of a session from the store. Also reads, and caches, the calls of the

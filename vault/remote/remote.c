@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SEARCH_ROWS 1000 /* most messages that one request to the store finds */
+#define SEARCH_ROWS 1000 /* maximum number of messages that one request to the store finds */
 
 int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store)
 {

@@ -100,7 +100,7 @@ struct remote_store {
                 struct buf *ret);
     /* *ret: whether several vaults have sessions in the store. */
     int (*several)(void *ctx, bool *ret);
-    /* Passes on two cells for each message: uid and seq. */
+    /* Searches messages. Passes two cells for each message that is found: uid and seq. */
     int (*search)(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx);
     const char *(*error)(void *ctx);
     void (*close)(void *ctx);
@@ -108,15 +108,15 @@ struct remote_store {
 
 struct remote;
 
-/* Makes the tables in db, which must be closed before remote_free(). After an error, *ret is NULL
- * and the store is closed. Returns SQLite's code. */
+/* Makes the virtual tables of a store in `db`. Close `db` before remote_free(). After an error,
+ * *ret is NULL and the store is closed. Returns SQLite's code. */
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
 void remote_free(struct remote *r); /* closes the store; NULL is fine */
 /* Forgets the rows that were read, so that they are read again. Ids of sessions stay valid. */
 void remote_forget(struct remote *r);
 
-/* Finds the sessions with this id in their vaults. *ret_id: the id of one of them; *ret_n: how many
- * there are, at most 2. */
+/* Finds the sessions that have this id in their own vaults. *ret_id: id of one of these sessions in
+ * the store; *ret_n: number of these sessions, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
 /* Whether session a is newer than b, by their uids; false if one of them was not read. */
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);

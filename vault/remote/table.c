@@ -5,7 +5,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define FIRST_ROWS 1024 /* rows in the first page: most sessions fit into one page without bodies */
+/* number of rows in the first page; with so many rows, most sessions fit into one page without
+ * bodies */
+#define FIRST_ROWS 1024
 
 struct table {
     sqlite3_vtab base;
@@ -101,7 +103,7 @@ static int cursor_load_next_page(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
-    int64_t key = last[0].number; /* seq of the last row; id, if the row is an event */
+    int64_t key = last[0].number; /* seq of the last row; for an event, its id */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
         cursor_drop_page(c);
         return SQLITE_OK;
@@ -124,8 +126,8 @@ static int cursor_load_next_page(struct cursor *c)
 
 /* ---- conditions ---- */
 
-/* Limits a request for sessions by their ids. One id: to that session. A range: to the sessions
- * that are older than the session with id to + 1. */
+/* Limits a request for sessions by their ids. With from == to, only this session is read; otherwise
+ * the sessions that are older than the session with id to + 1. */
 static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
@@ -142,7 +144,7 @@ static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
     }
 }
 
-/* Limits a request for messages or calls by their ids. All ids must be of one session. */
+/* Limits a request for messages or calls to the ids from `from` to `to`, all of one session. */
 static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
 {
     c->none |= to < from;
@@ -157,8 +159,7 @@ static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
         c->ask.rows = width + 1;
 }
 
-/* Sets a text of the request to the value; with `after`, to the smallest text that is greater than
- * the value. */
+/* Sets a text of the request to the value; if `after` is true, to the next greater text. */
 static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
@@ -183,8 +184,8 @@ static void range_narrow(struct range *r, char op, int64_t v)
         r->to = v;
 }
 
-/* Adds one condition to the request. ids: range of the first column; keys: range of the ids of
- * events. */
+/* Adds one condition of the statement to the request. ids: range of the rows' ids; keys: range of
+ * the events' ids. */
 static void cursor_take_condition(struct cursor *c, const char *plan, sqlite3_value *v,
                                   struct range *ids, struct range *keys)
 {

@@ -147,7 +147,8 @@ struct adding {
     const struct search_session *session;
     void (*on_read)(void *ctx);
     void *ctx;
-    /* in this transaction: `last`: seq of the last message; `n`: number of messages */
+    /* `last`: seq of the last message added in this transaction; `n`: number of messages added in
+     * it */
     int64_t last, n;
     int status;
 };
@@ -281,7 +282,8 @@ static int search_index_ask_words(struct search *s, const struct search_session 
     int rc = SQLITE_DONE, st = db_begin_query(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        damaged = id >= last; /* in a damaged file, the same row may be returned again and again */
+        /* in a damaged file, the ids may stop falling, and rows may repeat for ever */
+        damaged = id >= last;
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;
     }

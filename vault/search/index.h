@@ -42,11 +42,12 @@ int64_t search_file_of_session(const struct search *s, int64_t session_id);
 bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
 /* Updates the index file of these sessions, which must be all sessions of the file, newest first.
- * For a store, does nothing. on_read, if not NULL, is called for each message that is indexed. 0;
- * MI_EIO: there is no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
+ * Does nothing for a store. on_read, if not NULL, is called for each message that is indexed.
+ * Returns 0; MI_EIO if there is no index, so the caller must search the messages; MI_ESTORE (see
+ * query_error()); or MI_ENOMEM. */
 MI_MUST int search_update_file(struct search *s, const struct search_session *session, size_t n,
                                void (*on_read)(void *ctx), void *ctx);
-/* Returns false to stop. */
+/* Called for each message that is found. Returns false to stop the search. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 /* Calls fn for each message that matches the query, newest first. The sessions must be those of the
  * last search_update_file(). Returns 0, MI_EIO (the index file was damaged and is deleted),

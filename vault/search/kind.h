@@ -6,7 +6,7 @@
 #include "vault/search/index.h"
 #include "vault/store/db.h"
 
-/* The functions that implement those of index.h. */
+/* Implementations of the functions of index.h, for one kind of index. */
 struct search_kind {
     int64_t (*file_of)(int64_t session_id);                     /* search_file_of_session() */
     bool (*query)(const struct search_terms *t, struct buf *b); /* search_make_query() */

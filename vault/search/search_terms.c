@@ -138,7 +138,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 
 /* ---- text ---- */
 
-/* Unescapes as much of the body as the text needs. */
+/* Unescapes the beginning of the body, up to the length of text that is searched. */
 static void search_terms_unescape(struct buf *b, struct slice body)
 {
     const char *p = body.p, *end = body.p + body.n;

@@ -33,7 +33,7 @@ struct search_terms {
     struct search_list list; /* owned; scratch: the words of the current text */
 };
 
-/* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
+/* Opens an empty list of terms. Returns 0, MI_ENOMEM, or MI_ESTORE if this SQLite has no FTS5. */
 MI_MUST int search_terms_open(struct search_terms *t);
 void search_terms_close(struct search_terms *t);
 /* Adds a term. A text must match all terms. 0, MI_EFULL (too many terms) or MI_ENOMEM. */

@@ -29,7 +29,7 @@ struct search_list {
     size_t n, cap;
 };
 
-/* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
+/* Opens the tokenizer. Returns 0, MI_ENOMEM, or MI_ESTORE if this SQLite has no FTS5. */
 MI_MUST int search_words_open(struct search_words **ret);
 void search_words_close(struct search_words *w); /* the argument may be NULL */
 

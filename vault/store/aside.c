@@ -35,7 +35,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
-    /* without this setting, closing the database would change the file */
+    /* by default, closing the connection makes a checkpoint, which changes the damaged file */
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
@@ -87,8 +87,8 @@ static bool aside_choose_name(int dir, char ret[ASIDE_NAME_MAX])
     return false;
 }
 
-/* Renames -wal and -shm before the database: as long as the damaged database has its name, no
- * process creates a new one, and SQLite removes an existing -wal when it creates a database. */
+/* Renames -wal and -shm before the database. As long as the damaged database has its name, no
+ * process creates a new database; creating one would let SQLite remove an existing -wal. */
 static int rename_database_files(int dir, const char *name)
 {
     static const char *const suffix[] = {"-wal", "-shm", ""};

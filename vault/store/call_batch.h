@@ -81,12 +81,12 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 {
     return b->n >= CALL_BATCH_MAX;
 }
-/* Writes the rows, in a transaction. */
+/* Writes the changed calls and operations. Call it within a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* Selects whether messages of session ?1 may have links: only sessions of revision 2026-07-28 or
- * later have links, and those of 2025-11-25 in which a task is requested. The statement may read
- * the whole session: run it once for a session. */
+/* Selects whether messages of session ?1 may have links. Only two kinds of sessions have links:
+ * those of revision 2026-07-28 or later, and those of 2025-11-25 that have a request for a task.
+ * The statement may read the whole session: run it only once per session. */
 #define CALL_MAY_LINK                                                                              \
     "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \

@@ -26,7 +26,7 @@ struct call_fill {
     int64_t may_link; /* value that CALL_MAY_LINK gives for the session; -1: not read yet */
 };
 
-/* *ret_more is false if no session is left. */
+/* Adds the calls of a limited number of messages. *ret_more: false if no session is left. */
 MI_MUST int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool *ret_more);
 
 #endif

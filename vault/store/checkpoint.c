@@ -4,8 +4,8 @@
 
 #define PASSES_MAX 8
 #define PASS_SHORT_US 3000
-/* Most pages that the last step may have to move. More pages are left only if a reader prevents
- * their checkpoint. */
+/* Maximum number of pages that the last step may have to move. A larger number of pages is left
+ * only if a reader prevents SQLite from moving them. */
 #define LEFT_MOST 2000
 
 /* Repeats passive checkpoints: each of them moves only the pages that were written during the

@@ -34,8 +34,9 @@ const char *connect_vfs(void);
 /* Protects a connection that was opened in another way (vault/store/open.c) against the schema of
  * its database. */
 MI_MUST int connect_guard(sqlite3 *db);
-/* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the
- * statement has it. SQLITE_OK, SQLITE_DONE (no row) or an error code. */
+/* Reads the number in the first column of a statement's first row. `arg` is bound to ?1 if the
+ * statement has that parameter. Returns SQLITE_OK, SQLITE_DONE (there is no row) or an error
+ * code. */
 MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
 /* Binds a text, which is borrowed until the parameter is bound again; {NULL, 0} binds NULL. */
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);

@@ -218,7 +218,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
                  record_add_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
-/* Sets `tail` to the number of fields of the tail, which ends with the last field that is not
+/* Sets `tail` to the number of fields from the first field of the tail to the last one that is not
  * NULL. */
 #define COUNT_TAIL(name, type, null, since, evidence, ...)                                         \
     FIELD_IF(FIELD_TAIL_##evidence)                                                                \

@@ -39,8 +39,8 @@ struct coverage {
 struct covered_event {
     int64_t t_us;
     struct slice kind, detail;
-    /* Set by coverage_add_event(): */
-    bool covered; /* true: the session is covered; false: the next members are not set */
+    /* The following members are set by coverage_add_event(). */
+    bool covered; /* true: the session is covered; false: the members below are not set */
     int64_t place;
     struct salt salt;
     struct digest commitment;

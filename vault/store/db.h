@@ -44,7 +44,7 @@ struct db {
     sqlite3_stmt **q;           /* owned; statements, as in kind->sql; NULL: not prepared yet */
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
-    int64_t connections; /* number of connections so far */
+    int64_t connections; /* number of connections that were opened so far */
     int64_t version;     /* version of the database's schema; -1: the version was not read yet */
     bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
     bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
@@ -130,7 +130,8 @@ MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 /* Begins a snapshot; on a connection that writes, BEGIN IMMEDIATE. A transaction within another one
  * is a part of the outer one. */
 MI_MUST int db_begin(struct db *d);
-/* Ends a transaction. st: its result so far; 0 commits; an error rolls back, and is returned. */
+/* Ends a transaction. st: result of the work in the transaction. If it is 0, commits; if it is an
+ * error, rolls back and returns the error. */
 MI_MUST int db_end(struct db *d, int st);
 
 #endif

@@ -32,7 +32,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-/* For each version that added a column: whether version 3 has the column. */
+/* V3_N: whether version 3 of the schema has the columns that version N added. */
 #define V3_1 1
 #define V3_2 1
 #define V3_4 0
@@ -196,8 +196,9 @@ static size_t evidence_constraint_len(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL of a table has only the words of its columns and a few others: no constraint,
- * which SQLite would compute for each row, no default, no collation, no quotes, no comment. */
+/* Whether the SQL of a table has only the words of its columns and a few others. It then has no
+ * constraint (which SQLite would compute for each row), no default, collation, quotes or
+ * comment. */
 static bool table_sql_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";

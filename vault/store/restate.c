@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record that gets a new commitment. Each such record gives a line, and the leaf states the
- * digest of all lines. */
+/* A record that gets a new commitment. A line is made for each such record, and the leaf `redact`
+ * states the digest of all lines. */
 struct line {
     char record[32]; /* name of the record */
     struct digest old, now;
@@ -102,7 +102,7 @@ static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failure_keep(run->r->db);
 }
 
-/* Adds a body in the file of bodies to a record, as a text. */
+/* Adds a text to a record: the body that starts at offset `at` in the file of bodies. */
 static int add_body_from_file(struct run *run, struct record *r, int64_t at, int64_t length)
 {
     char part[64 << 10];

@@ -296,7 +296,7 @@ static int running_run_statement(sqlite3 *db, const char *sql, int64_t id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Seals a session that this process has ended, if the vault has evidence. */
+/* Seals a session that this process has closed. Does nothing if the vault has no evidence. */
 static int running_seal_session(sqlite3 *db, int64_t id)
 {
     bool has;
@@ -375,7 +375,7 @@ static bool session_has_journal(const char *uid)
         return false;
     int st = journal_file_open(&f, uid);
     if (st < 0)
-        return st == MI_EFULL; /* MI_EFULL: a process stores the journal now */
+        return st == MI_EFULL; /* MI_EFULL: another process is storing the journal */
     bool readable = ring_open(&r, f.fd) == 0;
     if (readable)
         ring_close(&r);

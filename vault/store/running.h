@@ -42,7 +42,7 @@ struct running_list {
  * older version made the vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
-bool running_has_rows(sqlite3 *db);         /* false also if the table cannot be read */
+bool running_has_rows(sqlite3 *db);         /* returns false also if the table cannot be read */
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 

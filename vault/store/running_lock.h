@@ -24,16 +24,18 @@
 MI_MUST int running_lock_open(int vault);
 /* Whether the file that fd has open is still VAULT/running.lock. */
 bool running_lock_is_of(int fd, int vault);
-/* Takes the lock of a session, writes 'L', and releases all other locks of fd. 0; MI_EFULL: another
- * session has the lock, so the file does not belong to the vault's database; MI_EIO: the file
- * system does not support it. */
+/* Takes the lock of a session, writes 'L', and releases all other locks of fd. Returns 0, MI_EFULL
+ * (another session has the lock, so the lock file belongs to another database) or MI_EIO (the file
+ * system does not support such locks). */
 MI_MUST int running_lock_take(int fd, int vault, int64_t session_id);
-/* Removes the file's name. Sessions that have locks in it are then judged without these locks. */
+/* Removes the name of the lock file. Whether a session with a lock in that file runs is then
+ * decided without the lock. */
 void running_lock_remove(int vault);
 
 /* Opens the file to test locks. Returns -1 if it does not exist. */
 int running_lock_find(int vault);
-/* fd: the result of running_lock_find(); may be -1. */
+/* Returns what the lock says about the session. fd: the result of running_lock_find(); may be
+ * -1. */
 enum liveness_lock running_lock_check(int fd, int64_t session_id);
 
 #endif

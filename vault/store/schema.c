@@ -46,7 +46,8 @@
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(OLD) ") STRICT;"
 
-/* Operations that took several requests. The id of a row is the id of the first request. */
+/* The table of operations that took several requests. The id of a row is the id of the operation's
+ * first request. */
 #define OPERATIONS                                                                                 \
     "CREATE TABLE operations (id INTEGER PRIMARY KEY" OPERATION_FIELDS(COLUMN) ") STRICT;"
 
@@ -79,7 +80,8 @@ static const char tables[] =
 static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
                                 "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
-/* New: evidence. Most vaults of version 2 have the table `journals`, which was an addition then. */
+/* Version 3 adds evidence. Most vaults of version 2 already have the table `journals`, which was
+ * added without a new version. */
 static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB;"
                                 "ALTER TABLE sessions ADD COLUMN end_salt BLOB;"
                                 "ALTER TABLE sessions ADD COLUMN end_commitment BLOB;"
@@ -117,7 +119,8 @@ static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, 
 
 /* ---- additions ------------------------------------------------------------------------------ */
 
-/* How often each problem in VAULT/Escalations has occurred (vault/store/escalation_rows.h). */
+/* The table `escalations` counts how often each problem in VAULT/Escalations has occurred
+ * (vault/store/escalation_rows.h). */
 static const char escalations[] =
     "CREATE TABLE IF NOT EXISTS escalations ( id INTEGER PRIMARY KEY" PROBLEM_FIELDS(
         COLUMN) ") STRICT;";
@@ -338,7 +341,7 @@ int schema_make_ready(sqlite3 *db)
     }
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
-    /* ignore an error of this call, because the first error is reported */
+    /* an error of this ROLLBACK is ignored, because the first error is reported */
     if (!sqlite3_get_autocommit(db))
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return st;

@@ -55,7 +55,8 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     buf_close(&why);
     if (st < 0)
         return st == MI_ESTORE ? signing_fail_sql(ret) : st;
-    /* FULL syncs each commit. The proxies make the checkpoints of the write-ahead log. */
+    /* FULL syncs each commit. This connection makes no checkpoints of the write-ahead log: proxies
+     * make them. */
     return signing_execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 }
 
@@ -299,8 +300,8 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
     return st;
 }
 
-/* If needed, adds a leaf `key`. Then signs and stores a checkpoint. note: NULL: makes no
- * checkpoint. */
+/* Adds a leaf `key` if the log needs one. Then signs and stores a checkpoint, unless `note` is
+ * NULL. */
 static int signing_sign_log(struct signing *s, const struct secret_key *key,
                             signing_previous_fn previous, void *ctx, struct buf *note)
 {

@@ -236,8 +236,8 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     return st;
 }
 
-/* copy: the copy of the row in the batch. The texts of the copy are valid until the batch is
- * inserted. */
+/* Returns the message of a row for call_batch_add(). Its texts are those of `copy`, the copy of the
+ * row in the batch; they are valid until the batch is inserted. */
 static struct call_message call_message_of_added_row(const struct row *r,
                                                      const struct batch_row *copy)
 {

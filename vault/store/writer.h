@@ -50,7 +50,7 @@ void writer_begin_later(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 
-/* It is not an error to add a session (with the same uid) or a message (with the same seq) again: a
+/* A session (with the same uid) or a message (with the same seq) may be added twice, because a
  * commit that was reported as failed may have been written. It is stored only once. */
 
 /* Adds a session, without the fields that change while the session runs (UPDATE in
@@ -92,7 +92,7 @@ MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq,
 MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
                                     int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
-/* Like bodies_take_new_range(), for the file of large bodies. */
+/* Calls bodies_take_new_range() for the file of large bodies. */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
 const char *writer_error(const struct writer *s); /* returns the reason why the last call failed */

@@ -37,15 +37,16 @@ struct writer {
     struct row_batch batch;  /* rows of the transaction that were not inserted yet */
     struct call_batch calls; /* calls that begin or end with the rows of `batch` */
     struct bodies bodies;
-    struct coverage coverage; /* evidence of the session whose records were written last */
+    struct coverage coverage; /* evidence of the session whose records were written most recently */
     dev_t dev;                /* device of the database file at the time when it was opened */
     ino_t ino;
     int64_t wait_us;       /* longest time that the busy handler may wait */
     int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
     int64_t wal_pages;
-    bool begins;       /* true: the next statement must begin the transaction */
-    bool want_bodies;  /* value set by writer_want_bodies() */
-    bool left_body;    /* value returned by writer_left_body_unchanged() */
+    bool begins;      /* true: the next statement must begin the transaction */
+    bool want_bodies; /* value set by writer_want_bodies() */
+    /* true: the sanitizer did not change the body of the message that was added last */
+    bool left_body;
     struct slice body; /* value returned by writer_last_body() */
     bool covered;      /* true: the message that was added last has a commitment */
     struct digest commitment;

@@ -56,7 +56,8 @@ enum {
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
-    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* first of the columns that old stores do not have */
+    /* first of the columns that stores of older programs lack */
+    SESSION_LATER = SESSION_BEFORE_LATER + 1,
     SESSION_SEQ = SESSION_COLUMNS, /* seq of the session's last message; read, but not sent */
     SESSION_EVENT,                 /* id of the session's last event; read, but not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
@@ -88,8 +89,8 @@ void unsent_close(struct unsent *u); /* the argument may be NULL */
 const char *unsent_error(struct unsent *u);
 const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
 
-/* Passes on the rows of one kind that match the key, up to the limits of a batch. *ret_n: how many
- * rows were passed on. */
+/* Calls fn for the rows of one kind that match the key, up to the limits of a batch. *ret_n: number
+ * of rows for which fn was called. */
 MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
                              unsent_fn fn, void *ctx, int64_t *ret_n);
 /* Finds the id of a session in this vault. MI_ENOENT: the vault does not have the session. */

@@ -34,9 +34,9 @@ int64_t health_count_unfilled(const char *vault);
  * those of health_read(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
-/* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: number
- * of seals that were added to the log after that checkpoint and before the time before_us. Returns
- * as health_read(); MI_ENOENT also if the vault has no evidence. */
+/* Appends the last checkpoint of the log to `note`, or nothing if there is none. *ret_unsigned:
+ * number of seals that were added to the log after that checkpoint and before the time before_us.
+ * Its results are those of health_read(); MI_ENOENT also means that the vault has no evidence. */
 MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                 struct buf *note, struct buf *error);
 

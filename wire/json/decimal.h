@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 
-/* A number as its digits without trailing zeros, possibly with a point, and the power of ten of the
- * last digit. Zero has no digits. */
+/* A number: its digits without trailing zeros, possibly with a decimal point, and the power of ten
+ * of its last digit. Zero has no digits. */
 struct decimal {
     struct slice digits;
     int64_t exp10;

@@ -153,7 +153,8 @@ static const char *skip_blocks(struct scanner *s, const char *p)
         escaped_first = carry;
         wide_first = wide_carry;
     }
-    if (wide_first != 0) /* these bytes of a character that began in the last block are valid */
+    /* the first bytes of this block end a valid character, which began in the block before */
+    if (wide_first != 0)
         return p + JSON_BLOCK - __builtin_clzll(wide_first);
     return p - escaped_first;
 }
@@ -267,8 +268,8 @@ static inline uint64_t load1(const char *p)
     return (unsigned char)*p;
 }
 
-/* Uses both halves of the product: with the upper half alone, the hashes of numbered keys would
- * collide. */
+/* Mixes `w` into the hash `h`. Uses both halves of the product, because the upper half alone would
+ * give numbered keys equal hashes. */
 static inline uint64_t mix_hash(uint64_t h, uint64_t w)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
@@ -398,8 +399,7 @@ value:
         return p;
 
 ended:
-    /* Members of the root object are reported, and at depth 2 those of objects in the root
-     * object. */
+    /* report the members of the root object, and of objects that are values of its members */
     if (object && s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
         (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0))
         report_ended_member(s, p);

@@ -21,7 +21,8 @@
 #define JSON_TREE_DEPTH 512
 /* most keys that are checked for duplicates in all open objects together */
 #define JSON_KEYS_MAX 512
-#define JSON_OBJECT_KEYS_MAX 128 /* most keys that are checked for duplicates in one object */
+/* maximum number of keys of one object that are checked for duplicates */
+#define JSON_OBJECT_KEYS_MAX 128
 
 enum json_type {
     JSON_NONE, /* absent */
@@ -47,7 +48,7 @@ enum json_fault_kind {
 
 struct json_fault {
     enum json_fault_kind kind;
-    size_t at; /* offset in bytes */
+    size_t at; /* offset of the fault, in bytes */
 };
 
 struct json_value {

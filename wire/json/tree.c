@@ -18,8 +18,8 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
         if (up != NULL && up->type == JSMN_OBJECT)
-            /* The token is a key: the next token is its value, and jsmn makes the value a child of
-             * the key. */
+            /* The token is a key. Its value is the next token, which jsmn makes a child of the
+             * key. */
             continue;
         uint32_t me = (uint32_t)t->n++;
         struct json_node *node = &t->node[me];

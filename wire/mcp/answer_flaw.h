@@ -26,7 +26,7 @@ struct change {
 };
 
 struct changes {
-    struct change *list; /* owned; in the order of the text */
+    struct change *list; /* owned; changes in the order of their positions in the text */
     size_t n, cap;
 };
 

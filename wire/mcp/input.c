@@ -213,10 +213,11 @@ breaches protocol_check_responses(struct protocol *p, const struct rpc *m)
 
 /* ---- retries -------------------------------------------------------------------------------- */
 
-/* Checks that a retry has a requestState, or input, that the server asked for. If there was no
- * input_required result on this connection, the state may come from another process of the server:
- * a conversation is not bound to a connection (mcp-wire.md 3.3), and some gateways start a process
- * for each request. A server may give one state to several requests. */
+/* Checks that a retry has a requestState that the server has given, or input that the server has
+ * requested without a state. If no input_required result was seen on this connection, any state is
+ * accepted: another process of the server may have made it. A conversation is not bound to a
+ * connection (mcp-wire.md 3.3), and some gateways start a process for each request. A server may
+ * give one state to several requests. */
 breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
                               const struct protocol_asked *a)
 {

@@ -27,7 +27,7 @@
 
 #define NAME(text) text, sizeof(text) - 1
 
-/* The fields of a task in 2025-11-25, flat in a result or in params. */
+/* Fields of a task in 2025-11-25: members of a result or of params. */
 #define TASK_FIELDS(revs)                                                                          \
     {                                                                                              \
         NEED(TASK_ID, revs, STRING), NEED(STATUS, revs, STRING), NEED(CREATED_AT, revs, STRING),   \
@@ -91,8 +91,7 @@ static const struct method methods[] = {
      REV_2024_11_05,
      {NEED(URI, ALL, STRING), NEED(REQUEST_STATE, 0, STRING), NEED(INPUT_RESPONSES, 0, OBJECT)},
      {NEED(CONTENTS, ALL, ARRAY)}},
-    /* Repeating a subscribe, an unsubscribe or a logging/setLevel has no further effect:
-     * METHOD_READS. */
+    /* METHOD_READS: a repeated subscribe, unsubscribe or logging/setLevel has no further effect */
     {NAME("resources/subscribe"),
      true,
      LEGACY,
@@ -216,7 +215,7 @@ static const struct method methods[] = {
      {NEED(MESSAGES, LEGACY, ARRAY), NEED(MAX_TOKENS, LEGACY, NUMBER)},
      {NEED(ROLE, LEGACY, STRING), NEED(CONTENT, LEGACY, OBJECT | ARRAY),
       NEED(MODEL, LEGACY, STRING)}},
-    /* protocol.c checks the members that one of the two modes requires */
+    /* the two modes require different members, which protocol.c checks */
     {NAME("elicitation/create"),
      true,
      0,
@@ -356,7 +355,8 @@ const char *revision_name(enum revision r)
 /* ---- capabilities --------------------------------------------------------------------------- */
 
 static const struct {
-    const char *part, *inner; /* member of `part`; NULL: `part` alone declares the capability */
+    /* member of the object `part`; NULL: `part` itself declares the capability */
+    const char *part, *inner;
     bool is_flag; /* true: `inner` must be the value true; false: `inner` must be an object */
 } capabilities[CAP_COUNT] = {
     [CAP_TOOLS] = {"tools", NULL, false},

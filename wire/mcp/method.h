@@ -20,7 +20,7 @@ enum revision {
     REV_2025_06_18,
     REV_2025_11_25,
     REV_2026_07_28,
-    REV_COUNT, /* also used if the revision is missing or unknown */
+    REV_COUNT, /* number of revisions; also stands for a missing or unknown revision */
 };
 enum {
     REVS_2024_11_05 = 1u << REV_2024_11_05,
@@ -57,7 +57,8 @@ enum capability {
     CAP_ELICITATION,
     CAP_ELICITATION_FORM,
     CAP_ELICITATION_URL,
-    CAP_TASKS_EXTENSION, /* defined in 2026-07-28; CAP_TASKS is defined in 2025-11-25 */
+    /* tasks as defined in 2026-07-28; CAP_TASKS stands for tasks as defined in 2025-11-25 */
+    CAP_TASKS_EXTENSION,
     CAP_COUNT
 };
 /* Returns the capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
@@ -80,7 +81,7 @@ enum method_flag {
 struct method_need {
     uint8_t field;  /* enum field */
     uint8_t must;   /* bits of the revisions that require the member; 0: always optional */
-    uint16_t types; /* 1u << JSON_STRING | … */
+    uint16_t types; /* allowed types of the member, as bits: 1u << JSON_STRING | … */
 };
 #define METHOD_NEEDS_MAX 5
 

@@ -210,7 +210,8 @@ breaches protocol_check_request(struct protocol *p, enum protocol_party from, co
     breaches misplaced = check_sender(k, from, a.revision);
     if (misplaced != 0)
         return r | misplaced;
-    /* initialize has the same requirements in all revisions, and no revision is negotiated yet */
+    /* initialize, which comes before a revision is negotiated, has the same rules in all
+     * revisions */
     enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
     if (find_invalid_member(p, k->params, m->in_params, revision) || log_level_is_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);

@@ -25,7 +25,7 @@
 /* number of keys of inputRequests that are tracked, for all tasks together */
 #define PROTOCOL_KEYS 256
 #define PROTOCOL_LEVELS 9 /* number of levels of log messages, with 0 for no level */
-/* bytes of the URIs and tasks of a subscription that are tracked */
+/* maximum number of bytes of the URIs and tasks that are tracked for one subscription */
 #define PROTOCOL_STREAM_SET 4096
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
 
@@ -51,8 +51,8 @@ struct protocol_stream {
      * agrees to */
     uint8_t kinds;
     bool tasks; /* true: the client declared the extension for tasks */
-    /* owned; the object `notifications` with URIs and tasks, first as requested, then as agreed on;
-     * empty: no URIs and tasks, or too many */
+    /* Owned; the URIs and tasks of the object `notifications`: first those that were requested,
+     * later those that the server has agreed to. Empty if there are none, or too many. */
     struct buf what;
 };
 
@@ -129,8 +129,9 @@ struct protocol_asked {
     uint8_t log_level; /* 0: none */
     /* capabilities that the client declared in the request; 0 in older revisions */
     uint32_t capabilities;
-    uint64_t id, cursor; /* hashes; 0: none */
-    /* hash of method, name or URI, and arguments; or of a task's id; 0: none */
+    uint64_t id, cursor; /* hash of the request's id; hash of its cursor; 0: none */
+    /* Hash of the request's target: of the method, the name or URI, and the arguments, or of a
+     * task's id. 0: none. */
     uint64_t target;
     double progress; /* progress that was reported last */
 };
@@ -142,8 +143,8 @@ void protocol_close(struct protocol *p);
  * message, in the order of the messages. */
 breaches protocol_check_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
                                 struct protocol_asked *ret);
-/* Call it for a request that was rejected, so that the server has not received it: the request is
- * not pending, and opens and initializes nothing. Its id still counts as used. */
+/* Forgets a request that was rejected and therefore not sent to the server: it is not pending, and
+ * it opens and initializes nothing. Its id still counts as used. */
 void protocol_forget_asked(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_check_notification(struct protocol *p, enum protocol_party from,
                                      const struct rpc *m);

@@ -94,7 +94,8 @@ breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
 
 breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
                                      const struct protocol_asked *a);
-/* Checks a request of 2026-07-28 that names a task, and its result. */
+/* These functions check a request of 2026-07-28 that names a task, and the answer to such a
+ * request. */
 breaches protocol_note_task_request(struct protocol *p, const struct rpc *m,
                                     struct protocol_asked *a);
 breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,

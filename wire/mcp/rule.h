@@ -69,9 +69,9 @@ enum rule {
 };
 _Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");
 
-typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
+typedef uint64_t breaches; /* a set of rules: RULE(RULE_UNKNOWN_METHOD) | … */
 #define RULE(r) ((breaches)1 << (r))
-/* Rules about a member, whose name is in the `blame` of struct protocol. */
+/* Rules about a single member; `blame` in struct protocol has the name of the member. */
 #define RULES_OF_MEMBERS                                                                           \
     (RULE(RULE_INVALID_PARAMS) | RULE(RULE_INVALID_RESULT) | RULE(RULE_MISSING_ERROR_DATA) |       \
      RULE(RULE_INVALID_CACHE_FIELDS) | RULE(RULE_INVALID_META) | RULE(RULE_INVALID_TASK) |         \

@@ -26,7 +26,8 @@ enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_h
  * if nothing failed. */
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why);
-/* Returns the finding of a refused call; its name is error.data.cause. */
+/* Returns the finding of a refused call. The answer has the name of the finding in
+ * error.data.cause. */
 enum finding tool_call_finding(enum tool_verdict v);
 /* Appends the text of the rule, truncated. */
 void tool_call_add_rule(const struct tool_rule *r, struct buf *b);

@@ -370,8 +370,8 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
     return 0;
 }
 
-/* Cuts a definition with one comma: the comma before it, or if no definition before it is kept, the
- * comma after it. */
+/* Cuts a definition and one comma out of the list: the comma before the definition, or the comma
+ * after it if no earlier definition remains. */
 static int cut_member(struct changes *c, struct slice tool, const char *before, const char *behind)
 {
     struct slice nothing = {"", 0};
@@ -387,7 +387,7 @@ static int cut_member(struct changes *c, struct slice tool, const char *before, 
     return changes_add(c, (struct slice){from, (size_t)(end - from)}, nothing);
 }
 
-/* Returns the comma after a value of a valid array, or NULL after the last value. */
+/* Returns the comma after an element of a valid array; NULL if it is the last element. */
 static const char *find_comma_behind(struct slice value)
 {
     const char *p = value.p + value.n;

@@ -25,7 +25,7 @@
 #define TOOL_RULE_PATTERNS_MAX 1024
 #define TOOL_RULE_GLOBS_MAX 100
 #define TOOL_RULE_GLOB_MAX 256  /* bytes */
-#define TOOL_RULE_NAME_MAX 1024 /* MCP recommends at most 128 */
+#define TOOL_RULE_NAME_MAX 1024 /* longest name of a tool, in bytes; MCP recommends at most 128 */
 #define TOOL_RULE_TEXT_MAX ((size_t)32 << 10)
 
 struct tool_pattern {
@@ -48,8 +48,8 @@ struct tool_rule {
 
 /* Checks a list, as the value of an option. */
 MI_MUST int tool_rule_check(const char *list, struct buf *why);
-/* NULL means that the option is not given. Without any option there is no rule. Always call
- * tool_rule_close(). */
+/* Makes the rule from the options; NULL stands for an option that is not given. Without any option
+ * there is no rule. Call tool_rule_close() even after an error. */
 MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
                            struct buf *why);
 /* Reads a rule from the text that a recording has. */
@@ -76,9 +76,9 @@ typedef void (*tool_rule_named_fn)(void *ctx, struct slice name, bool read_only,
 struct tool_cut {
     size_t listed, hidden; /* tools */
 };
-/* Returns why readers might see, in an answer to tools/list, a list that tool_rule_cut() does not
- * cut: the result is not an object, `tools` is not an array, or only some readers take a member
- * for one of these. NULL: there is no such fault. */
+/* Returns why a client might find tools in an answer to tools/list that tool_rule_cut() does not
+ * remove: the result is not an object, `tools` is not an array, or clients disagree about which
+ * member is meant. NULL: tool_rule_cut() removes all hidden tools. */
 const char *tool_rule_list_fault(const struct rpc *m);
 /* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */
 uint64_t tool_rule_next_page(struct json_value next_cursor);

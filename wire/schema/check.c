@@ -70,8 +70,8 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
     return false;
 }
 
-/* Checks `then` and `else` if it is unknown whether `if` matches. If both have the same result,
- * returns it; otherwise the result is unknown because of the keyword `unsure`. */
+/* Checks `then` and `else` if it is unknown whether `if` matches. Returns their result if both have
+ * the same result. Otherwise the result is unknown because of the keyword `unsure`. */
 static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
                                const struct place *here)
 {

@@ -62,8 +62,9 @@ struct check {
     struct evaluated *seen; /* NULL: no schema has an unevaluated… keyword */
     /* bases of the `depth` rules that are being evaluated; dynamic references need them */
     uint32_t *bases;
-    uint32_t unsure;     /* node of a keyword that could not be checked; 0: none */
-    const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */
+    uint32_t unsure; /* node of a keyword that could not be checked; 0: none */
+    /* name of the exceeded limit, which makes the result unknown; NULL: no limit was exceeded */
+    const char *gave_up;
 };
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_MAYBE };
@@ -82,7 +83,8 @@ static inline bool schema_count_steps(struct check *c, size_t n)
         c->gave_up = SCHEMA_TOO_LONG;
     return c->gave_up == NULL;
 }
-/* Whether the values are equal. Counts the steps; also true if the limit is exceeded. */
+/* Whether the values are equal. The comparison counts steps; if it exceeds their limit, returns
+ * true. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason, or
  * NULL if no reason is needed. */
@@ -94,7 +96,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
             buf_printf(say_to, __VA_ARGS__);                                                       \
     } while (0)
 
-/* Stores that the keyword with this node cannot be checked for this value. */
+/* Notes that the keyword with this node cannot be checked for this value. */
 void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)

@@ -67,8 +67,9 @@ static const struct {
 /* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as
  * \uXXXX. */
 #define DIALECT_URI_MAX 512
-/* The steps that are counted for compiling a pattern with a text of text_n bytes that takes this
- * many bytes of memory. A step takes 4 to 13 ns (tests/unit/wire/test_schema_limits.c). */
+/* The number of steps that compiling a pattern counts: its text has text_n bytes, and the compiled
+ * pattern takes `bytes` of memory. A step takes 4 to 13 ns
+ * (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 
 /* ---- keywords ------------------------------------------------------------------------------- */

@@ -45,8 +45,9 @@ enum schema_result {
     SCHEMA_UNKNOWN,
 };
 
-/* The first failure; a check appends it to both buffers. The reason never contains text of the
- * value. For SCHEMA_UNKNOWN the reason says which limit was exceeded, or what cannot be checked. */
+/* The first failure of a check, which is appended to both buffers. The reason never contains text
+ * of the value. For SCHEMA_UNKNOWN, the reason says which limit was exceeded, or what cannot be
+ * checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
     struct buf reason;  /* why the value does not match, such as "must be a string, is a number" */

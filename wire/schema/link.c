@@ -25,7 +25,7 @@ struct schema_name {
     /* of a member: node of its parent; of an anchor: node of its base; of an address: 0 */
     uint32_t scope;
     uint32_t node;
-    uint32_t rank; /* if several names are equal, the name with the lowest rank is used */
+    uint32_t rank; /* rank among equal names: the name with the lowest rank is used */
     struct slice text;
 };
 
@@ -151,7 +151,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
         } else {
             name = schema_names_unescape(n, name);
         }
-        /* if several members have one name, the last one is used, as in json_tree_get() */
+        /* if several members have the same name, the last of them is used, as in json_tree_get() */
         if (!schema_names_add(&n->members, (struct schema_name){parent, c, UINT32_MAX - c, name}))
             return false;
     }
@@ -319,7 +319,7 @@ static bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node,
 
 /* ---- linking -------------------------------------------------------------------------------- */
 
-/* A dynamic anchor. The anchors with one name are a group. */
+/* A dynamic anchor. All anchors with the same name form a group. */
 struct named_anchor {
     struct slice text;
     uint32_t base, node;
@@ -401,8 +401,8 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
     return st;
 }
 
-/* Links a reference. Compiles its target if necessary; schema_link() then also links the references
- * that this adds. */
+/* Links a reference to its target, which is compiled if necessary. Compiling may add references;
+ * schema_link() links them later. */
 static int link_ref(struct linking *l, size_t i)
 {
     struct schema *s = l->s;

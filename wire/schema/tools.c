@@ -106,7 +106,7 @@ static void tools_add_or_replace(struct tools *t, struct slice name, struct slic
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
-        /* the tool is still missing, but the index at which to insert it has changed */
+        /* find the index at which to insert the tool, because removing tools has changed it */
         (void)tools_find_slot(t, name, &at);
     }
     if (known && slice_eq(t->tool[at].text, text)) {
@@ -140,7 +140,7 @@ void tools_add_page(struct tools *t, const struct rpc *m, uint64_t cursor)
         t->generation++;
         t->overflow = false;
     } else if (!t->begun || t->next != cursor) {
-        return; /* the page belongs to another list */
+        return; /* this page belongs to another list than the pages so far */
     }
     if (list.type != JSON_ARRAY) {
         tools_forget(t);

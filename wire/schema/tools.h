@@ -25,7 +25,7 @@
 enum tool_schema_state {
     TOOL_SCHEMA_NEW, /* the schema was not compiled yet */
     TOOL_SCHEMA_READY,
-    TOOL_SCHEMA_NONE,      /* the schema is missing or invalid: any value fits */
+    TOOL_SCHEMA_NONE,      /* the tool has no schema or an invalid one: any value matches */
     TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value matches */
 };
 

@@ -53,7 +53,7 @@ static void remove_dots(struct buf *b, size_t from)
         size_t whole = n + (slash != NULL);
         if (n == 2 && memcmp(b->p + in, "..", 2) == 0) {
             if (out > from)
-                out--; /* the slash at the end of the previous segment */
+                out--; /* remove the slash at the end of the previous segment */
             while (out > from && b->p[out - 1] != '/')
                 out--;
         } else if (n != 1 || b->p[in] != '.') {

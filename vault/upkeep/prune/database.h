@@ -25,7 +25,8 @@ enum prune_query {
     P_SIZE_SESSIONS,
     P_SIZE_CALLS,
     P_SIZE_OPERATIONS,
-    /* The following statements remove rows. ?1: the session, ?2: how many rows. */
+    /* The following statements remove rows of a session. ?1: id of the session; ?2: number of rows
+     * to remove. */
     P_REMOVE_NEXT_CALLS, /* statement: calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_MESSAGES,
     P_REMOVE_EVENTS,
@@ -34,7 +35,7 @@ enum prune_query {
     P_REMOVE_CALLS,
     P_REMOVE_OPERATIONS,
     P_REMOVE_SESSION,
-    P_REMOVE_ESCALATION, /* statement; ?1 is the name of the escalation's file */
+    P_REMOVE_ESCALATION, /* removes an escalation; ?1 is the name of its file */
     PRUNE_QUERIES
 };
 

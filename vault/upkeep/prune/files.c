@@ -90,7 +90,7 @@ static int prune_files_find_in_folder(struct prune *p, struct prune_files *f, in
     if (d == NULL) {
         if (again >= 0)
             close(again);
-        return 0; /* nothing to remove: the folder is missing or unreadable */
+        return 0; /* the folder is missing or unreadable, so there is nothing to remove */
     }
     int found = 0;
     for (struct dirent *e; found >= 0 && (e = readdir(d)) != NULL;) {

@@ -209,7 +209,8 @@ int prune_make_plan(struct prune *p)
             p->rule.session != 0 ? plan_named_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
-    /* sort again: sessions planned for their age may be newer than sessions planned for size */
+    /* sort again, because sessions that are removed for their age may be newer than sessions that
+     * are removed for the size of the vault */
     if (p->n > 1)
         qsort(p->session, p->n, sizeof *p->session, compare_numbers);
     p->plan.sessions = (int64_t)p->n;

@@ -59,17 +59,17 @@ void prune_close(struct prune *p); /* the argument may be NULL */
 const struct prune_report *prune_plan(const struct prune *p);
 /* Returns the number of sessions that the plan removes. *ret_ids: their ids, oldest first. */
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
-/* Completes the totals of the plan by reading the rows of its sessions. 0, MI_ESTORE, MI_EFULL or
- * MI_ENOMEM, as above. */
+/* Completes the totals of the plan by reading the rows of the sessions to remove. Returns 0,
+ * MI_ESTORE, MI_EFULL or MI_ENOMEM, with the meaning that prune_open() gives them. */
 MI_MUST int prune_complete_totals(struct prune *p, struct buf *error);
 
-/* Runs one step. Returns 0, or an error as above. MI_EFULL: call prune_step() again later.
- * MI_EBUSY: a session was changed and must be sent again; make another plan. *ret_done: whether it
- * was the last step. */
+/* Runs one step. Returns 0, or an error with the meaning that prune_open() gives it. MI_EFULL: call
+ * prune_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a new
+ * plan. *ret_done: whether this was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *
 prune_get_report(const struct prune *p); /* returns what was removed so far */
-/* Whether no other connection has written to the database since the last call. */
+/* Whether no other connection has written to the database since the last call of this function. */
 bool prune_database_is_unchanged(struct prune *p);
 
 #endif

@@ -15,9 +15,10 @@
  * escalations, and the search index. Free pages, the write-ahead log, and databases that were put
  * aside are not counted. 0 or MI_ESTORE. */
 MI_MUST int prune_size_vault(struct prune *p, int64_t *ret);
-/* Computes the bytes that removing a session frees: its rows, and its file of the search index,
- * unless that file was counted for another session. Large bodies are not counted. Adds the
- * session's messages to those of the plan. Call it in the order of ids. 0 or MI_ESTORE. */
+/* Computes how many bytes removing a session frees: its rows, and its index file for searches,
+ * unless that file was counted for an earlier session. Large bodies are not counted. Adds the
+ * session's messages to those of the plan. Call it for the sessions in the order of their ids.
+ * Returns 0 or MI_ESTORE. */
 MI_MUST int prune_add_session_size(struct prune *p, int64_t id, int64_t *ret);
 
 #endif

@@ -29,7 +29,7 @@ struct scrub_hit {
     /* path of the file in the vault, if the secret is in a line of a file; otherwise NULL */
     const char *file;
     size_t line; /* number of the line: 1, 2, … */
-    /* rules that found secrets, with their counts: "github-token, password 2" */
+    /* rules that found secrets, with the number of secrets of each: "github-token, password 2" */
     struct slice rules;
     size_t n; /* number of secrets found at this place */
 };

@@ -38,7 +38,8 @@ static int scrub_open_bodies(struct scrub *s)
     return e == ENOENT ? MI_ENOENT : scrub_bodies_fail(s, "open a file in");
 }
 
-/* Adds a range to which a row refers to s->ranges, so that the range is not overwritten. */
+/* Adds a range of the file of large bodies to s->ranges. A row refers to the range, so the range
+ * must not be overwritten. */
 static int scrub_note_used_range(struct scrub *s, int64_t offset, int64_t length)
 {
     if (s->d.db == NULL)

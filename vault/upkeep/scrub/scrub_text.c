@@ -8,7 +8,7 @@ struct names {
     size_t n;
 };
 
-/* Finds the marks in the text, and for each mark adds `by` to the count of its rule. */
+/* Finds the marks of redaction in the text, and adds `by` to the count of each mark's rule. */
 static void count_marks(struct names *names, struct slice text, long by)
 {
     static const char mark[] = "[redacted:";
