@@ -48,8 +48,8 @@ static unsigned canon_hex4(const char *p)
     return (unsigned)strtoul(text, NULL, 16);
 }
 
-/* Appends the escape at p in canonical form. Returns the length of the escape in the source; a
- * surrogate pair is one escape. */
+/* Appends the escape at `p` in canonical form. Returns the length of the escape in the source. A
+ * surrogate pair counts as one escape. */
 static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
 {
     char plain[4];
@@ -128,7 +128,8 @@ static enum special canon_special_of_key(const struct canon *c, enum special wha
     return PLAIN;
 }
 
-/* Of the pointers to ignored members, returns those that lead into the member with this key. */
+/* Returns those pointers of the set that lead into the member with this key. The set has pointers
+ * to ignored members. */
 static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
                                             struct slice raw_key)
 {

@@ -32,8 +32,8 @@ struct canon_rules {
 void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
 /* Appends the canonical form of any valid JSON value. */
 void canon_write_value(struct buf *b, struct json_value v);
-/* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal.
- * A missing name equals null, missing arguments equal {}. */
+/* Appends params.name and params.arguments of a tools/call. Two calls are equal if their texts are
+ * equal. A missing name equals null; missing arguments equal {}. */
 static inline void canon_write_call(struct buf *b, struct json_value name,
                                     struct json_value arguments)
 {

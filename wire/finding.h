@@ -78,7 +78,8 @@ typedef uint64_t findings; /* a set of findings: FINDING(FIND_CRLF) | … */
 
 const char *finding_name(enum finding f);    /* "crlf" */
 const char *finding_meaning(enum finding f); /* one sentence */
-const char *finding_remedy(enum finding f);  /* sentences: the usual cause, and what to do */
+/* sentences that state the usual cause and what to do */
+const char *finding_remedy(enum finding f);
 enum severity finding_severity(enum finding f);
 
 #endif

@@ -39,15 +39,16 @@ enum glued_result {
 };
 
 struct glued {
-    struct slice before, rest; /* the two parts of the line: the log text, and the rest */
-    /* repair of `rest`; call mend_close() unless the result is GLUED_NONE */
+    /* `before`: the log text at the beginning of the line; `rest`: the text after it */
+    struct slice before, rest;
+    /* Repair of `rest`. Call mend_close() for it, unless the result is GLUED_NONE. */
     struct mend mend;
     struct rpc rpc;
     size_t flaw_at; /* offset of the flaw in `rest` */
 };
 
-/* Finds the first message that can be repaired, or an answer that cannot. max: limit of a message
- * in bytes. */
+/* Finds the first message that can be repaired, or an answer that cannot be repaired. max: maximum
+ * number of bytes of a message. */
 MI_MUST enum glued_result glued_read(struct slice line, size_t max,
                                      const struct open_requests *open, struct glued *ret);
 

@@ -33,7 +33,7 @@ struct repair {
 
 struct repairs {
     size_t n;
-    struct repair list[REPAIRS_MAX]; /* in the order of `at` */
+    struct repair list[REPAIRS_MAX]; /* the repairs, in the order of their member `at` */
 };
 
 /* Adds a repair that was made at one position. */
@@ -48,11 +48,11 @@ enum mend_result {
 };
 
 struct mend {
-    struct buf text; /* owned: the value, repaired */
+    struct buf text; /* owned; text of the repaired value */
     struct repairs repairs;
     /* borrowed from the last line: text after the value; n is 0 if there is none */
     struct slice trailing;
-    size_t flaw_at;  /* for MEND_FLAWED: offset in the text as received */
+    size_t flaw_at;  /* after MEND_FLAWED: offset of the flaw in the text as received */
     size_t taken;    /* number of bytes of the earlier lines, with their newlines */
     size_t lines;    /* lines added */
     unsigned expect; /* enum expect of mend.c */
@@ -63,7 +63,8 @@ struct mend {
 /* max: limit of the repaired text in bytes. */
 void mend_open(struct mend *m, size_t max);
 void mend_close(struct mend *m); /* safe to call twice */
-/* Adds one line, without its newline. Add nothing after MEND_WHOLE or MEND_FLAWED. */
+/* Adds one line, without its newline. After it has returned MEND_WHOLE or MEND_FLAWED, do not add
+ * another line. */
 MI_MUST enum mend_result mend_add_line(struct mend *m, struct slice line);
 
 #endif

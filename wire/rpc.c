@@ -93,7 +93,7 @@ static void read_envelope_member(struct reader *r, const struct json_member *mb)
 static void read_inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
-    /* members of one object are reported one after the other, so one look-up serves all of them */
+    /* members of one object are reported one after the other, so its key is looked up only once */
     if (r->outer_at != mb->outer.p) {
         r->outer_at = mb->outer.p;
         r->outer = env_of_key(mb->outer);
@@ -236,8 +236,8 @@ static findings finding_of_fault(struct slice line, const struct json_scan *scan
     case JSON_CUT:
         return FINDING(FIND_NOT_JSON) | (line_begins_container(line) ? FINDING(FIND_CUT_JSON) : 0);
     case JSON_TRAILING: {
-        /* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a
-         * stream. */
+        /* `12:00 {}` and `{} done` are log lines, but a parser that reads a stream finds two
+         * messages in `{}{}`. */
         char next = line.p[scan->fault.at];
         bool two_containers =
             (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');

@@ -26,7 +26,7 @@ enum rpc_kind {
     RPC_BATCH, /* the line is an array; read its members one by one with json_walk_next() */
 };
 
-/* Findings of an object that one reader may interpret as another message than another reader. */
+/* Findings of an object that can be read as two different messages. */
 #define RPC_AMBIGUOUS (FINDING(FIND_DUPLICATE_ENVELOPE_KEY) | FINDING(FIND_CALL_AND_ANSWER))
 
 struct rpc {
@@ -65,8 +65,8 @@ struct rpc {
  * set. */
 MI_MUST int rpc_read(struct slice line, struct rpc *ret);
 
-/* Reads the id and the method of a line that was too long, if its head contains them, so that the
- * request can be answered. */
+/* Reads the id and the method of a line that exceeds the limit, if the head of the line contains
+ * them. The id is needed to answer the request. */
 void rpc_read_head(struct slice head, struct rpc *ret);
 
 /* Compares the unescaped method with a name such as "notifications/cancelled". */
@@ -75,10 +75,10 @@ bool rpc_method_is(const struct rpc *m, const char *method);
  * resource, the name or uri of a completion's ref, or the id of a task. Raw text, without quotes;
  * {NULL, 0} if there is none. */
 struct slice rpc_target(const struct rpc *m);
-/* Returns the method and target, unescaped. They replace the content of `b` and are borrowed from
- * it; incomplete if b->failed. */
+/* The unescaped method and target of a message. rpc_name() writes them to `b`, replacing its
+ * content, and they are borrowed from `b`. They are incomplete if b->failed. */
 struct rpc_name {
-    struct slice method, target; /* {NULL, 0}: the message has none */
+    struct slice method, target; /* {NULL, 0} if the message has no method or no target */
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE

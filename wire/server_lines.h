@@ -17,9 +17,10 @@
 
 #include "wire/glued.h"
 
-/* How long to wait for the next line of a message over several lines, or for a valid answer. */
+/* Maximum wait, in microseconds, for the next line of a message over several lines, or for a valid
+ * answer after an unreadable one. */
 #define SERVER_LINES_WAIT_US 100000
-/* How long to wait for all lines of a message. */
+/* Maximum wait, in microseconds, for all lines of a message. */
 #define SERVER_LINES_WAIT_MAX_US 5000000
 
 enum server_line_kind {
@@ -35,7 +36,8 @@ enum server_line_kind {
 
 struct server_line {
     enum server_line_kind kind;
-    /* text of the message as received, or repaired; n is 0 for a further answer on the same line */
+    /* text of the message, as received or as repaired; n is 0 if an earlier answer of the line was
+     * reported with the text */
     struct slice text;
     size_t at;           /* offset at which the message begins in the line */
     size_t size;         /* number of bytes of the message as received */
@@ -79,9 +81,9 @@ struct server_lines {
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
 /* Handles a line as received, without its newline. found: findings about the line; `no-newline`
- * means that the output has ended. If the line does not continue the waiting lines, calls line()
- * for these. Unless the line must itself wait for the next line, calls line() for its parts: log
- * text first, a message last. */
+ * means that the output has ended. Calls line() for the waiting lines if this line does not
+ * continue them. Then calls line() for the parts of this line, log text first and a message last,
+ * unless this line must wait for the next line. */
 MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
                                      int64_t now_us);
 /* Stops waiting for the next line, and calls line() for the waiting lines. cut: true: the output

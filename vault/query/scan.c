@@ -45,7 +45,7 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* a NULL gives 0 */
+            *field_number(f, record) = sqlite3_column_int64(st, i); /* SQLite reads a NULL as 0 */
             break;
         }
         if (f->null == VALUE_UNLESS)

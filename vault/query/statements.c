@@ -75,7 +75,8 @@ const char *const query_sql[Q_COUNT] = {
                         " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                         " WHERE c.id BETWEEN ?4 << 36 AND (?4 << 36) + 68719476735"
                         " AND m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY 1 DESC LIMIT ?3",
-    /* 1 if the session was recorded here without a gap, and the table has its calls */
+    /* selects 1 if the session was recorded in this vault without a gap, and `calls` has all its
+     * calls */
     [Q_IS_WHOLE] = "SELECT calls FROM sessions s WHERE id = ?1 AND pid <> 0 AND NOT EXISTS"
                    " (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'gap')",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",

@@ -36,7 +36,8 @@ struct tally {
 /* Adds a call, which began at at_us, to the group with this key. */
 MI_MUST int tally_add_call(struct tally *t, struct slice key, const struct query_call *c,
                            int64_t at_us);
-/* Adds the tokens of the result of the last added call; negative: unknown. */
+/* Adds the number of tokens in the result of the call that was added last. A negative number means
+ * that the number is unknown. */
 void tally_add_tokens(struct tally *t, int64_t tokens);
 /* Sorts the durations. Needed before tally_percentile(). */
 MI_MUST int tally_sort(struct tally *t);

@@ -209,7 +209,7 @@ int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* `first` is the uid with one more character at its end (table.c) */
+    /* table.c has appended one character to the uid in `first` */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;
@@ -311,13 +311,14 @@ void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask 
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
-    /* borrowed from a page of sessions; uid[0] is not set */
+    /* uids, borrowed from a page of sessions; uid[0] is not used */
     struct slice uid[1 + REMOTE_SESSIONS_MORE];
 };
 
-/* Adds the sessions that a statement will probably ask for next. A statement reads the sessions of
- * a page in order, so these follow session g->id[0] in the page in which the session that was
- * requested last comes before it. *ask becomes a request for all sessions of the group. */
+/* Adds the sessions that a statement will probably ask for next. A statement reads sessions in the
+ * order of a page. So if the session requested last precedes session g->id[0] in a page, the
+ * sessions after g->id[0] in that page are added. *ask becomes a request for all sessions of the
+ * group. */
 static int group_add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
                                    struct remote_ask *ask)
 {
@@ -423,7 +424,7 @@ static bool find_kept_summary(const struct remote *r, int64_t id, size_t *ret)
     return false;
 }
 
-/* Reads the summaries of a session and of those that will probably be requested next. */
+/* Reads the summary of a session, and the summaries that will probably be requested next. */
 static int pages_read_summaries(struct remote *r, int64_t id)
 {
     struct group g = {.n = 1, .id = {id}};
@@ -442,7 +443,7 @@ static int pages_read_summaries(struct remote *r, int64_t id)
     }
     page_drop(r->summaries);
     r->summaries = NULL;
-    r->summary_of[0] = id; /* remember the session that was requested last, even if it has no row */
+    r->summary_of[0] = id; /* store the id of this session even if the session has no row */
     if (st == 0)
         st = page_copy_rows(all, &ask, 0, all->n, false, &r->summaries);
     for (size_t i = 0; st == 0 && i < all->n; i++)

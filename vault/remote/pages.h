@@ -21,7 +21,8 @@
 struct page {
     int holders;
     bool last; /* true: the store has no rows after the last row of the page */
-    /* page of sessions: true: the store has no newer sessions */
+    /* true: the store has no newer sessions than those of the page; used for pages of sessions
+     * only */
     bool first;
     bool gapless;      /* true: the page omits no session between its first and its last one */
     bool bounded;      /* true: older sessions may exist, but were not requested */
@@ -38,7 +39,7 @@ struct block {
     struct page *page;      /* reference to a page; NULL: the block is free */
 };
 
-/* A page with all messages or calls of a session with from <= seq <= to. */
+/* A cached page. It has all messages or calls of a session with from <= seq <= to. */
 struct kept {
     int64_t session, from, to; /* `session`: id of the session; `from`, `to`: the range of seqs */
     /* `backwards`: true: newest rows first; `bodies`: true: the rows have their bodies */
@@ -48,18 +49,20 @@ struct kept {
 
 struct remote {
     struct remote_store store;
-    struct intern uids;   /* owned; a session's id is the index of its uid + 1 */
+    /* owned; uids of sessions: the id of a session is the index of its uid + 1 */
+    struct intern uids;
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; for each uid, the index of its vault in `vaults` */
     size_t vault_cap;
     /* references to the pages of sessions read most recently, newest first */
     struct page *sessions[2];
-    /* references to the pages of sessions read most recently, in any order of sessions */
+    /* references to the pages of sessions that were read most recently, in whatever order they list
+     * sessions */
     struct page *listed[4];
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
     size_t kept_next;     /* index of the entry of `kept` that is replaced next */
-    /* pages of calls that reach the last call of their session */
+    /* cached pages of calls, each of which ends with the last call of its session */
     struct kept calls[1 + REMOTE_SESSIONS_MORE];
     int64_t calls_session;  /* id of the session whose calls were requested last */
     struct page *summaries; /* reference to the last summaries, for the sessions in summary_of */

@@ -3,14 +3,13 @@
 
 #define COLUMNS_MAX 64
 
-/* A column, and the operators of comparisons that the store can evaluate. */
+/* A column, and the comparison operators that the store can evaluate for it. */
 struct key {
     int column;
     const char *operators;
 };
 
-/* Indexes of columns in remote_shape.sql. The index of a cell's column is one more than that of the
- * cell. */
+/* Indexes of columns in remote_shape.sql. The column of cell N has the index N + 1. */
 enum {
     COLUMN_ID = 0,
     SESSION_UID = 2,

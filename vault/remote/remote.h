@@ -86,8 +86,8 @@ struct remote_words {
     int64_t rows;      /* maximum number of rows to read */
 };
 
-/* Called for each row. Returns 0 to continue, or an error. In rows of calls and summaries, a cell
- * precedes those of remote_shape: 0 for a row of `session`, N for a row of more[N - 1]. */
+/* Called for each row. Returns 0 to continue, or an error. A row of calls or summaries begins with
+ * an additional cell: 0 if the row is of `session`, N if the row is of more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
 /* The functions of a store. Each returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in

@@ -293,8 +293,8 @@ static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, i
             sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         return SQLITE_OK;
     }
-    /* columns without a cell: the id, the `session_id` of a message, and the `calls` of a session,
-     * which is 1 */
+    /* only three columns have no cell: the id, the `session_id` of a message, and the `calls` of a
+     * session, which is always 1 */
     sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
     int rc = i == 0 ? cursor_row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);

@@ -176,8 +176,8 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     return a->status == 0;
 }
 
-/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: the file has another session
- * with this id. */
+/* Reads the seq of the last indexed message of a session; 0 if there is none. Returns MI_EIO if the
+ * file has another session with this id. */
 static int read_last_indexed(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;
@@ -356,8 +356,8 @@ int64_t search_file_bytes_of_session(int vault, int64_t session_id)
     return bytes;
 }
 
-/* Waits for a process that is adding to the file. Such a process must not leave a journal, which
- * SQLite would apply to the next file with this name. */
+/* First waits until no other process adds to the file. Otherwise that process could leave a
+ * journal, which SQLite would apply to the next file with this name. */
 int search_delete_index(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};

@@ -28,7 +28,7 @@ struct search {
     int dir_fd;     /* owned; descriptor of VAULT/Search; -1: not open */
     int64_t number; /* number of the open index file */
     struct db d;    /* owned; d.db NULL: no file is open */
-    /* owned; errors of `d`, which are not reported because the file is created again */
+    /* Owned; errors of `d`. They are not reported, because a broken file is created again. */
     struct buf why;
     struct buf text;  /* owned; text of a message */
     struct buf large; /* owned; a large body */

@@ -24,8 +24,8 @@ static int search_store_update(struct search *s, const struct search_session *se
     return 0;
 }
 
-/* Data for passing on the found messages whose session is in `session`. The found messages and
- * `session` have the same order. */
+/* Data of a callback that selects the found messages whose session is in `session`. The messages
+ * are found in the order of the sessions in `session`. */
 struct passing {
     const struct search_session *session;
     size_t n, at; /* `at`: number of sessions in `session` that precede the found message */

@@ -41,7 +41,7 @@ void search_list_close(struct search_list *l);
 
 /* Returns the key of a word: a slice of the word. */
 struct slice search_key_of_word(struct slice word);
-/* Replaces the words by their keys. `from` and `to` then have no meaning. */
+/* Replaces the words by their keys. The members `from` and `to` are then undefined. */
 void search_list_to_keys(struct search_list *l);
 
 #endif

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-/* How often the lock of the directory is tried, with pauses of LOCK_PAUSE_MS: another process may
- * check the database for a long time. */
+/* Number of attempts to lock the directory, with pauses of LOCK_PAUSE_MS. Another process may hold
+ * the lock for a long time while it checks the database. */
 #define LOCK_TRIES 200
 #define LOCK_PAUSE_MS 50
-#define NAMES_MAX 100 /* number of file names that are tried, all with the same time */
+#define NAMES_MAX 100 /* number of file names with the same time that are tried */
 
 bool aside_code_means_damage(int code)
 {

@@ -26,8 +26,8 @@ struct batch_table {
  * code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* Helpers for `column`. They set as the result a text, unless it is {NULL, 0}; a number, if `has`
- * is true; or a cell. */
+/* Helpers for `column`: they set the result to a text, a number or a cell. The result stays NULL if
+ * the text is {NULL, 0}, or if `has` is false. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)

@@ -52,7 +52,7 @@ static size_t call_batch_count(const void *rows)
 static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
     const struct call_batch *b = rows;
-    /* first come the ended calls of earlier batches, then the calls of this batch */
+    /* the first rows are the ended calls of earlier batches; the calls of this batch follow */
     const struct call *c =
         row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
     if (i == 0)
@@ -381,7 +381,8 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->result = result_of_call_message(m);
     late->body = (struct slice){0};
     late->read = NULL;
-    if (m->link.kind != LINK_NONE) /* a later message may continue the operation */
+    /* the call is part of an operation, which a later message may continue */
+    if (m->link.kind != LINK_NONE)
         return end_stored_call(b, db, late);
     if (call_set_intern_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;

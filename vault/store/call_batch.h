@@ -52,8 +52,8 @@ struct call_batch {
     /* for each call in `kept` that the current batch has ended: its index in `kept` */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
-    /* owned; array of CALL_BATCH_MAX; messages that end a call of an earlier batch that is not in
-     * `kept` */
+    /* Owned; array of CALL_BATCH_MAX elements: messages that end a call of an earlier batch which
+     * is not in `kept`. */
     struct call_message *late;
     size_t late_n;
     size_t n; /* number of messages in the batch */

@@ -8,7 +8,7 @@
 #define NEXT                                                                                       \
     "SELECT id FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL ORDER BY id DESC "   \
     "LIMIT 1"
-/* Selects the last message and the last call of a session that may still be filled in. */
+/* Selects the last message and the last call of a session, if calls may be added to the session. */
 #define STATE                                                                                      \
     "SELECT (SELECT max(id) FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + "             \
     "68719476735),"                                                                                \
@@ -18,7 +18,7 @@
 #define STEP                                                                                       \
     "SELECT max(id) FROM (SELECT id FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT "   \
     "?3)"
-/* Marks a session as filled in. */
+/* Marks a session whose calls are all in the table. */
 #define DONE "UPDATE sessions SET calls = 1 WHERE id = ?1"
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 

@@ -21,8 +21,8 @@
 #include <limits.h>
 #include <sqlite3.h>
 
-/* Opens a database. flags: SQLITE_OPEN_READWRITE; with another VFS than connect_vfs(), also
- * SQLITE_OPEN_READONLY (read_only.h). vfs: NULL stands for connect_vfs(). */
+/* Opens a database. flags: SQLITE_OPEN_READWRITE, or SQLITE_OPEN_READONLY with a VFS that supports
+ * it (read_only.h). vfs: name of the VFS; NULL stands for connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
 /* Whether SQLite may open this name. false: opening it could block for ever, as with a fifo. A
  * missing file is allowed, and so is a symbolic link, because SQLite does not follow it, and NULL,

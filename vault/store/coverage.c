@@ -80,8 +80,8 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Reads the commitments of messages, and adds them at the places that no event has: backwards, from
- * the last message and the last place on. */
+/* Reads the commitments of messages, and adds them at the places that no event has. Begins with the
+ * last message and the last place, and goes backwards. */
 static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;

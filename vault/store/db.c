@@ -86,7 +86,8 @@ int db_open(struct db *d, const struct db_kind *kind, const char *file, struct b
 int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
     int st = db_init(d, kind, name, error);
-    d->shared = true; /* there is no file, so db_is_outdated() is never true */
+    /* a database in memory has no file, so no writer can make the connection outdated */
+    d->shared = true;
     if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
@@ -210,7 +211,7 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
     bool in_table = false;
     for (size_t i = 0; i < d->kind->n && !in_table; i++)
         in_table = d->q[i] == q;
-    /* the statement is from db_ask_text(): store it in place of the oldest statement */
+    /* a statement of db_ask_text() replaces the oldest statement that is kept for reuse */
     if (!in_table) {
         sqlite3_stmt **oldest = &d->kept[d->kept_n++ % DB_KEPT];
         sqlite3_finalize(*oldest);

@@ -48,17 +48,17 @@ struct db {
     int64_t version;     /* version of the database's schema; -1: the version was not read yet */
     bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
     bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
-    /* Owned; the last statements of db_ask_text() that are not in use; or NULL. */
+    /* owned; prepared statements of db_ask_text() that are not in use; NULL: the element is free */
     sqlite3_stmt *kept[DB_KEPT];
-    unsigned kept_n;              /* number of statements that were put into `kept` so far */
+    unsigned kept_n;              /* number of statements that were stored in `kept` so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
     struct buf file;   /* owned; path of the database; for a database in memory, its name */
     struct buf *error; /* borrowed */
 };
 
-/* Opens a database. file: its path, without symbolic links. Call db_close() even after an error;
- * `error` and `kind` are borrowed until then. */
+/* Opens a database. file: its path, without symbolic links. `error` and `kind` are borrowed until
+ * db_close(), which must be called even after an error. */
 MI_MUST int db_open(struct db *d, const struct db_kind *kind, const char *file, struct buf *error);
 /* Opens a database in memory. name: used in error messages. */
 MI_MUST int db_open_memory(struct db *d, const struct db_kind *kind, const char *name,
@@ -85,7 +85,7 @@ static inline struct cell db_int(int64_t n)
     return (struct cell){.type = CELL_INT, .number = n};
 }
 
-/* {NULL, 0} gives NULL. */
+/* Makes a cell of a text; of {NULL, 0}, a NULL. */
 static inline struct cell db_text(struct slice text)
 {
     return (struct cell){.type = text.p != NULL ? CELL_TEXT : CELL_NULL, .text = text};
@@ -110,8 +110,8 @@ MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const str
  * stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
-/* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. q
- * may be NULL. */
+/* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The
+ * statement `q` may be NULL. */
 MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
 /* Runs a statement without rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);

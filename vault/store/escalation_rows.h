@@ -13,7 +13,7 @@
 
 #define ESCALATION_FILE_MAX 128 /* longest name of an escalation file, in bytes with the NUL */
 
-/* Borrowed for the call. */
+/* The fields of a row. Texts are borrowed for the call. */
 struct escalation_row {
     PROBLEM_FIELDS(FIELD_MEMBER)
 };

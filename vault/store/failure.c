@@ -7,7 +7,7 @@
 #define ENDLESS "it is damaged: its pages have no end"
 
 static struct {
-    const sqlite3 *db; /* used only for comparison, because the connection may be closed by now */
+    const sqlite3 *db; /* never dereferenced, because the connection may be closed by now */
     int code;
     char text[256];
 } kept;

@@ -12,7 +12,8 @@ static int mark_session_unsent(sqlite3 *db, struct slice uid)
     sqlite3_stmt *q = NULL;
     int rc =
         sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
-    if (rc == SQLITE_ERROR) /* SQLITE_ERROR: the table is missing, as in older vaults */
+    /* SQLITE_ERROR: the table does not exist, because the vault is of an older version */
+    if (rc == SQLITE_ERROR)
         return 0;
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -36,8 +37,8 @@ int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
         connect_bind(q, 1, buf_slice(&text));
         rc = sqlite3_step(q);
     }
-    /* after an error, do not run the statement again: SQLite may have rolled back the transaction,
-     * and would add the leaf in a separate one */
+    /* do not run the statement again after an error: SQLite may have rolled back the transaction,
+     * so the leaf would be added in a transaction of its own */
     if (rc == SQLITE_ROW) {
         *ret_n = sqlite3_column_int64(q, 0);
         rc = sqlite3_step(q);

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages` in the order of the table, so that SQLite copies no values from the SELECT
- * to the INSERT. */
+/* Columns of `messages`. The SELECT lists them in the order of the table, so that SQLite need not
+ * copy its values for the INSERT. */
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
@@ -247,7 +247,8 @@ void writer_close(struct writer *s)
         sqlite3_finalize(s->q[i]);
     call_batch_close(&s->calls);
     coverage_close(&s->coverage);
-    if (s->db != NULL && writer_is_damaged(s)) /* do not change the -wal of a damaged database */
+    /* closing the connection must not change the -wal of a damaged database */
+    if (s->db != NULL && writer_is_damaged(s))
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);

@@ -1,6 +1,6 @@
-/* The VFS in this file is like SQLite's own, but creates no files: it opens a write-ahead log only
- * to read it, and has no shared memory. SQLite supports this since 3.22, if xShmMap returns
- * SQLITE_READONLY_CANTINIT (wal.c, walBeginShmUnreliable). */
+/* The VFS in this file calls SQLite's own VFS, but creates no files. It opens a write-ahead log
+ * only to read it, and has no shared memory. SQLite supports such a VFS since version 3.22, if
+ * xShmMap returns SQLITE_READONLY_CANTINIT (wal.c, walBeginShmUnreliable). */
 #include "vault/store/read_only.h"
 
 #include "base/os/file.h"

@@ -21,7 +21,7 @@ enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
 
 struct restated {
     enum restate_kind kind;
-    int64_t id; /* seq of the message, or id of the event */
+    int64_t id; /* of a message: its seq; of an event: its id */
 };
 
 struct restate {

@@ -46,8 +46,8 @@ bool running_has_rows(sqlite3 *db);         /* returns false also if the table c
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* Facts about the process of a session, from its rows. r: the row in `running`; without such a row,
- * only `pid` is set. */
+/* Sets the facts about the process of a session from the rows of the session. r: row in the table
+ * `running`; if there is no such row, only `pid` is set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
@@ -68,8 +68,8 @@ bool running_pids_are_valid(const struct running *r);
 /* Whether the process that started the interposer has exited. Call it only if
  * running_pids_are_valid(). */
 bool running_client_exited(const struct running *r);
-/* Sets `ret` to the live processes of the server's group, at most `max`. Returns their number; 0
- * also if the group id may have been reused. */
+/* Sets `ret` to the live processes of the server's group, at most `max` of them. Returns their
+ * number. Returns 0 if there are none, or if another group may have the same id by now. */
 size_t running_read_group(const struct running *r, struct process *ret, size_t max);
 
 /* Closes the session of a dead proxy, unless it is closed: its end_reason is `killed`, its end the
@@ -77,9 +77,9 @@ size_t running_read_group(const struct running *r, struct process *ret, size_t m
  * records since the seal. forget: also removes the session's row in `running`, because no process
  * of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
-/* Calls running_end() for the session of every proxy that has exited, unless the session has a
- * journal that will be stored. The row is kept while processes of the server's group run. Returns
- * 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
+/* Calls running_end() for the session of every proxy that has exited, unless a journal of the
+ * session will be stored. Keeps the row of a session while processes of its server's group run.
+ * Returns 0, MI_ESTORE or MI_ENOMEM; after an error, the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif

@@ -16,7 +16,7 @@
 #define SQL_ZERO
 #define SQL_MINUS_ONE
 #define SQL_UNLESS(flag)
-/* Some lists of fields have no argument after `null`. */
+/* COLUMN adds an empty argument, because some lists of fields have no argument after `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
 #define FIRST(name, type, null, since, ...)                                                        \
@@ -66,7 +66,7 @@ static const char tables[] =
     "CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL"
     EVENT_FIELDS(UNKEYED) ", place INTEGER, salt BLOB, commitment BLOB) STRICT;"
     "CREATE INDEX events_by_session ON events (session_id, id);"
-    /* The messages that end a request: the answer from the server or the interposer, or the
+    /* A message that ends a request: the answer of the server or of the interposer, or the
      * cancellation by the client. */
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
@@ -74,9 +74,9 @@ static const char tables[] =
     " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 5;";
 /* clang-format on */
 
-/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view
- * `invocations`, now one of the additions, excludes requests of the interposer, and has the status
- * `timeout`. */
+/* Version 2 adds the table `running` and the redaction rules of a session (redact/sanitizer.h). It
+ * also removes the old view `invocations`. The new view excludes requests of the interposer, has
+ * the status `timeout`, and is one of the additions. */
 static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
                                 "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
@@ -106,8 +106,8 @@ static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
         ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";
 
-/* New: the number and size of images, audio and blobs in a result. Rows of older versions have
- * NULL. */
+/* Version 5 adds the number and size of images, audio and blobs in a result. The new columns are
+ * NULL in rows of older versions. */
 static const char version_5[] = CALL_RESERVED_FIELDS(ADD_TO_CALLS) "PRAGMA user_version = 5;";
 
 const char schema_calls[] = CALLS;
@@ -299,7 +299,8 @@ static int upgrade_to_evidence(sqlite3 *db)
     return schema_begin_log(db, after);
 }
 
-/* Makes a new database, or upgrades the database by one version. *version: the version so far. */
+/* Makes a new database, or upgrades the database by one version. *version: version of the database
+ * before the step. */
 static int schema_run_step(sqlite3 *db, int64_t *version)
 {
     bool is_new = *version == 0;

@@ -123,8 +123,7 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     return 0;
 }
 
-/* Reads the log from its first leaf. at: size of the log for which the root r->at[0] is
- * computed. */
+/* Reads the log from its first leaf. Also computes the root r->at[0] over the first `at` leaves. */
 static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
 {
     *r = (struct reading){.s = s};
@@ -218,7 +217,8 @@ static int compare_with_kept_checkpoints(struct signing *s, const struct reading
     return MI_EINVAL;
 }
 
-/* Reads the log. MI_EINVAL: it does not continue the last checkpoint, or a kept one. */
+/* Reads the log. Returns MI_EINVAL if the log does not continue the last checkpoint of the vault,
+ * or a checkpoint that is kept outside of the vault. */
 static int read_log_that_continues(struct signing *s, struct reading *r)
 {
     struct checkpoint last;

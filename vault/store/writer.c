@@ -76,8 +76,8 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the waiting rows. Drops them even after an error, because the transaction has failed
- * then. */
+/* Inserts the waiting rows. After an error they are dropped too, because the transaction has
+ * failed. */
 static int writer_insert_rows(struct writer *s)
 {
     if (s->batch.n == 0)
@@ -486,6 +486,8 @@ int writer_checkpoint(struct writer *s)
     writer_set_wait(s, CHECKPOINT_WAIT_US);
     if (checkpoint_run(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
-    s->wal_pages = 0; /* the next commit restarts the log and reports its size */
+    /* the size of the log is unknown until the next commit, which restarts the log and reports its
+     * size */
+    s->wal_pages = 0;
     return 0;
 }

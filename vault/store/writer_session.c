@@ -48,8 +48,9 @@ static struct slice cut_at_nul(struct slice text)
         FIELD_UPDATE_##journal, ,                                                                  \
         FIELD_EITHER(FIELD_NUMBER_##type, sqlite3_bind_int64, connect_bind)(q, at++, n.name);)
 
-/* Reports that no session id is left: the ids of the session's messages would be out of range. No
- * vault has so many sessions, so another program has written a row with this id. */
+/* Reports that no session id is left: with a greater id, the ids of the session's messages would
+ * not fit. No vault has so many sessions, so another program must have written a row with the
+ * greatest id. */
 static int writer_fail_no_session_id(struct writer *s)
 {
     s->rc = SQLITE_CONSTRAINT;

@@ -55,8 +55,8 @@ struct writer {
     char error[200];
 };
 
-/* Set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses SQLite's last error,
- * writer_mark_coverage_failed() an error of coverage.h or call_batch.h. */
+/* These functions set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses
+ * SQLite's last error, writer_mark_coverage_failed() an error of coverage.h or call_batch.h. */
 int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
 int writer_mark_coverage_failed(struct writer *s, int st);
@@ -70,7 +70,8 @@ MI_MUST int writer_run(struct writer *s, enum writer_query i);
  * work in between. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
-/* Call it before adding records of this session, or changing its row. */
+/* Prepares the evidence of a session. Call it before adding records of the session or changing its
+ * row. */
 MI_MUST int writer_use_coverage(struct writer *s, int64_t session_id);
 
 #endif

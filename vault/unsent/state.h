@@ -6,7 +6,7 @@
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-/* The statements that follow those of enum unsent_rows. */
+/* Statements with numbers after those of enum unsent_rows. */
 enum {
     UNSENT_BY_UID = UNSENT_KINDS,
     UNSENT_FINDING,

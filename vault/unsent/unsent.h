@@ -25,8 +25,8 @@ struct unsent;
 /* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of
  * unsent_read_rows(). */
 enum unsent_rows {
-    /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not
-     * 0, without the arguments of the command and the rules of the sanitizer. */
+    /* Sessions with `a` <= id <= `b`; columns: SESSION_…, the last of which are not sent. If `c` is
+     * not 0, the arguments of the command and the rules of the sanitizer are omitted. */
     UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* messages of session `a` with `b` <= seq <= `c`; columns: MESSAGE_… */
     UNSENT_EVENTS,      /* events of session `a` with `b` <= id <= `c`; columns: EVENT_… */

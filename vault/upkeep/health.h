@@ -40,8 +40,8 @@ MI_MUST int health_check(const char *vault, struct buf *error);
 MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                 struct buf *note, struct buf *error);
 
-/* The identity of the log: its origin, and its root over `size` leaves. A damaged or missing leaf
- * ends the log. Returns as health_read(); a vault without evidence has no origin. */
+/* The identity of the log: its origin, and its root over `size` leaves. The log ends before a
+ * damaged or missing leaf. A vault without evidence has no origin. */
 struct health_log {
     uint64_t size;
     char origin[HEALTH_ORIGIN]; /* origin of the log; "": there is none */
@@ -51,8 +51,8 @@ struct health_log {
 MI_MUST int health_check_log(const char *vault, struct health_log *log, struct buf *error);
 
 int64_t health_schema(void); /* returns the schema version that this program creates */
-/* Returns the version of the SQLite library, such as "3.40.1", and whether it is new enough and
- * has FTS5. */
+/* Returns the version of the SQLite library, such as "3.40.1". *ret_new_enough: whether this
+ * version is supported; *ret_fts5: whether it has FTS5. */
 const char *health_sqlite_version(bool *ret_new_enough, bool *ret_fts5);
 
 #endif

@@ -133,8 +133,9 @@ static bool are_valid_characters(const struct scanner *s, const char *p, uint64_
     return true;
 }
 
-/* Skips valid blocks inside a string. Returns where the scan must go on byte by byte: before the
- * end of the string, a fault, an escape that begins with \u, or the last bytes. */
+/* Skips valid blocks inside a string. Returns the position from which each byte must be scanned. It
+ * precedes the end of the string, a fault, an escape that begins with \u, or the last bytes of the
+ * text. */
 static const char *skip_blocks(struct scanner *s, const char *p)
 {
     uint64_t escaped_first = 0, wide_first = 0;
@@ -276,7 +277,7 @@ static inline uint64_t mix_hash(uint64_t h, uint64_t w)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Equal keys have equal hashes. */
+/* Returns the hash of a key. Equal keys have equal hashes. */
 static inline uint32_t hash_key(struct slice key)
 {
     uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
@@ -286,7 +287,7 @@ static inline uint32_t hash_key(struct slice key)
         h = mix_hash(h, w);
     }
     const char *last = key.p + key.n - 1;
-    if (key.n >= 4) /* the two loads may overlap */
+    if (key.n >= 4) /* the two loads overlap in keys of less than 8 bytes */
         h = mix_hash(h, load4(key.p) | load4(last - 3) << 32);
     else if (key.n > 0)
         h = mix_hash(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
@@ -334,7 +335,7 @@ static bool open_container(struct scanner *s, bool object)
     s->keys_from[s->open.depth] = (uint16_t)s->keys_n;
     if (s->open.depth > JSON_TREE_DEPTH) {
         s->deep = true;
-        s->keys_n = JSON_KEYS_MAX; /* keys are not compared until this container ends */
+        s->keys_n = JSON_KEYS_MAX; /* compare no more keys until this container ends */
         return true;
     }
     s->keys_seen[s->open.depth] = 0;

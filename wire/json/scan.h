@@ -17,9 +17,9 @@
 #include "base/base.h"
 
 #define JSON_MAX_DEPTH 10000
-/* number of levels in which duplicate keys are found; see Depth above */
+/* number of levels in which duplicate keys are found (see "Depth" above) */
 #define JSON_TREE_DEPTH 512
-/* most keys that are checked for duplicates in all open objects together */
+/* maximum number of keys, in all open objects together, that are checked for duplicates */
 #define JSON_KEYS_MAX 512
 /* maximum number of keys of one object that are checked for duplicates */
 #define JSON_OBJECT_KEYS_MAX 128

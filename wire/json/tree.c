@@ -8,10 +8,11 @@
 #include <jsmn.h>
 #include <stdlib.h>
 
-#define SHORT 64 /* number of tokens; the arguments of most calls have fewer */
+/* number of tokens that fit on the stack; most calls have arguments with fewer tokens */
+#define SHORT 64
 
-/* Makes a node for each token, except keys of objects. node_of: the node of each token; last: the
- * last child of each node. */
+/* Makes a node for each token, except for the keys of objects. node_of and `last` are scratch
+ * arrays: the node of each token, and the last child of each node. */
 static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
                        uint32_t *node_of, uint32_t *last)
 {

@@ -35,8 +35,8 @@ struct changes {
 enum finding answer_flaw_find(const struct rpc *answer, struct slice method);
 /* Whether the flaw cannot be repaired. */
 bool answer_flaw_is_final(enum finding flaw, struct slice method);
-/* Adds the changes that repair an answer in `text`, and notes them in r. id_differs: the JSON type
- * of the id differs from the request's. Returns 0 or MI_ENOMEM. */
+/* Adds the changes of `text` that repair an answer, and adds the repairs to `r`. id_differs: the id
+ * of the answer has another JSON type than the id of the request. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
                                const struct answered *q, bool id_differs, struct changes *c,
                                struct repairs *r);

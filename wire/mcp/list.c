@@ -57,9 +57,9 @@ static breaches check_entries(struct protocol *p, const struct rpc *m, int kind,
     return r;
 }
 
-/* Checks a page together with the pages before it, if its cursor is the last one that the server
- * has given. Otherwise, for example when two clients read the list alternately, the page is checked
- * by itself. */
+/* Checks a page of a list. If the request has the cursor that the server gave last, the page is
+ * checked together with the pages before it. Otherwise, for example when two clients read the list
+ * alternately, the page is checked alone. */
 static breaches check_page(struct protocol *p, const struct rpc *m, const struct protocol_asked *a,
                            int kind)
 {

@@ -357,7 +357,7 @@ const char *revision_name(enum revision r)
 static const struct {
     /* member of the object `part`; NULL: `part` itself declares the capability */
     const char *part, *inner;
-    bool is_flag; /* true: `inner` must be the value true; false: `inner` must be an object */
+    bool is_flag; /* true: the member must be the value true; false: the member must be an object */
 } capabilities[CAP_COUNT] = {
     [CAP_TOOLS] = {"tools", NULL, false},
     [CAP_TOOLS_CHANGED] = {"tools", "listChanged", true},
@@ -381,7 +381,8 @@ static const struct {
     [CAP_TASKS_EXTENSION] = {"extensions", "io.modelcontextprotocol/tasks", false},
 };
 
-/* part: the value of the member capabilities[c].part. */
+/* Whether the value of a member of capabilities declares capability `c`. part: value of the member
+ * capabilities[c].part. */
 static bool part_declares_capability(struct json_value part, unsigned c)
 {
     if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)

@@ -13,7 +13,7 @@
 #include "wire/field.h"
 #include "wire/json/scan.h"
 
-/* A revision of the protocol; sets of revisions have one bit each. */
+/* The revisions of the protocol. A set of revisions has one bit for each revision. */
 enum revision {
     REV_2024_11_05,
     REV_2025_03_26,
@@ -92,7 +92,8 @@ struct method {
     uint8_t from_client; /* bits of the revisions in which the client may send the method */
     uint8_t from_server; /* bits of the revisions in which the server may send the method */
     uint8_t flags;       /* enum method_flag */
-    uint8_t capability;  /* enum capability, of a request's receiver or a notification's sender */
+    /* capability that the receiver of a request, or the sender of a notification, must declare */
+    uint8_t capability;
     uint8_t capability_since; /* the first revision in which the capability exists */
     struct method_need params[METHOD_NEEDS_MAX]; /* the list ends with an entry without types */
     struct method_need result[METHOD_NEEDS_MAX];
@@ -103,9 +104,9 @@ const struct method *method_find(struct slice raw);
 const struct method *method_get(size_t i); /* NULL if i is past the last method */
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
-/* Whether a user who writes `name` can mean a client's request: a method of MCP or LSP, or a method
- * with a `/` of an extension, unless it looks like a misspelt method of MCP. If false, a sentence
- * is appended to `why`. */
+/* Whether `name` can be a method that a client requests. True for a method of MCP or LSP, and for a
+ * name with a `/`, as extensions have, unless it looks like a misspelt method of MCP. If false, a
+ * sentence is appended to `why`. */
 MI_MUST bool method_is_plausible(const char *name, struct buf *why);
 /* Whether this is a method of LSP, such as shutdown, exit, $/…, textDocument/…. */
 bool method_is_lsp(struct slice raw);

@@ -31,7 +31,7 @@ enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
 
 enum protocol_phase {
     PHASE_NEW,      /* no initialize was sent yet, or the last initialize has failed */
-    PHASE_ASKED,    /* initialize is pending */
+    PHASE_ASKED,    /* initialize was sent, but not answered yet */
     PHASE_ANSWERED, /* initialize was answered, but notifications/initialized was not sent yet */
     PHASE_READY,
 };
@@ -47,8 +47,8 @@ enum protocol_stream_state {
 struct protocol_stream {
     uint64_t id; /* hash of the id of the request; 0: the stream is free */
     enum protocol_stream_state state;
-    /* one bit for each kind of notification: the requested kinds, later those that the server
-     * agrees to */
+    /* Bits of the kinds of notifications: first those that the client has requested, later those
+     * that the server has agreed to. */
     uint8_t kinds;
     bool tasks; /* true: the client declared the extension for tasks */
     /* Owned; the URIs and tasks of the object `notifications`: first those that were requested,
@@ -83,7 +83,7 @@ struct protocol_key {
 /* A list, for example of tools, whose pages the client is reading. */
 struct protocol_list {
     uint64_t next;       /* hash of the next page's cursor; 0: none */
-    struct id_set names; /* hashes of the names of the entries */
+    struct id_set names; /* hashes of the names of the entries read so far */
     uint64_t scope;      /* hash of the cacheScope of the last page of the list; 0: none */
 };
 
@@ -99,7 +99,8 @@ struct protocol {
     bool after_error;      /* the server's last message was an error */
     /* true: a request asked for a task, so progress may follow the answer to that request */
     bool tasks;
-    bool declared[2];         /* for each party: true: its capabilities are known */
+    /* true: the capabilities of the party are known; one element for each party */
+    bool declared[2];
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
@@ -151,8 +152,8 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
 /* asked: what protocol_check_request() returned for the request that this message answers. */
 breaches protocol_check_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
                                const struct protocol_asked *asked);
-/* Checks a progress notification, in addition to protocol_check_notification(). asked is NULL if no
- * pending request has its token. */
+/* Checks a progress notification. Call it in addition to protocol_check_notification(). asked: the
+ * request with the notification's token; NULL if no pending request has it. */
 breaches protocol_check_progress(struct protocol *p, const struct rpc *m,
                                  struct protocol_asked *asked);
 

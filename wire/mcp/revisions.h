@@ -14,7 +14,8 @@ static inline bool protocol_is_modern_only(const struct protocol *p)
 
 /* ---- require.c ---- */
 
-/* Returns whether the member is missing or has another type; if so, sets p->blame to its name. */
+/* Returns whether the member is missing or has another type. If so, sets p->blame to the name of
+ * the member. */
 bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f,
                            enum json_type type);
 /* Checks that the client's capabilities, `has`, include the part that a request of the server
@@ -34,8 +35,8 @@ breaches protocol_check_error(struct protocol *p, const struct rpc *m, enum revi
  * lists are not checked. */
 breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
-/* Call it for a notification of the server that a list has changed: an entry may move from a page
- * that was read to a later page. */
+/* Handles a notification of the server that a list has changed: an entry may now move from a page
+ * that the client has read to a later page. */
 void protocol_list_changed(struct protocol *p, const struct rpc *m);
 
 /* ---- modern.c ---- */
@@ -62,7 +63,7 @@ uint64_t protocol_hash_target(const struct rpc *m, const struct method *k);
  * them. */
 breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
                                uint32_t capabilities);
-/* Returns whether a URI in a list of roots does not begin with file://; if so, sets p->blame. */
+/* Returns whether a URI in a list of roots does not begin with file://. If so, sets p->blame. */
 bool protocol_roots_invalid(struct protocol *p, struct json_value roots);
 /* Checks the lists of roots in the inputResponses of a request. */
 breaches protocol_check_responses(struct protocol *p, const struct rpc *m);
@@ -79,9 +80,9 @@ void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct 
 /* Forgets the stream of a request that was rejected. */
 void protocol_stream_forget(struct protocol *p, uint64_t id);
 void protocol_streams_close(struct protocol *p);
-/* Ends the stream whose request's id has this hash. Returns false if there was no stream with this
- * id; true also if the stream may have been forgotten, because there were more than
- * PROTOCOL_STREAMS. */
+/* Ends the stream whose request's id has this hash. Returns whether there was such a stream. Also
+ * returns true if there were more than PROTOCOL_STREAMS streams, because the stream may have been
+ * forgotten. */
 bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id);
 /* Checks that a notification of a stream names an open stream and is of a kind that the server has
  * agreed to. Older revisions have no streams. */

@@ -91,8 +91,8 @@ void finding_list(struct buf *b, findings set, breaches broken);
 struct finding_info {
     const char *name, *meaning, *remedy;
     enum severity severity;
-    findings finding; /* of a finding: its bit; of a rule: 0 */
-    breaches rule;    /* of a rule: its bit; of a finding: 0 */
+    findings finding; /* bit of the finding; 0 if the name is that of a rule */
+    breaches rule;    /* bit of the rule; 0 if the name is that of a finding */
 };
 /* Looks up the name of a finding or a rule. Returns false if it is unknown. */
 bool finding_by_name(struct slice name, struct finding_info *ret);

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* An error shows at most this many bytes of the rule, and of the tool's name. */
+/* Maximum number of bytes of the rule, and of the tool's name, that an error shows. */
 #define RULE_SHOWN 300
 #define NAME_SHOWN 200
 

@@ -25,7 +25,7 @@ enum tool_hint {
 
 struct tool_hints {
     struct intern names;
-    /* owned; reads[i]: whether the tool whose name has number i in `names` is read-only */
+    /* owned; reads[i] is true if the tool with name number i in `names` is read-only */
     bool *reads;
     size_t cap;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */

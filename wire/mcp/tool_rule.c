@@ -449,7 +449,7 @@ int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes 
     return st;
 }
 
-/* Whether the object has a member whose key only some readers treat as this name. */
+/* Whether the object has a member whose key some programs, but not all, take for this name. */
 static bool object_has_ambiguous_member(struct json_value object, const char *name)
 {
     struct slice key;

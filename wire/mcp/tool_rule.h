@@ -52,7 +52,7 @@ MI_MUST int tool_rule_check(const char *list, struct buf *why);
  * there is no rule. Call tool_rule_close() even after an error. */
 MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
                            struct buf *why);
-/* Reads a rule from the text that a recording has. */
+/* Reads a rule from the text in a recording. */
 MI_MUST int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why);
 void tool_rule_close(struct tool_rule *r);
 static inline bool tool_rule_exists(const struct tool_rule *r)

@@ -214,7 +214,7 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
 {
     struct json_tree v;
     struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
-    /* the steps for building the tree of the value */
+    /* count the steps that building the tree of the value takes */
     (void)work_count_steps(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8);
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {

@@ -28,7 +28,8 @@ struct place {
 };
 
 struct note {
-    /* `node`: node of the noted child; `before`: value of last[node] before this note */
+    /* `node`: node of the child that was evaluated; `before`: value of last[node] before this note
+     * was added */
     uint32_t node, before;
 };
 
@@ -104,7 +105,8 @@ static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct
     uint32_t rule = c->s->rule_of[schema];
     return rule == SCHEMA_NO_RULE || c->fits(c, rule, there);
 }
-/* Checks a schema whose failure is not final; *ret_unsure is set for TRUTH_MAYBE. */
+/* Checks a schema whose failure does not decide the result of the check. *ret_unsure: set if the
+ * result is TRUTH_MAYBE. */
 enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct place *here,
                                 uint32_t *ret_unsure);
 /* Returns another keyword of the same schema, or NULL if absent. */
@@ -131,7 +133,8 @@ static inline bool schema_is_in_scope(const struct check *c, const struct place 
 {
     return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
 }
-/* Called before and after the keywords of a rule, if c->seen is not NULL. */
+/* Enter and leave the scope of a rule. Call them before and after the rule's keywords, if c->seen
+ * is not NULL. */
 struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
                                    const struct place *here);
 void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,

@@ -11,7 +11,7 @@ static uint32_t next_child_of_value(struct check *c, uint32_t at)
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-/* Compares raw keys. Only a key with an escape can equal a key that has other bytes. */
+/* Compares raw keys. Keys with different bytes can be equal only if one of them has an escape. */
 static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
 {
     if (a.n == b.n && memcmp(a.p, b.p, a.n) == 0)
@@ -312,7 +312,7 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
         return check_member_names(c, kw->at, here);
     case KW_UNEVALUATED_PROPERTIES:
         return check_unevaluated_children(c, kw->at, here);
-    default: /* the keywords are dependentRequired, dependentSchemas and dependencies */
+    default: /* the remaining keywords: dependentRequired, dependentSchemas and dependencies */
         return !map || check_dependencies(c, k, here);
     }
 }

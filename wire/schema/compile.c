@@ -193,9 +193,9 @@ static int compare_keywords_by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* Whether the schema in this node has a true exclusiveMinimum or exclusiveMaximum (`name`) of
- * draft-04, which makes its minimum or maximum exclusive. In later dialects these keywords are
- * numbers. */
+/* Whether `minimum` or `maximum` of the schema in this node is exclusive: in draft-04,
+ * exclusiveMinimum or exclusiveMaximum (`name`) can be the value true. In later dialects these
+ * keywords are numbers. */
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;

@@ -61,9 +61,10 @@ struct schema_limits {
     int64_t cpu_us; /* limit of CPU time for compiling a schema, and for one check; 0: no limit */
 };
 
-/* The text must have passed json_scan(). Returns 0, MI_EINVAL (not a schema) or MI_EFULL (a limit
- * was exceeded), both with the reason in `why`, or MI_ENOMEM. The limits are borrowed and must
- * outlive the schema; NULL: the schema has its own. */
+/* Compiles a schema, whose text must have passed json_scan(). Returns 0, MI_ENOMEM, MI_EINVAL (the
+ * text is not a schema) or MI_EFULL (a limit was exceeded). After MI_EINVAL and MI_EFULL, `why` has
+ * the reason. The limits are borrowed and must outlive the schema; NULL gives the schema limits of
+ * its own. */
 MI_MUST int schema_open(struct schema **ret, struct slice text, struct schema_limits *limits,
                         struct buf *why);
 void schema_close(struct schema *s); /* accepts NULL */

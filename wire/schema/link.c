@@ -22,7 +22,8 @@
 
 /* A name, unescaped, and the node that it names. */
 struct schema_name {
-    /* of a member: node of its parent; of an anchor: node of its base; of an address: 0 */
+    /* scope of the name: for a member, the node of its parent; for an anchor, the node of its base;
+     * for an address, 0 */
     uint32_t scope;
     uint32_t node;
     uint32_t rank; /* rank among equal names: the name with the lowest rank is used */

@@ -52,8 +52,8 @@ struct tools {
     struct schema_limits limits;
     size_t n, cap, bytes;
     unsigned generation;
-    /* generation in which tools that are not in the list were last removed; set once for each
-     * list */
+    /* generation of the list for which unlisted tools were removed last; they are removed once for
+     * each list */
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun;    /* at least one page was read */
@@ -71,12 +71,12 @@ bool tools_are_complete(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);
 
-/* Returns the rule that a tools/call violates, if any; *fault has the place and reason. *ret: the
- * tool, or NULL if unknown. */
+/* Returns the rule that a tools/call violates, or 0; *fault has the place and the reason. *ret: the
+ * tool, or NULL if it is unknown. */
 breaches tools_check_call(struct tools *t, const struct rpc *call, struct tool **ret,
                           struct schema_fault *fault);
-/* Returns the rule that the result of a tools/call violates, if any. raw: the name of the called
- * tool. *ret: the tool; NULL if nothing was checked. */
+/* Returns the rule that the result of a tools/call violates, or 0. raw: name of the called tool.
+ * *ret: the tool; NULL if the result was not checked. */
 breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *result,
                             struct tool **ret, struct schema_fault *fault);
 

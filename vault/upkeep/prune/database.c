@@ -67,7 +67,7 @@ int prune_convert_status(struct prune *p, int st)
     return MI_EFULL;
 }
 
-/* A session counts as sent for good when this time has passed since it was sent. */
+/* Time in microseconds after which a session that was sent may be removed. */
 #define SENT_US ((int64_t)3600 * 1000000)
 
 int prune_is_sent(struct prune *p, int64_t id, bool *ret)

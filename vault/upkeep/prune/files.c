@@ -38,7 +38,7 @@ static int64_t file_changed_us(const struct stat *st)
 typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
                        int64_t *ret_until);
 
-/* Whether the file is a log file. Until the end of its day, it may get more lines. */
+/* Whether the file is a log file. A log file may get more lines until its day ends. */
 static int file_is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
 {
     struct tm day = {0};

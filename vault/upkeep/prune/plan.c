@@ -125,10 +125,10 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
  * vault after the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
-    /* `logs`: bytes of the log files of past days that are not planned; `today`: bytes of newer log
-     * files */
+    /* `logs`: bytes of log files of past days that the plan does not remove; `today`: bytes of
+     * newer log files */
     int64_t logs = 0, today = 0;
-    int64_t kept_us = INT64_MAX; /* start of the oldest session that is kept by the plan so far */
+    int64_t kept_us = INT64_MAX; /* start of the oldest session that the plan keeps so far */
     size_t past = p->logs.planned, i = 0;
     int st = 0;
     for (; past < p->logs.n && p->logs.file[past].until_us <= p->now_us; past++)
@@ -160,7 +160,8 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 
 /* ---- all ---- */
 
-/* Plans by age, then by size. Adds the bytes that the plan frees to *freed. */
+/* Plans removals by age, then by the size of the vault. Adds the bytes that the plan frees to
+ * *freed. */
 static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
 {
     bool all = p->rule.older_us == 0 && p->rule.max_bytes == 0;

@@ -24,9 +24,10 @@
 #include "base/buf.h"
 
 #define PRUNE_WAIT_MS 250
-#define PRUNE_ROWS 200 /* most messages that are removed in one step */
+#define PRUNE_ROWS 200 /* maximum number of messages that one step removes */
 
-/* The rules. A rule that is 0 is not set; but if keep_last is 0, one session is kept. */
+/* The rules of removal. A rule with the value 0 is not set, but the newest session is kept even if
+ * keep_last is 0. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
     int64_t session; /* id of the only session to remove; 0: choose sessions by the rules */
@@ -38,11 +39,13 @@ struct retention {
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
     int64_t file_bytes; /* size of the removed files */
-    int64_t unsent;     /* number of sessions that are not removed, because `target` lacks them */
+    /* number of sessions that are not removed, because `target` has not received them completely */
+    int64_t unsent;
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
-    /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
-     * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are
-     * known only with max_bytes, or after prune_complete_totals(). */
+    /* Size of the vault without free pages of its database. bytes_before: before the removal.
+     * bytes_after: in a plan, the size after the removal; in a report, the size after the last
+     * step. A plan knows bytes_after and `messages` only with max_bytes, or after
+     * prune_complete_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */
 };

@@ -9,7 +9,7 @@
 /* A file that may be removed. */
 struct prune_file {
     char *name;       /* owned */
-    int64_t until_us; /* time after which the file has no data */
+    int64_t until_us; /* end of the period of which the file has data */
     int64_t bytes;
 };
 

@@ -123,8 +123,8 @@ static int copy_begin(struct lines *l, struct copy *c, long upto)
     return 0;
 }
 
-/* Writes a line to the replacement, which begins at the first line that has a secret. clean: the
- * sanitized line; {NULL, 0}: the line has no secret. at: offset of the line. */
+/* Writes a line to the copy of the file. The copy is made at the first line with a secret. clean:
+ * the sanitized line; {NULL, 0}: the line has no secret. at: offset of the line in the file. */
 static int copy_or_replace_line(struct lines *l, struct copy *c, struct slice line,
                                 struct slice clean, bool ended, long at)
 {

@@ -37,8 +37,8 @@ typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
 struct scrub;
 
-/* fn: called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or
- * MI_EIO. */
+/* Opens a search for secrets. fn: called for each secret that is found. apply: also replaces the
+ * secrets in the query's vault. Returns 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
 void scrub_close(struct scrub *s); /* the argument may be NULL */

@@ -153,8 +153,8 @@ static int scrub_method_and_target(struct scrub *s, const struct query_message *
     if (st == 0 && s->d.db != NULL && n + more > 0) {
         const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)m->seq)),
                                      db_text(now[0]), db_text(now[1]), db_int(0)};
-        /* change the call before the message: if the process is killed in between, the next run
-         * finds the message again */
+        /* change the call before the message: if the process is killed after the first change, the
+         * next run still finds the secret in the message */
         st = scrub_run_change(s, S_CALL, value, MI_COUNT(value));
         if (st == 0)
             st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq, value, MI_COUNT(value));
@@ -163,7 +163,7 @@ static int scrub_method_and_target(struct scrub *s, const struct query_message *
     return st;
 }
 
-/* n: number of secrets that were replaced in the body. */
+/* Stores a sanitized body. n: number of secrets that were replaced in it. */
 static int scrub_replace_body(struct scrub *s, const struct query_message *m, struct slice body,
                               size_t n)
 {
@@ -318,7 +318,7 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     s->found = s->ranges_n = 0;
     memset(s->lines, 0, sizeof s->lines);
     buf_clear(&s->error);
-    if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
+    if (!uid_is_valid(slice_of(uid))) { /* the uid is used as a file name */
         buf_printf(&s->error, "session %lld has no valid UID: another program has changed it",
                    (long long)id);
         return MI_EINVAL;

@@ -1,6 +1,6 @@
 #include "vault/upkeep/scrub/scrub_text.h"
 
-#define NAMES_MAX 32 /* most rules whose marks are counted in one text */
+#define NAMES_MAX 32 /* maximum number of rules whose marks are counted in one text */
 
 struct names {
     struct slice name[NAMES_MAX];
