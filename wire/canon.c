@@ -463,7 +463,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
-            return; /* if no member was reported, the difference is a duplicate key in an object */
+            return; /* if no difference was reported, the objects differ by a duplicate key */
     } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
         compare_arrays(d, a, b, set, depth);
         return;

@@ -38,7 +38,7 @@ enum finding {
     FIND_TRAILING_TEXT,
     FIND_SEVERAL_LINES,
     FIND_NULL_RESULT,
-    /* the JSON-RPC message */
+    /* findings about the JSON-RPC message */
     FIND_NOT_JSONRPC,
     FIND_DUPLICATE_ENVELOPE_KEY,
     FIND_CALL_AND_ANSWER,

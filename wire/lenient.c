@@ -236,7 +236,7 @@ static void read_backward(struct slice line, struct lenient *ret)
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        /* A member counts only after the token before its key was found to fit. */
+        /* store the last member only now, because the token before its key fits */
         if (open.depth == 1 && after == TOKEN_KEY)
             lenient_note_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};

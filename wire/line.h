@@ -51,7 +51,8 @@ MI_MUST enum line_result line_take_last(struct line_reader *r, struct line *ret)
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room()
  * returned NULL. */
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
-/* Makes the next line_next() return again the line that it has just returned. */
+/* Puts back the line that line_next() has just returned: the next call of line_next() returns it
+ * again. */
 void line_put_back(struct line_reader *r, const struct line *line);
 /* Returns how many bytes of the unfinished line were read. */
 size_t line_partial_bytes(const struct line_reader *r);

@@ -60,7 +60,7 @@ struct mend {
     struct nesting open;
 };
 
-/* max: limit of the repaired text in bytes. */
+/* max: maximum number of bytes of the repaired text */
 void mend_open(struct mend *m, size_t max);
 void mend_close(struct mend *m); /* safe to call twice */
 /* Adds one line, without its newline. After it has returned MEND_WHOLE or MEND_FLAWED, do not add

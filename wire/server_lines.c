@@ -233,7 +233,7 @@ static struct text join_waiting_lines(const struct server_lines *l)
     struct text x = {.text = buf_slice(&l->raw), .found = l->found};
     x.text.n -= x.text.n > 0; /* remove the last newline */
     x.size = x.text.n;
-    (void)!rpc_read(x.text, &x.m); /* fill x.m.fault and x.m.findings */
+    (void)!rpc_read(x.text, &x.m); /* rpc_read() sets x.m.fault and x.m.findings */
     return x;
 }
 

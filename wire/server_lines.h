@@ -27,10 +27,11 @@ enum server_line_kind {
     SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
     SERVER_LINE_NOISE, /* the text is not a message */
-    /* JSON that was meant as the answer to a pending request, but is not a valid message. */
+    /* the text is JSON that was meant as the answer to a pending request, but is not a valid
+     * message */
     SERVER_LINE_REFUSED,
-    /* Meant as the answer to a pending request, but not even JSON. A valid answer may follow,
-     * because some servers print what they send. */
+    /* the text was meant as the answer to a pending request, but is not JSON; a valid answer may
+     * follow, because some servers print an answer for people first */
     SERVER_LINE_UNREADABLE,
 };
 

@@ -90,7 +90,7 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
         to = from;
         from = sorted;
     }
-    /* The number of passes is even, so the result is in the array `us` of the caller. */
+    /* the number of passes is even, so the sorted durations are in the caller's array `us` */
 }
 _Static_assert(SORTED_BITS / DIGIT_BITS % 2 == 0 && SORTED_BITS % DIGIT_BITS == 0, "even passes");
 

@@ -15,7 +15,8 @@ struct filling {
     const struct remote_ask *ask;
 };
 
-/* Adds a row. While a page is filled, the pointer of a text is its offset in page->text, plus 1. */
+/* Adds a row. Until the page is complete, the pointer of a text stands for an offset: the offset of
+ * the text in page->text, plus 1. */
 static int filling_add_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;
@@ -240,7 +241,7 @@ static void page_find_rows_from(const struct page *p, int64_t from, bool backwar
     *ret = low;
 }
 
-/* Makes a page with the requested rows, which are copied from a kept page. */
+/* Makes a page with copies of the requested rows, from a cached page. */
 static int kept_copy_rows(const struct kept *k, const struct remote_ask *ask, struct page **ret)
 {
     const struct page *p = k->page;
@@ -345,8 +346,8 @@ static int group_add_next_sessions(struct remote *r, int64_t last_id, struct gro
     return 0;
 }
 
-/* Splits a page with calls of several sessions into one page for each session, and keeps these
- * pages. full: the page may end within the calls of a session. *ret: the page of the first
+/* Splits a page with calls of several sessions into one page for each session, and caches these
+ * pages. full: the page may lack the last calls of its last session. *ret: the page of the first
  * session. */
 static int split_calls_by_session(struct remote *r, const struct page *all, bool full,
                                   const struct remote_ask *ask, const int64_t *session,

@@ -43,8 +43,8 @@ enum remote_table {
     REMOTE_TABLES
 };
 
-/* The cells of a row that `read` passes on, in order. In `cells`, `i` stands for CELL_INT, `t` for
- * CELL_TEXT; each may be CELL_NULL. */
+/* The cells of a row, in the order in which the function `read` of a store returns them. In
+ * `cells`, `i` stands for CELL_INT and `t` for CELL_TEXT. Each cell may also be CELL_NULL. */
 struct remote_shape {
     const char *name;  /* name of the table */
     const char *cells; /* types of the cells, one letter for each: "iitt" */

@@ -56,7 +56,7 @@ static void cursor_drop_page(struct cursor *c)
     c->row = 0;
 }
 
-/* Gets a page from the kept pages, or reads it from the store. */
+/* Returns a page from the cache, or reads the page from the store. */
 static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -114,7 +114,8 @@ static int cursor_load_next_page(struct cursor *c)
     } else if (ask->table == REMOTE_SESSIONS) {
         buf_clear(&c->first);
         buf_slice_add(&c->first, last[REMOTE_SESSION_UID].text);
-        buf_addc(&c->first, '\1'); /* append \1 to get the smallest text that is greater */
+        /* the uid with \1 appended is the smallest text that is greater than the uid */
+        buf_addc(&c->first, '\1');
     } else if (ask->backwards) {
         ask->to = key - 1;
     } else {
@@ -166,7 +167,8 @@ static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, 
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        buf_addc(to, '\1'); /* append \1 to get the smallest text that is greater */
+        /* the text with \1 appended is the smallest text that is greater than it */
+        buf_addc(to, '\1');
     c->none |= to->n == 0 && to == &c->name;
 }
 

@@ -22,7 +22,7 @@ extern const struct search_kind search_store;
 struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
-    /* The following members are used for the files of a vault: */
+    /* The following members are used for the index files of a vault: */
     /* owned; path of VAULT/Search; NULL: the folder cannot be opened or created */
     char *path;
     int dir_fd;     /* owned; descriptor of VAULT/Search; -1: not open */

@@ -20,7 +20,7 @@ static int search_store_update(struct search *s, const struct search_session *se
                                void (*on_read)(void *ctx), void *ctx)
 {
     (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
-    /* nothing to do: a store has its index, because machines send the words with their messages */
+    /* nothing to do: the machines that send messages to a store send the words for its index too */
     return 0;
 }
 
@@ -40,8 +40,7 @@ static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
         size_t n = strlen(p->session[p->at].uid);
         int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
         if (order < 0)
-            /* continue with the next message, because the session of this one is not in the
-             * group */
+            /* the session of this message is not in the group */
             return true;
         p->at++;
     }

@@ -29,8 +29,8 @@ bool aside_code_means_damage(int code)
 
 /* ---- the check ---- */
 
-/* Checks the database, and appends a description of the damage to `why`. Returns false if there is
- * no damage, or if the database cannot be checked now. */
+/* Checks the database, and appends a description of the damage to `why`. Returns true if the
+ * database is damaged; false if it is sound, or cannot be checked now. */
 static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;

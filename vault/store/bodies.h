@@ -21,9 +21,9 @@ struct bodies {
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
 void bodies_close(struct bodies *b);
 MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
-/* Whether the body in this range of the file was written by a recorder: holes in the range have at
- * most BODIES_HOLES bytes. A recorder writes no holes, and a small sparse file could contain a
- * range of any size. */
+/* Whether a recorder can have written the body in this range of the file: the holes of the range
+ * have at most BODIES_HOLES bytes. A recorder writes no holes, while a forged sparse file, which is
+ * small, could claim a body of any size. */
 #define BODIES_HOLES ((int64_t)16 << 20)
 bool bodies_are_written(int fd, int64_t offset, int64_t length);
 /* Returns the range of bytes that were added since the last call. false: the range is smaller than

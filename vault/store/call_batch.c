@@ -192,8 +192,8 @@ int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Whether a message is a request of the proxy, or the answer to such a request. These messages are
- * rare: earlier requests are read when the first of them is added. */
+/* Whether a message is a request of the proxy, or the answer to such a request. Such messages are
+ * rare, so the earlier requests of the proxy are read only when the first of them is added. */
 static bool message_is_of_own_request(const struct call_message *m)
 {
     return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER

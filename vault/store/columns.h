@@ -24,7 +24,7 @@
 
 #include <sqlite3.h>
 
-/* The SQL type of a column, by the type of the field in it. */
+/* SQL type of a column for each type of field. */
 #define COLUMN_TYPE(type) FIELD_EITHER(FIELD_NUMBER_##type, " INTEGER", " TEXT")
 
 /* Appends the statement `sql`, in which each name of a record is replaced by its fields. version:

@@ -85,7 +85,8 @@ int connect_guard(sqlite3 *db)
     } options[] = {
         {SQLITE_DBCONFIG_DEFENSIVE, 1},
         {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        /* our statements use no trigger and no view: the two views are for people */
+        /* the statements of this program use no trigger and no view; its two views are for
+         * people */
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     };

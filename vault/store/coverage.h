@@ -59,14 +59,16 @@ void coverage_close(struct coverage *c); /* the argument may be {0}; may be call
  * body, wherever it is stored. */
 MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice body);
 MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
-/* Call it after the session's row was changed. A session that has ended is sealed again. */
+/* Updates the evidence after the session's row was changed: a session that has ended is sealed
+ * again. */
 MI_MUST int coverage_session_changed(struct coverage *c, sqlite3 *db);
 
-/* Binds the number of records and the tree to two parameters of the caller's statement, which saves
- * them. Call it directly before the statement. An ended session still needs coverage_save(). */
+/* Binds the number of records and the tree to two parameters of a statement, with which the caller
+ * saves them. Call it directly before the statement runs. A session that has ended also needs
+ * coverage_save(). */
 MI_MUST int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i);
-/* Call it before the commit: saves the number of records and the tree, and adds a seal if the
- * session has ended. */
+/* Saves the number of records and the tree, and adds a seal if the session has ended. Call it
+ * before the commit. */
 MI_MUST int coverage_save(struct coverage *c, sqlite3 *db);
 
 #endif

@@ -66,8 +66,8 @@ MI_MUST int db_open_memory(struct db *d, const struct db_kind *kind, const char 
 /* Connects again. Prepared statements are lost. */
 MI_MUST int db_reconnect(struct db *d);
 void db_close(struct db *d);
-/* Whether db_reconnect() is due: the connection does not share SQLite's files, a writer has started
- * since, and no transaction is open. */
+/* Whether the caller must call db_reconnect(): the connection does not share SQLite's files, a
+ * writer has started after it was made, and no transaction is open. */
 bool db_is_outdated(const struct db *d);
 
 /* Writes to `error` why the last call of SQLite failed. Returns MI_ESTORE or MI_ENOMEM. */
@@ -122,7 +122,7 @@ MI_MUST int db_read_number(struct db *d, size_t i, int64_t *ret, const struct ce
                            size_t n);
 
 /* *ret: whether the table exists. A table that exists is remembered until the next connection,
- * because no version drops a table. table: a string constant; the pointer is kept. */
+ * because no version drops a table. table: a string constant, whose pointer is stored. */
 MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 
 /* ---- transactions ---- */

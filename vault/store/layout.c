@@ -10,7 +10,7 @@
 
 _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
                "describe the new version here and in docs/evidence.md");
-/* Ranges of versions; vaults of older versions have no evidence, and are not compared. */
+/* Ranges of schema versions. Versions without evidence are in no range. */
 #define ALL SCHEMA_EVIDENCE, SCHEMA_VERSION
 #define BEFORE_CALLS SCHEMA_EVIDENCE, SCHEMA_CALLS - 1
 #define WITH_CALLS SCHEMA_CALLS, SCHEMA_VERSION

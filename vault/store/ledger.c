@@ -70,7 +70,7 @@ static int read_id_from_leaf(sqlite3 *db, const char *sql, int64_t *ret)
 
 int ledger_last_id(sqlite3 *db, int64_t *ret)
 {
-    /* read the log backwards, because the last leaf of this type is usually near the end */
+    /* read the log backwards: the last leaf of this type is usually near the end of the log */
     static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"
                                " AND leaf < '{\"type\":\"open#' ORDER BY n DESC LIMIT 1";
     *ret = 0;

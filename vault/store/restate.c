@@ -48,8 +48,8 @@ static int restate_run_statement(const struct run *run, sqlite3_stmt *q)
     return rc == SQLITE_DONE ? 0 : failure_keep(run->r->db);
 }
 
-/* Reads the old commitment of a record from the first column of the row, and makes a salt for the
- * new commitment. *ret_has: whether the record has evidence. */
+/* Reads the old commitment of a record from the first column of the row. Makes a salt for the new
+ * commitment. *ret_has: whether the record has a commitment. */
 static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *line,
                               struct salt *salt, bool *ret_has)
 {
@@ -94,7 +94,8 @@ static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
                                       " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
                                       run->r->session_id, seq);
     int rc;
-    /* a finding that does not end with these names was changed; verification will report that */
+    /* if the finding does not end with these names, somebody has changed it, and verification
+     * reports that */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
            commitment_cut_added(finding, connect_column(q, 0)))
         ;

@@ -63,7 +63,8 @@ static bool copy_text_into_row(struct slice *text, char **at, const char *end)
     return true;
 }
 
-/* Only free texts are copied: the texts of words are static. */
+/* Texts that can have any value are copied. A text with a fixed set of words is static, so it is
+ * not copied. */
 #define COPY_NUMBER(name)
 #define COPY_SINCE(name)
 #define COPY_SIZE(name)

@@ -175,7 +175,7 @@ static pid_t read_pid_column(sqlite3_stmt *q, int i)
 #define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
 #define TAKE(name, type, null) TAKE_##type(name)
 
-/* at: index of the first column of PROCESSES. */
+/* at: index of the first column that PROCESSES selects */
 static void read_process_columns(sqlite3_stmt *q, int at, struct running *ret)
 {
     RUNNING_FIELDS(TAKE)
@@ -313,7 +313,7 @@ static int running_seal_session(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* *ret: whether the recorder has stored records after the session was ended; no seal covers such
+/* *ret: whether the recorder has stored records after the session was ended. No seal covers such
  * records. */
 static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
 {

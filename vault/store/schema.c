@@ -167,9 +167,9 @@ static const char log_tables[] =
     " PRIMARY KEY (session_id, record, leaf)"
     ") STRICT, WITHOUT ROWID;";
 
-/* Reads the table `calls` for sessions whose calls are complete. For other sessions, reads their
- * messages, as earlier versions did. CROSS JOIN makes SQLite read the sessions first, and then the
- * range of ids of each session's messages: without such sessions, no message is read. */
+/* For sessions whose calls are complete, the view reads the table `calls`; for other sessions, it
+ * reads messages, as in earlier versions. CROSS JOIN makes SQLite read the sessions first, then the
+ * messages of each of them. So no message is read if all sessions have their calls. */
 static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
     "CREATE VIEW invocations AS"

@@ -36,8 +36,8 @@
 #define SCHEMA_OLD_5 0
 #define SCHEMA_NEW_4 0
 #define SCHEMA_NEW_5 1
-/* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session,
- * so that no further index is needed. */
+/* A message's id is session_id * 2^SCHEMA_SEQ_BITS + seq. So the primary key finds the messages of
+ * a session, and no other index is needed. */
 #define SCHEMA_SEQ_BITS 36
 #define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
 #define SCHEMA_SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)

@@ -199,8 +199,8 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* Take the lock first. Otherwise the body would be written again in each attempt of the caller
-     * while another process has the lock. */
+    /* Take the lock first. Otherwise, while another process has the lock, each attempt of the
+     * caller would write the body again. */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -256,15 +256,16 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* not yet sanitized, because the client's model reads the original body */
+        /* the original body, not the sanitized one, because the client's model reads the
+         * original */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,
         .result = r->result != NULL ? *r->result : CONTEXT_NO_RESULT,
     };
 }
 
-/* Reads the link from the message before it is sanitized, because the sanitizer may replace a state
- * that links requests. */
+/* Reads the link of a message from its original text, because the sanitizer may replace the
+ * requestState that links requests. */
 static struct link link_of_received_row(const struct row *r)
 {
     struct rpc m;
@@ -389,8 +390,8 @@ bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq
     return has;
 }
 
-/* Adds names to the finding of a message. *ret_t_us: the time of the message; -1: there is no such
- * message. */
+/* Appends the names of rules to the finding of a message. *ret_t_us: time of the message; -1: there
+ * is no such message. */
 static int writer_add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
 {
     sqlite3_stmt *q = s->q[Q_RULES];

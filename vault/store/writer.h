@@ -82,9 +82,9 @@ MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
 void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
-/* Adds broken rules to the finding of a stored message. It is not an error if the message does not
- * exist. A second call adds the rules again: so call it in the transaction that stores the position
- * of the journal behind the entry with the rules. */
+/* Adds broken rules to the finding of a stored message. Does nothing if the message does not exist.
+ * A second call adds the rules again. So call it in the transaction that stores the journal
+ * position after the entry with the rules. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
 /* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads
@@ -101,13 +101,13 @@ bool writer_is_damaged(const struct writer *s);
 /* Whether the last call failed because disk space or memory ran out: the connection is still
  * usable. */
 bool writer_is_full(const struct writer *s);
-/* Whether the vault's path no longer leads to the open database. */
+/* Whether the vault's path leads to another database than the open one, or to none. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
 /* Returns the number of pages in the write-ahead log after the last commit. */
 int64_t writer_wal_pages(const struct writer *s);
-/* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
- * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now,
- * and the log grows until a later call. */
+/* Makes a checkpoint and restarts the write-ahead log (vault/store/checkpoint.h). Waits for the
+ * disk. Call it outside a transaction. Returns 0 or MI_ESTORE. If writer_is_busy() is then true,
+ * another process prevents the checkpoint, and the log grows until a later call. */
 MI_MUST int writer_checkpoint(struct writer *s);
 
 #endif

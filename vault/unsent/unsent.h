@@ -39,7 +39,7 @@ enum unsent_rows {
 };
 
 /* The columns of a row: the fields that a store has (model/records.h), with the columns of evidence
- * between them. Other files use only the names in capital letters. */
+ * among them. Other files may use only the names in capital letters. */
 /* clang-format off */
 #define UNSENT_FIRST(at, store) FIELD_IF(FIELD_FIRST_##store)(at,)
 #define UNSENT_LAST(at, store) FIELD_IF(FIELD_LAST_##store)(at,)
@@ -103,8 +103,9 @@ MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, i
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
-/* Makes this process the only one that sends this vault to this target, until unsent_close().
- * Returns 0, MI_EBUSY (another process does so) or MI_EIO; the last two set a sentence. */
+/* Until unsent_close(), makes this process the only one that may send this vault to this target.
+ * Returns 0, MI_EBUSY (another process sends there) or MI_EIO. After MI_EBUSY and MI_EIO,
+ * unsent_error() has a sentence. */
 MI_MUST int unsent_lock(struct unsent *u, const char *target);
 /* Reads a number that changes when another connection has changed the database. */
 MI_MUST int unsent_version(struct unsent *u, int64_t *ret);

@@ -19,14 +19,14 @@ struct scanner {
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* keys of the members being read at depth 1 and 2 */
-    const char *value_at[3]; /* for these members: first byte of the value */
+    const char *value_at[3]; /* address of the first byte of the value of each of these members */
     bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;
     uint32_t keys_n; /* number of hashes in use */
-    /* for each depth: index of the first hash of the open object */
+    /* for each depth: index in `keys` of the first hash of the open object */
     uint16_t keys_from[JSON_MAX_DEPTH + 1];
-    /* for each depth: bit h % 64 is set for each hash h of the open object */
+    /* for each depth: set of the open object's hashes; hash h sets bit h % 64 */
     uint64_t keys_seen[JSON_TREE_DEPTH + 1];
     uint32_t keys[JSON_KEYS_MAX];
 };

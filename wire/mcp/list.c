@@ -8,7 +8,7 @@
 static const struct {
     enum field items;
     const char *key;     /* name of the member that identifies an entry */
-    const char *other;   /* another string that an entry must have; NULL: none */
+    const char *other;   /* name of another member that must be a string; NULL: there is none */
     const char *changed; /* the notification by which the server says that the list has changed */
 } lists[PROTOCOL_LISTS] = {
     {FIELD_TOOLS, "name", NULL, "notifications/tools/list_changed"},

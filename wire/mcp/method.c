@@ -398,7 +398,7 @@ uint32_t capabilities_declared(struct json_value declared)
     struct json_value part;
     for (struct json_walk w = json_walk_begin(declared); json_walk_next(&w, &key, &part);)
         for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
-            /* of several members with one name, the last one is used */
+            /* if several members have the same name, the last of them is used */
             if (json_key_is(key, capabilities[c].part))
                 set = (set & ~(1u << c)) | (part_declares_capability(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
@@ -409,7 +409,7 @@ uint32_t capabilities_declared(struct json_value declared)
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
-#define NAME_MAX_BYTES 48 /* more bytes than the longest name of a method */
+#define NAME_MAX_BYTES 48 /* size of a buffer that holds every method name, in bytes */
 
 /* name: the name of a method, without escapes. */
 static const struct method *method_find_plain(struct slice name)

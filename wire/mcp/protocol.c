@@ -47,7 +47,7 @@ static breaches check_unknown_method(const struct rpc *m)
     return method_is_lsp(m->method) ? RULE(RULE_LSP_METHOD) : RULE(RULE_UNKNOWN_METHOD);
 }
 
-/* Checks that this side may send the method in this revision. */
+/* Checks that the sender, the client or the server, may send the method in this revision. */
 static breaches check_sender(const struct method *k, enum protocol_party from,
                              enum revision revision)
 {
@@ -360,7 +360,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     breaches r = 0;
     enum revision revision = a->revision;
     if (m->result.type != JSON_OBJECT)
-        return 0; /* not reported here, because FIND_RESULT_NOT_OBJECT reports it */
+        return 0; /* FIND_RESULT_NOT_OBJECT already reports such a result */
     if (a->modern)
         r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)

@@ -39,8 +39,8 @@ enum protocol_phase {
 enum protocol_stream_state {
     STREAM_ASKED,  /* the server has not acknowledged the subscription yet */
     STREAM_AGREED, /* acknowledged */
-    /* the client has cancelled the subscription; the server may have sent notifications before it
-     * knew */
+    /* the client has cancelled the subscription; a notification that the server sent earlier may
+     * still arrive */
     STREAM_CANCELLED,
     STREAM_ENDED, /* the server has ended the subscription */
 };
@@ -94,8 +94,8 @@ struct protocol {
     bool modern; /* a request of 2026-07-28 was received */
     bool client_spoke;
     bool said_initialized; /* notifications/initialized was sent before initialize was answered */
-    bool uninitialized;    /* the client sent requests, but no notifications/initialized */
-    bool early_reported;   /* RULE_REQUEST_BEFORE_INITIALIZE was reported */
+    bool uninitialized;    /* true: the client has sent requests before notifications/initialized */
+    bool early_reported;   /* true: RULE_REQUEST_BEFORE_INITIALIZE was reported */
     bool after_error;      /* the server's last message was an error */
     /* true: a request asked for a task, so progress may follow the answer to that request */
     bool tasks;
@@ -107,12 +107,12 @@ struct protocol {
     struct id_set ids[2];     /* ids of each party's requests without a version in _meta */
     struct id_set modern_ids; /* ids of the client's requests of 2026-07-28 */
     struct protocol_list list[PROTOCOL_LISTS];
-    /* number of pending requests, by the level of log messages that they ask for */
+    /* number of pending requests for each level of log messages that a request asks for */
     unsigned log_requests[PROTOCOL_LEVELS];
     struct protocol_stream stream[PROTOCOL_STREAMS];
     unsigned next_stream;
     struct protocol_state given[PROTOCOL_STATES];
-    unsigned states; /* number of requestStates that the server has sent */
+    unsigned states; /* number of requestStates that the server has given so far */
     struct protocol_task task[PROTOCOL_TASKS];
     unsigned next_task;
     struct protocol_key key[PROTOCOL_KEYS];

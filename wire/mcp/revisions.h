@@ -18,9 +18,9 @@ static inline bool protocol_is_modern_only(const struct protocol *p)
  * the member. */
 bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f,
                            enum json_type type);
-/* Checks that the client's capabilities, `has`, include the part that a request of the server
- * needs, from 2025-11-25 on: the mode of an elicitation, or tools in sampling. 0 if the whole
- * capability is missing: check_capability() reports that. */
+/* Checks the client's capabilities, `has`, for a request of the server. From 2025-11-25 on, some
+ * requests need a part of a capability: the mode of an elicitation, or tools in sampling. Returns 0
+ * if the whole capability is missing, because check_capability() reports that. */
 breaches protocol_check_capability_part(const struct method *k, struct json_value params,
                                         uint32_t has);
 
@@ -47,7 +47,8 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
 unsigned protocol_log_level(struct slice name);
 /* Checks that a pending request has asked for log messages of the level that this message has. */
 breaches protocol_check_log_level(const struct protocol *p, const struct rpc *m);
-/* *ret_plain: true: m is an ordinary result of the method; false: m is input_required or a task. */
+/* *ret_plain: true if `m` is an ordinary result of the method; false if it is input_required or a
+ * task */
 breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
                                       const struct protocol_asked *a, bool *ret_plain);
 
@@ -107,8 +108,8 @@ breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
 /* Forgets that a request with this id created a task. Call this when a new request has the same
  * id. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
-/* Whether the request with this id has ended, and has created a task that is known to the client
- * and has not ended. */
+/* Whether the request with this id has ended and has created a task. The client must know the task,
+ * and the task must not have ended. */
 bool protocol_cancels_task(const struct protocol *p, uint64_t id);
 
 #endif

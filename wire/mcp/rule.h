@@ -10,7 +10,7 @@
 #include "wire/finding.h"
 
 enum rule {
-    /* the life of a connection */
+    /* rules about the life of a connection */
     RULE_REQUEST_BEFORE_INITIALIZE,
     RULE_REQUEST_BEFORE_INITIALIZED,
     RULE_BARE_INITIALIZED,
@@ -18,7 +18,7 @@ enum rule {
     RULE_EARLY_SERVER_REQUEST,
     RULE_EARLY_SERVER_MESSAGE,
     RULE_UNKNOWN_REVISION,
-    /* methods, their params and results */
+    /* rules about methods, their params and results */
     RULE_UNKNOWN_METHOD,
     RULE_LSP_METHOD,
     RULE_OTHER_REVISION,

@@ -87,8 +87,8 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
     return s != NULL || p->next_stream > PROTOCOL_STREAMS;
 }
 
-/* Whether the subscription lists this task, or this resource, or a resource that contains this
- * resource. Returns true if this is unknown: a text with escapes has several spellings, and is not
+/* Whether the subscription lists this task, this resource, or a resource that contains this
+ * resource. Also true if the text has escapes: such a text has several spellings, so it is not
  * compared. */
 static bool stream_may_list_name(const struct protocol_stream *s, unsigned kind, struct slice name)
 {

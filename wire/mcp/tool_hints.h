@@ -18,8 +18,8 @@
 
 enum tool_hint {
     TOOL_HINT_READS,   /* readOnlyHint: true */
-    TOOL_HINT_WRITES,  /* the tool is in the list without this hint */
-    TOOL_HINT_ABSENT,  /* the list is complete and does not have the tool */
+    TOOL_HINT_WRITES,  /* the tool is in the list, but is not marked read-only */
+    TOOL_HINT_ABSENT,  /* the list is complete, and the tool is not in it */
     TOOL_HINT_UNKNOWN, /* no complete list was seen */
 };
 

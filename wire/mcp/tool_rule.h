@@ -40,13 +40,13 @@ struct tool_rule {
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;
-    /* true: set by the owner; later matches of patterns are not recorded in `matched` */
+    /* true: the owner has stopped the recording of matched patterns in `matched` */
     bool judged;
     bool keeps; /* --tools is given */
     bool read_only;
 };
 
-/* Checks a list, as the value of an option. */
+/* Checks a list of tools that is the value of an option. */
 MI_MUST int tool_rule_check(const char *list, struct buf *why);
 /* Makes the rule from the options; NULL stands for an option that is not given. Without any option
  * there is no rule. Call tool_rule_close() even after an error. */
@@ -82,8 +82,8 @@ struct tool_cut {
 const char *tool_rule_list_fault(const struct rpc *m);
 /* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */
 uint64_t tool_rule_next_page(struct json_value next_cursor);
-/* Adds the changes that cut hidden tools out of a result of tools/list: each definition and one
- * comma. `named` may be NULL. Returns 0 or MI_ENOMEM. */
+/* Adds changes that cut the hidden tools, each with one comma, out of a result of tools/list.
+ * `named` may be NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 

@@ -170,9 +170,9 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return check_not_schema(c, kw->at, here);
     case KW_IF:
         return check_if(c, r, kw->at, here);
-    case KW_THEN: /* these keywords are checked together with `if` */
+    case KW_THEN: /* check_if() checks `then` and `else` */
     case KW_ELSE:
-    case KW_MIN_CONTAINS: /* these keywords are checked together with `contains` */
+    case KW_MIN_CONTAINS: /* minContains and maxContains are checked together with `contains` */
     case KW_MAX_CONTAINS:
     case KW_DEFS:
         return true;

@@ -38,7 +38,7 @@ struct scope {
     size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of the value to which the scope belongs */
     unsigned depth; /* nesting depth of the scope; 0: no scope is open */
-    /* true: a keyword whose result is unknown may have evaluated children of the value */
+    /* true: children of the value may have been evaluated by a keyword whose result is unknown */
     bool blind;
 };
 
@@ -118,8 +118,8 @@ schema_find_sibling_keyword(struct check *c, const struct schema_rule *r, enum k
             return &c->s->keyword[i];
     return NULL;
 }
-/* Returns the next element or member of the schema; each costs a step. 0: there is none, or the
- * limit is exceeded. */
+/* Returns the next element or member of the schema. Each call costs a step. Returns 0 if there is
+ * none, or if the limit of steps is exceeded. */
 static inline uint32_t schema_next_sibling(struct check *c, uint32_t at)
 {
     return schema_count_steps(c, 1) ? schema_node(c->s, at)->next : 0;

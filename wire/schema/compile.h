@@ -69,8 +69,8 @@ MI_MUST int schema_open(struct schema **ret, struct slice text, struct schema_li
                         struct buf *why);
 void schema_close(struct schema *s); /* accepts NULL */
 
-/* The value must have passed json_scan(). fault may be NULL. It gets the failure on SCHEMA_FAILS,
- * and only a reason on SCHEMA_UNKNOWN. */
+/* Checks a value, which must have passed json_scan(). fault: gets the failure after SCHEMA_FAILS,
+ * and only a reason after SCHEMA_UNKNOWN; may be NULL. */
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault);
 
 #endif

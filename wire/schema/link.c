@@ -18,9 +18,9 @@
 
 #define NAMES_ADDRESS_MAX ((size_t)2048)
 #define NAMES_ADDRESSES_MAX ((size_t)1 << 20)
-#define INDEX_MAX 8 /* digits of an index: a tree has at most JSON_TREE_MAX nodes */
+#define INDEX_MAX 8 /* maximum number of digits of an index, which is less than JSON_TREE_MAX */
 
-/* A name, unescaped, and the node that it names. */
+/* An unescaped name, and the node to which it refers. */
 struct schema_name {
     /* scope of the name: for a member, the node of its parent; for an anchor, the node of its base;
      * for an address, 0 */
@@ -42,7 +42,7 @@ struct schema_names {
     uint32_t *base;
     struct slice *address; /* owned; for each node that is a base: its address */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* those anchors that are dynamic */
+    struct schema_name_list dynamic; /* the dynamic anchors among the anchors */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* texts of all addresses, one after the other */
     struct buf want, part;           /* buffers that the search for a target uses */

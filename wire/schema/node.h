@@ -76,8 +76,8 @@ struct schema_keyword {
     uint32_t at; /* node of the keyword's value */
     /* for a reference: number of the target rule plus one; 0: the target is not in this document */
     uint32_t rule;
-    /* for KW_DYNAMIC_REF: group of the anchors with the name in the reference; 0: treat it like
-     * $ref */
+    /* for KW_DYNAMIC_REF: group of the anchors that have the name in the reference; 0: the
+     * reference is treated like a $ref */
     uint32_t group;
     uint8_t word; /* enum keyword */
 };

@@ -38,7 +38,7 @@ struct tool_schema {
 
 struct tool {
     struct slice name; /* name of the tool, unescaped; a NUL follows it */
-    struct slice text; /* the whole definition, JSON */
+    struct slice text; /* JSON of the whole definition of the tool */
     struct tool_schema input, output;
     bool warned;         /* a warning about the tool's arguments was logged */
     bool not_checked;    /* the finding schema-not-checked was reported */

@@ -119,10 +119,10 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
 }
 
 /* Plans removals until the vault is small enough. As long as log files take more than all other
- * data, the oldest log file is removed; otherwise the oldest session, with the log files that are
- * then older than all sessions. Today's log file is still written to, so it is kept. It is not
- * counted either, because otherwise sessions would be removed in its place. *bytes: size of the
- * vault after the plan. */
+ * data, plans the removal of the oldest log file. Otherwise plans the removal of the oldest
+ * session, and of the log files that are then older than all sessions. Today's log file is kept,
+ * because it is still written to. It is not counted, because otherwise sessions would be removed in
+ * its place. *bytes: size of the vault after the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     /* `logs`: bytes of log files of past days that the plan does not remove; `today`: bytes of

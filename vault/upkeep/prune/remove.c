@@ -248,8 +248,8 @@ static int prune_next_step(struct prune *p, bool *ret_done)
     if (p->logs.at < p->logs.planned)
         return prune_file_step(&p->logs, &p->done.logs, &p->done, p->d.error);
     if (p->escalations.at < p->escalations.planned) {
-        /* Remove the rows that name the file before the file is removed. If the problem occurs
-         * again, it gets a new file. */
+        /* Remove the rows that name the file before removing the file: if the problem occurs again,
+         * a new file is then made. */
         const char *file = p->escalations.file[p->escalations.at].name;
         bool recorded;
         int st = db_has_table(&p->d, "escalations", &recorded);

@@ -265,8 +265,8 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
     return st;
 }
 
-/* Adds the active rules to the rules of the session: its texts are now sanitized by both sets of
- * rules, and a replay applies both. */
+/* Adds the active rules to the rules that the session's row has. Both sets of rules have then
+ * sanitized its texts, and a replay applies both. */
 static int scrub_add_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
