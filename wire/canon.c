@@ -13,12 +13,12 @@
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {
     PLAIN,
-    PARAMS,     /* of params: `_meta` is omitted */
+    PARAMS,     /* the object params: its member `_meta` is omitted */
     TASK,       /* the object params.task of tools/call: its member `ttl` is omitted */
     RESPONSES,  /* the object inputResponses: its values are omitted */
     INPUT_CALL, /* like PARAMS, but the member inputResponses is treated as RESPONSES */
     TOOL_CALL,  /* like INPUT_CALL, but the member `task` is treated as TASK */
-    GENERATED,  /* the value is omitted */
+    GENERATED,  /* a value that a server has generated; it is omitted */
 };
 
 /* A member ("key":value) of an object that is being written. `at`: offset at which the member
@@ -164,7 +164,7 @@ static int compare_canon_members(const void *x, const void *y, void *ctx)
         slice_cmp((struct slice){text + a->at, a->key_n}, (struct slice){text + b->at, b->key_n});
     if (order != 0)
         return order;
-    return a->at < b->at ? -1 : 1; /* members with equal keys stay in source order */
+    return a->at < b->at ? -1 : 1; /* for equal keys, keep the order of the source */
 }
 
 /* Sorts the members from index `first` on by key. Their texts start at offset `at`, in the order of
@@ -473,7 +473,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
     d->ended = !d->fn(d->ctx, &one);
 }
 
-/* Returns the params; absent or null params become an empty object. */
+/* Returns the params of a request; an empty object if they are absent or null. */
 static struct json_value params_or_empty_object(const struct rpc *m)
 {
     if (m->params.type == JSON_NONE || m->params.type == JSON_NULL)

@@ -1,6 +1,6 @@
 #include "wire/field.h"
 
-/* Sorted by length, so that a name is compared with only a few others. */
+/* The names of the fields, sorted by length, so that a name is compared with only a few others. */
 static const char *const names[FIELD_COUNT] = {
     [FIELD_REF] = "ref",
     [FIELD_URI] = "uri",

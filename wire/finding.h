@@ -12,7 +12,7 @@
 /* A note needs no fix. A warning is about a message that does not work with every peer. An error
  * violates a rule. */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
-const char *severity_name(enum severity s); /* "note", "warning", "error" */
+const char *severity_name(enum severity s); /* returns "note", "warning" or "error" */
 
 enum finding {
     /* the line */

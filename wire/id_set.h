@@ -12,7 +12,8 @@
 #include "wire/json/scan.h"
 
 #define ID_SET_SPANS 32
-#define ID_SET_MAX 8192 /* most ids that are stored as hashes, which take 128 KiB */
+/* maximum number of ids that are stored as hashes; these hashes take 128 KiB */
+#define ID_SET_MAX 8192
 
 struct id_set {
     struct {

@@ -22,8 +22,8 @@ enum line_result { LINE_READY, LINE_NEED_MORE, LINE_TOO_LONG };
 
 struct line {
     char *p;             /* borrowed; p[n] is writable */
-    size_t n;            /* bytes, without '\n' */
-    struct chunk *chunk; /* borrowed; contains p */
+    size_t n;            /* length of the line in bytes, without its '\n' */
+    struct chunk *chunk; /* borrowed; the chunk to which `p` points */
 };
 
 struct line_reader {
@@ -33,7 +33,7 @@ struct line_reader {
     size_t head;
     size_t scan;    /* longest line that is accepted, in bytes */
     size_t tail;    /* offset of the byte after the last byte that was read */
-    size_t max_len; /* longest line accepted */
+    size_t max_len; /* longest line that the reader accepts, in bytes */
     bool skipping;  /* true: the bytes being read belong to a line that was reported as too long */
 };
 

@@ -157,7 +157,9 @@ static enum rpc_kind read_call_envelope(struct reader *r)
     switch (m->id.type) {
     case JSON_NONE:
         return RPC_NOTIFICATION;
-    case JSON_NULL: /* some libraries write all members; such a request cannot be answered */
+    /* some libraries write all members, so id may be null; a request with such an id cannot be
+     * answered */
+    case JSON_NULL:
         m->findings |= FINDING(FIND_NULL_ID);
         return RPC_NOTIFICATION;
     case JSON_NUMBER:

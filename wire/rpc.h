@@ -32,15 +32,16 @@ enum rpc_kind {
 struct rpc {
     enum rpc_kind kind;
     findings findings;
-    struct json_fault fault; /* if the line is not JSON */
+    struct json_fault fault; /* why the line is not JSON */
     struct slice text;       /* the message without surrounding white space */
     struct json_value id;    /* as written */
     bool is_call;            /* true: the message has a member `method`, valid or not */
     bool is_answer; /* true: the message has a result or an error that is not null, valid or not */
-    struct slice method; /* without quotes, escapes as written */
+    struct slice method; /* name of the method without quotes, with escapes as written */
     struct json_value params, result, error;
     /* The following members are values in params, result or error that the interposer uses. */
-    struct json_value name, uri, ref;      /* params.name, .uri, .ref: the target of a request */
+    /* params.name, params.uri and params.ref, one of which is the target of a request */
+    struct json_value name, uri, ref;
     struct json_value arguments;           /* params.arguments */
     struct json_value meta;                /* params._meta */
     struct json_value request_id;          /* params.requestId of notifications/cancelled */

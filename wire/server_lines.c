@@ -8,8 +8,8 @@ struct text {
     struct slice text;
     struct rpc m;   /* the message as received */
     findings found; /* findings about the line that contains the message */
-    size_t at;      /* offset in the line */
-    size_t size;    /* bytes of the line */
+    size_t at;      /* offset of the text in the line */
+    size_t size;    /* number of bytes of the text in the line */
 };
 
 static int emit_message(struct server_lines *l, enum server_line_kind kind, const struct text *x,

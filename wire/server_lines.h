@@ -8,7 +8,7 @@
  *           request. Everything else is noise.
  * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices and pointers of a struct server_note_line are valid during the call of
+ * Lifetime  the slices and pointers of a struct server_line are valid during the call of
  *           line().
  * Errors    a negative status of line() ends the reading of the line and is returned; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */

@@ -8,7 +8,7 @@
 struct reading {
     query_message_fn fn;
     void *ctx;
-    int64_t left;         /* maximum number of messages that may still be passed on */
+    int64_t left;         /* maximum number of messages that the callback may still get */
     enum query_body body; /* which part of the body is read; used by query_message_rows() only */
 };
 
@@ -134,8 +134,8 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much
- * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: the filter or the
- * session does not allow it. Returns 0 or an error. */
+ * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: some matching
+ * messages are not in `calls`, or it is unknown. Returns 0 or an error. */
 static int find_statuses_of_own_answers(struct query *q, const struct message_question *x,
                                         unsigned *ret_statuses)
 {

@@ -3,7 +3,7 @@
 #include "vault/store/call_batch.h"
 #include "vault/store/schema.h"
 
-/* vault/store/columns.h explains names with @. */
+/* names with @ in these statements are explained in vault/store/columns.h */
 #define SESSION_COLUMNS                                                                            \
     "SELECT s.id@session, @number, @evidence,"                                                     \
     " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \

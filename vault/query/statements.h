@@ -53,8 +53,8 @@ enum query_statement {
 
 extern const char *const query_sql[Q_COUNT];
 
-/* Calls query_refresh(), and prepares a statement. Its first step begins a transaction, unless
- * another statement is running. *ret is valid until the next transaction. */
+/* Calls query_refresh(), and prepares a statement. The first step of the statement begins a
+ * transaction, unless another statement is running. *ret is valid until the next transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
 /* Like query_prepare(), but inserts a condition at QUERY_WHERE in the text and binds the values of
  * the condition. w may be NULL. */
@@ -67,7 +67,7 @@ MI_MUST int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc);
 /* Runs a statement that has at most one row. *ret: the first column of the row; 0 if there is no
  * row. `id` is bound to ?1 if the statement has a parameter. */
 MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* A range of rows of a session: from <= the first column (a seq or an id) <= to. */
+/* A range of rows of a session: the first column, a seq or an id, is from `from` to `to`. */
 struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* true: the statement returns the newest rows first */

@@ -53,7 +53,7 @@ int tally_add_call(struct tally *t, struct slice key, const struct query_call *c
 void tally_add_tokens(struct tally *t, int64_t tokens)
 {
     struct tally_group *g = &t->group[t->last];
-    if (tokens >= 0) /* a damaged vault may have any value */
+    if (tokens >= 0) /* a damaged vault may have any value in this column */
         g->result_tokens = (g->result_tokens > 0 ? g->result_tokens : 0) +
                            (tokens < UINT32_MAX ? tokens : UINT32_MAX);
 }

@@ -39,7 +39,7 @@ MI_MUST int tally_add_call(struct tally *t, struct slice key, const struct query
 /* Adds the number of tokens in the result of the call that was added last. A negative number means
  * that the number is unknown. */
 void tally_add_tokens(struct tally *t, int64_t tokens);
-/* Sorts the durations. Needed before tally_percentile(). */
+/* Sorts the durations. Call it before tally_percentile(). */
 MI_MUST int tally_sort(struct tally *t);
 /* Returns the percentile of the durations (nearest rank); -1 if there are no durations. */
 int64_t tally_percentile(const struct tally_group *g, int percent);

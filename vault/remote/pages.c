@@ -226,7 +226,8 @@ int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct 
 
 /* ---- pages of messages and calls ---- */
 
-/* Finds the rows with seq >= from: they start at *ret, or, if `backwards`, end before *ret. */
+/* Finds the rows with seq >= from. They start at index *ret; if `backwards`, they end before index
+ * *ret instead. */
 static void page_find_rows_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;

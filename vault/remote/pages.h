@@ -15,7 +15,8 @@
 /* Number of seqs in a block; the messages or calls of a block share a page. */
 #define PAGES_BLOCK 256
 #define PAGES_BLOCKS 32
-/* Most rows in a page of sessions: the sessions of one statement, and the next older one. */
+/* Maximum number of rows in a page of sessions: the sessions of one statement, and the next older
+ * session. */
 #define PAGES_SESSIONS 65
 
 struct page {
@@ -82,12 +83,12 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
 /* Finds the row with this seq; false: there is none. backwards: the page is ordered newest
  * first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
-/* Returns the kept page that has this message or call, borrowed; NULL if there is none. */
+/* Returns the cached page that has this message or call, borrowed; NULL if there is none. */
 struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
                              int64_t seq, size_t *ret);
 
 /* Finds the id of a session; a session that was not read before gets a new id. session: a row of a
- * page of sessions. 0 or MI_ENOMEM. */
+ * page of sessions. Returns 0 or MI_ENOMEM. */
 MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is no such
  * session. */
@@ -103,7 +104,7 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
 /* Finds the next older or next newer session in cached pages, and makes a page of it. The page has
  * no rows if there is no such session. MI_ENOENT: no cached page answers this, so ask the store. */
 MI_MUST int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
-/* Store a page for later look-ups. */
+/* Stores a page in the cache for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
 /* Like page_read(), but makes a page of messages or calls from cached pages. MI_ENOENT: the cached
  * pages lack a row, so ask the store. */

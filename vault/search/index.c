@@ -62,7 +62,8 @@ static void search_index_overwrite_file(int dir_fd, int64_t number)
     for (int64_t at = 0; plain && (at = file_next_data(fd, at)) < st.st_size;
          at += (int64_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
-    (void)!file_sync_data(fd); /* an error is ignored: the file is deleted anyway */
+    /* an error of this call is ignored, because the file is deleted anyway */
+    (void)!file_sync_data(fd);
     close(fd);
 }
 
@@ -160,7 +161,7 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     struct slice body = m->body;
     if (m->is_large) {
         buf_clear(&s->large);
-        /* If the file of the body is missing, no words are indexed. */
+        /* if the file of the body is missing, the body stays empty and no words are indexed */
         if (query_body(s->q, slice_of(a->session->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
             body = buf_slice(&s->large);
     }
@@ -192,7 +193,8 @@ static int read_last_indexed(struct search *s, const struct search_session *x, i
     return st == 0 && other ? MI_EIO : st;
 }
 
-/* Indexes up to BATCH messages of a session in one transaction. *ret_more: there may be more. */
+/* Indexes up to BATCH messages of a session in one transaction. *ret_more: whether the session may
+ * have more messages to index. */
 static int search_index_add_batch(struct search *s, const struct search_session *x,
                                   struct adding *a, bool *ret_more)
 {
@@ -200,7 +202,8 @@ static int search_index_add_batch(struct search *s, const struct search_session 
     int st = convert_index_error(db_begin(&s->d));
     if (st < 0)
         return st;
-    /* Read the position again: another process may have added messages meanwhile. */
+    /* Read the seq of the last indexed message within the transaction, because another process may
+     * have added messages before it began. */
     st = read_last_indexed(s, x, &done);
     a->n = a->status = 0;
     a->last = done;
@@ -235,7 +238,8 @@ static int search_index_check_sessions(struct search *s, const struct search_ses
     return st < 0 ? st : ended;
 }
 
-/* Indexes all messages of these sessions that are not indexed yet. MI_EIO: the file is invalid. */
+/* Indexes all messages of these sessions that are not indexed yet. Returns MI_EIO if the index file
+ * is invalid. */
 static int search_index_fill_file(struct search *s, const struct search_session *session, size_t n,
                                   struct adding *a)
 {

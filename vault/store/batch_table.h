@@ -15,7 +15,7 @@
 
 struct batch_table {
     const char *name;
-    const char *declaration; /* statement CREATE TABLE with the names of the columns */
+    const char *declaration; /* statement CREATE TABLE that declares the columns */
     size_t (*count)(const void *rows);
     /* Passes the value of a column to the sqlite3_result_… function of `to`. If it passes nothing,
      * the value is NULL. */

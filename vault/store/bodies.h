@@ -14,7 +14,7 @@ struct bodies {
     int dir_fd;       /* borrowed: the vault's directory */
     int fd;           /* descriptor of the file; -1: no body was written yet */
     bool sync;        /* true: sync each body to the disk */
-    int64_t tail;     /* offset of the next body */
+    int64_t tail;     /* offset at which the next body is written */
     int64_t reported; /* bodies_take_new_range() has returned all bytes before this offset */
 };
 

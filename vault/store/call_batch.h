@@ -39,9 +39,10 @@ struct kept_call {
 enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
 
 struct call_batch {
-    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each statement is prepared at its first use */
-    int64_t session_id;               /* 0: no session is remembered */
-    bool on;                          /* true: the table `calls` has rows of this session */
+    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; statements, each prepared at its first use */
+    /* id of the remembered session; 0: no session is remembered */
+    int64_t session_id;
+    bool on; /* true: the table `calls` has rows of this session */
     /* true: member `calls` has the requests that the proxy sent before this batch */
     bool knows_own;
     /* true: member `operations` has the operations before this batch */
@@ -49,7 +50,7 @@ struct call_batch {
     struct call_set calls;  /* the calls that begin in the current batch */
     struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
     size_t kept_n;
-    /* for each call in `kept` that the current batch has ended: its index in `kept` */
+    /* indexes in `kept` of the calls that messages of the current batch have ended */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
     /* Owned; array of CALL_BATCH_MAX elements: messages that end a call of an earlier batch which
@@ -64,10 +65,11 @@ struct call_batch {
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
-/* Makes the rows known to the connection, before its other uses. Returns an SQLite code. */
+/* Makes the rows of the batch known to the connection. Call it before other uses of the batch with
+ * this connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
-/* Remembers a session. If another session is remembered so far, the batch must be empty. */
+/* Remembers a session. The batch must be empty if it has remembered another session until now. */
 MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */

@@ -4,7 +4,7 @@
 #include "vault/store/schema.h"
 #include "vault/store/writer_state.h"
 
-/* Selects the newest session that has no rows yet. */
+/* Selects the newest session whose calls are not in the table yet. */
 #define NEXT                                                                                       \
     "SELECT id FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL ORDER BY id DESC "   \
     "LIMIT 1"

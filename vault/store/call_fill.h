@@ -23,7 +23,7 @@ struct call_fill {
     /* id of the session that is filled in; 0: the next step chooses a session */
     int64_t session_id;
     int64_t after;    /* seq of the last message that was read */
-    int64_t may_link; /* value that CALL_MAY_LINK gives for the session; -1: not read yet */
+    int64_t may_link; /* result of CALL_MAY_LINK for the session; -1: it was not read yet */
 };
 
 /* Adds the calls of a limited number of messages. *ret_more: false if no session is left. */

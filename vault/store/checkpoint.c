@@ -40,7 +40,8 @@ int checkpoint_run(sqlite3 *db)
 {
     int left = 0;
     int rc = checkpoint_catch_up(db, &left);
-    /* SQLite syncs the database in the last step, which blocks writers: sync most of it now */
+    /* sync the database now: the last step syncs it too, but that step blocks writers and must be
+     * short */
     if (rc == SQLITE_OK)
         rc = sync_database_file(db);
     if (rc == SQLITE_OK)

@@ -24,9 +24,9 @@
 /* Opens a database. flags: SQLITE_OPEN_READWRITE, or SQLITE_OPEN_READONLY with a VFS that supports
  * it (read_only.h). vfs: name of the VFS; NULL stands for connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
-/* Whether SQLite may open this name. false: opening it could block for ever, as with a fifo. A
- * missing file is allowed, and so is a symbolic link, because SQLite does not follow it, and NULL,
- * which stands for a temporary file. */
+/* Whether SQLite may open this name. False if opening it could block for ever, as for a fifo. True
+ * for a missing file, for a symbolic link (SQLite does not follow it), and for NULL, which stands
+ * for a temporary file. */
 bool connect_is_file(const char *name);
 /* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
  * deletion of other files. */

@@ -47,7 +47,7 @@ static int coverage_run_statement(sqlite3 *db, sqlite3_stmt *q)
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
 
-/* The last, incomplete group of a session, while its commitments are read. */
+/* State of reading the commitments of a session's last, incomplete group. */
 struct slots {
     struct places *to;
     uint64_t from;             /* place of the first commitment of the group */
@@ -315,7 +315,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
         struct slice reason = connect_column(q, 1);
         if (reason.p != NULL)
             text_json(&end, reason);
-        if (end.n >= 2) /* remove the quotes */
+        if (end.n >= 2) /* remove the quotes of the JSON string */
             leaf.end = (struct slice){end.p + 1, end.n - 2};
         st = end.failed ? MI_ENOMEM : ledger_add_leaf(db, &leaf, &n);
     }

@@ -24,7 +24,7 @@
 #include "vault/store/row_batch.h"
 
 struct coverage {
-    int64_t session_id; /* 0: no session is remembered */
+    int64_t session_id; /* id of the remembered session; 0: no session is remembered */
     bool covered;
     bool ended; /* true: the end of the session is stored */
     /* true: the tree or the number of records has changed and is not saved yet */
@@ -48,7 +48,8 @@ struct covered_event {
 
 /* Computes the commitment of a new session, whose row has a salt, and adds the leaf `open`. */
 MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
-/* Remembers a session. If another session is remembered so far, saves that one first. */
+/* Remembers a session. If the coverage has remembered another session until now, first saves that
+ * session. */
 MI_MUST int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget(struct coverage *c);
 void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */

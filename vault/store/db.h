@@ -72,7 +72,7 @@ bool db_is_outdated(const struct db *d);
 
 /* Writes to `error` why the last call of SQLite failed. Returns MI_ESTORE or MI_ENOMEM. */
 int db_fail(struct db *d);
-/* Writes another reason to `error`. Returns MI_ESTORE. */
+/* Writes a reason, other than SQLite's, to `error`. Returns MI_ESTORE. */
 int db_set_error(struct db *d, const char *why);
 /* Reports a row whose id is out of order, because a statement that continues after such a row
  * might never end. Returns MI_ESTORE. */
@@ -106,8 +106,8 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 /* Starts a statement, with its values bound from ?1 on. End it with db_finish_statement(). */
 MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
                            size_t n);
-/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT texts
- * stay prepared. */
+/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT of these
+ * statements stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The
@@ -127,8 +127,8 @@ MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 
 /* ---- transactions ---- */
 
-/* Begins a snapshot; on a connection that writes, BEGIN IMMEDIATE. A transaction within another one
- * is a part of the outer one. */
+/* Begins a transaction: BEGIN IMMEDIATE on a connection that writes, otherwise a read of one
+ * snapshot. A transaction inside another one is a part of it. */
 MI_MUST int db_begin(struct db *d);
 /* Ends a transaction. st: result of the work in the transaction. If it is 0, commits; if it is an
  * error, rolls back and returns the error. */

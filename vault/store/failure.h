@@ -1,8 +1,8 @@
 /* failure.h - why a statement failed.
  *
  * SQLite remembers only the error of the last call: after another statement was finalized, or after
- * a ROLLBACK, the error is "not an error". A caller that cannot report a failure at once keeps the
- * reason here first.
+ * a ROLLBACK, the error is "not an error". A caller that cannot report a failure at once first
+ * stores the reason with failure_keep().
  *
  * Owns      the reason of the last failure that was kept.
  * Blocks    never. */

@@ -17,8 +17,8 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define BEFORE_BINARIES SCHEMA_CALLS, SCHEMA_BINARIES - 1
 #define WITH_BINARIES SCHEMA_BINARIES, SCHEMA_VERSION
 
-/* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and
- * describe them in docs/evidence.md.
+/* The objects that schema_make_ready() makes; a test compares them with this table. To add a table
+ * to the schema, add its rows here, and describe them in docs/evidence.md.
  *
  * key      of a table: its primary key, and columns that are hidden or generated, with their types
  *          and positions in the key. Statements find rows by this key, so readers compare it in
@@ -136,7 +136,7 @@ struct comparing {
     void *ctx;
     int64_t version;
     bool found[MI_COUNT(known)];
-    /* true: the version has no evidence, so only properties on which readers depend are compared */
+    /* true: the version has no evidence, so only properties that readers depend on are compared */
     bool old;
 };
 

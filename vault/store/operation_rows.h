@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 struct operation_rows {
-    sqlite3_stmt *q[2]; /* owned; each statement is prepared at its first use */
+    sqlite3_stmt *q[2]; /* owned; statements, each prepared at its first use */
 };
 
 void operation_rows_close(

@@ -23,7 +23,7 @@ struct reader_data {
 static sqlite3_vfs *default_vfs; /* SQLite's own VFS */
 /* functions of SQLite's own VFS for database files */
 static const sqlite3_io_methods *default_methods;
-/* a copy of *default_methods, in which the functions below replace some */
+/* a copy of *default_methods in which some functions are replaced by functions of this file */
 static sqlite3_io_methods reader_methods;
 static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 

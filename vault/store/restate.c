@@ -25,7 +25,7 @@ struct line {
 /* The arguments and the state of restate_records(). */
 struct run {
     const struct restate *r;
-    int64_t leaf;      /* number of the leaf that will state the changes */
+    int64_t leaf;      /* number of the log's leaf that will state the changes */
     struct line *line; /* owned */
     size_t n, cap;
 };

@@ -16,7 +16,8 @@
 
 #include <sqlite3.h>
 
-/* RESTATE_SESSION is the record `session`, and the record `end` if the session is sealed. */
+/* RESTATE_SESSION stands for the record `session`, and also for the record `end` if the session is
+ * sealed. */
 enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
 
 struct restated {

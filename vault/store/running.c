@@ -23,8 +23,8 @@
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* A process that started this much later than the session has reused the pid of its proxy. The
- * value is generous because the wall clock may have been set in between. */
+/* If a process started this much later than the session, it has reused the pid of the session's
+ * proxy. The time is long, because the wall clock may have been set in between. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
 static enum liveness_place liveness_of_boot(const struct running *r)

@@ -43,7 +43,8 @@ struct running_list {
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
 bool running_has_rows(sqlite3 *db);         /* returns false also if the table cannot be read */
-/* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
+/* Reads the row of one session. Returns 0, MI_ENOENT (the session has no row) or MI_ESTORE (see
+ * failure.h). */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
 /* Sets the facts about the process of a session from the rows of the session. r: row in the table

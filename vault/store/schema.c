@@ -34,11 +34,11 @@
     FIELD_IF(SCHEMA_NEW_##since)(ADD("calls", name, type))
 #define OLD(name, type, null, since, ...) FIELD_IF(SCHEMA_OLD_##since)(COLUMN(name, type, null, 0))
 
-/* The processes of running sessions (vault/store/running.h). */
+/* The table of the processes of running sessions (vault/store/running.h). */
 #define RUNNING                                                                                    \
     "CREATE TABLE running (session_id INTEGER PRIMARY KEY" RUNNING_FIELDS(COLUMN) ") STRICT;"
 
-/* Requests and their outcomes. The id of a row is the id of the request's message. */
+/* The table of requests and their outcomes. The id of a row is the id of the request's message. */
 #define CALLS                                                                                      \
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(COLUMN) ") STRICT;"
@@ -53,8 +53,8 @@
 
 /* ---- versions ---- */
 
-/* A new database, without the additions. In `sessions` and `messages`, the columns after those of
- * version 1 are in the order in which the upgrades below add them. */
+/* SQL that makes a new database, without the additions. In `sessions` and `messages`, the columns
+ * that later versions added come last, in the order in which the upgrades below add them. */
 /* clang-format off */
 static const char tables[] =
     "CREATE TABLE sessions (id INTEGER PRIMARY KEY" SESSION_FIELDS(FIRST)
@@ -125,7 +125,8 @@ static const char escalations[] =
     "CREATE TABLE IF NOT EXISTS escalations ( id INTEGER PRIMARY KEY" PROBLEM_FIELDS(
         COLUMN) ") STRICT;";
 
-/* The position up to which the journal of each session is stored (writer_store_position()). */
+/* The table with the position up to which the journal of each session is stored
+ * (writer_store_position()). */
 static const char journals[] = "CREATE TABLE journals ("
                                " session_id INTEGER PRIMARY KEY,"
                                " position INTEGER NOT NULL,"
@@ -133,7 +134,7 @@ static const char journals[] = "CREATE TABLE journals ("
                                " tree BLOB"
                                ") STRICT;";
 
-/* Progress of sending this vault to other stores (vault/unsent/cursors.h). */
+/* The tables with the progress of sending this vault to other stores (vault/unsent/cursors.h). */
 static const char shipped[] = "CREATE TABLE IF NOT EXISTS shipped ("
                               " target TEXT NOT NULL,"
                               " session_id INTEGER NOT NULL,"
@@ -150,8 +151,8 @@ static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
                                    " leaves INTEGER NOT NULL,"
                                    " error TEXT"
                                    ") STRICT;";
-/* The log of evidence. If somebody has removed the table, recording continues, and verification
- * reports it. */
+/* The table of the log of evidence. If somebody has removed the table, recording continues, and
+ * verification reports the removal. */
 static const char log_tables[] =
     "CREATE TABLE IF NOT EXISTS leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS checkpoints ("

@@ -47,7 +47,7 @@ static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
     return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
 }
 
-/* SQL that makes the tables `calls` and `operations`. */
+/* SQL statements that make the tables `calls` and `operations`. */
 #define SCHEMA_CALLS_NAME "CREATE TABLE calls "
 extern const char schema_calls[];
 #define SCHEMA_OPERATIONS_NAME "CREATE TABLE operations "

@@ -237,7 +237,7 @@ static int read_log_that_continues(struct signing *s, struct reading *r)
     return st == 0 ? compare_with_kept_checkpoints(s, r) : st;
 }
 
-/* Adds a leaf `key` that states the key, and reads the log again. */
+/* Adds a leaf `key` that states the public key, and reads the log again. */
 static int signing_add_key(struct signing *s, const struct secret_key *key,
                            signing_previous_fn previous, void *ctx, struct reading *r)
 {

@@ -45,7 +45,7 @@ struct signing {
 
 struct log_head {
     char origin[SIGNING_ORIGIN_MAX];
-    uint64_t size; /* number of leaves */
+    uint64_t size; /* number of leaves of the log */
     struct digest root;
     bool has_key;
     struct public_key key; /* key in the last leaf `key` */
@@ -54,7 +54,8 @@ struct log_head {
 /* Opens the vault for signing. vault: path of its directory, without symbolic links. The arguments
  * must outlive *ret. */
 MI_MUST int signing_open(struct signing *ret, const char *vault, struct buf *error);
-void signing_close(struct signing *s); /* also after an error; safe to call twice */
+/* call it even after an error of signing_open(); safe to call twice */
+void signing_close(struct signing *s);
 
 /* Reads the current state of the log. */
 MI_MUST int signing_read_head(struct signing *s, struct log_head *ret);

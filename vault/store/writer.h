@@ -59,9 +59,10 @@ MI_MUST int writer_session_add(struct writer *s, const struct session_record *n,
 MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
-/* Store, read and remove the position up to which the journal of a session is stored. Call
- * writer_store_position() in the transaction that stores the entries before it, so that each entry
- * is stored exactly once. writer_position_read() gives 0 if there is no position. */
+/* These functions store, read and remove the position up to which the journal of a session is
+ * stored. Call writer_store_position() in the transaction that stores the entries before the
+ * position, so that each entry is stored exactly once. writer_position_read() returns 0 in *ret if
+ * there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
@@ -73,8 +74,8 @@ bool writer_left_body_unchanged(const struct writer *s);
 /* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}:
  * the message has no body. Valid until the next call. */
 struct slice writer_last_body(const struct writer *s);
-/* Return the commitment, in hex, of the message that was added last, or of a stored message. false:
- * the message has no commitment. */
+/* These functions return the commitment, in hex, of the message that was added last, or of a stored
+ * message. They return false if the message has no commitment. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,

@@ -32,7 +32,7 @@ enum writer_query {
 
 struct writer {
     sqlite3 *db;              /* owned */
-    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once, when the writer is opened */
+    sqlite3_stmt *q[Q_COUNT]; /* owned; statements, prepared once, when the writer is opened */
     struct row_sanitizer sanitizer;
     struct row_batch batch;  /* rows of the transaction that were not inserted yet */
     struct call_batch calls; /* calls that begin or end with the rows of `batch` */

@@ -22,8 +22,8 @@
 
 struct unsent;
 
-/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of
- * unsent_read_rows(). */
+/* Kinds of rows. `a`, `b` and `c` are the three numbers in the key of unsent_read_rows(), which the
+ * statements have as ?1, ?2 and ?3. */
 enum unsent_rows {
     /* Sessions with `a` <= id <= `b`; columns: SESSION_…, the last of which are not sent. If `c` is
      * not 0, the arguments of the command and the rules of the sanitizer are omitted. */
@@ -97,7 +97,8 @@ MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int6
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* Finds the seq of the message that an event `finding-added` is about; 0 for another event. */
 MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
-/* Whether the session's file of large bodies has this range. After a power failure, it may not. */
+/* Whether the session's file of large bodies has this range. The range may be missing after a power
+ * failure. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */

@@ -38,12 +38,12 @@ enum json_type {
 enum json_fault_kind {
     JSON_OK,
     JSON_EMPTY,    /* the text is empty or only white space */
-    JSON_SYNTAX,   /* the grammar does not allow this byte here */
-    JSON_CONTROL,  /* raw control character inside a string */
-    JSON_UTF8,     /* not well-formed UTF-8 */
-    JSON_DEEP,     /* more than JSON_MAX_DEPTH levels */
+    JSON_SYNTAX,   /* the grammar does not allow the byte at this position */
+    JSON_CONTROL,  /* the text contains a raw control character inside a string */
+    JSON_UTF8,     /* the text contains bytes that are not well-formed UTF-8 */
+    JSON_DEEP,     /* the text has more than JSON_MAX_DEPTH levels */
     JSON_CUT,      /* the text is truncated: it ends inside the value */
-    JSON_TRAILING, /* something follows the value */
+    JSON_TRAILING, /* more text follows the value */
 };
 
 struct json_fault {

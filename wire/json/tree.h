@@ -23,8 +23,8 @@ struct json_node {
     struct json_value value;
     struct slice key; /* raw, without quotes; {NULL, 0}: not in an object */
     uint32_t child, next;
-    uint32_t count; /* number of children */
-    uint32_t up;    /* index of the parent */
+    uint32_t count; /* number of children of the node */
+    uint32_t up;    /* index of the node's parent */
     uint32_t depth; /* depth: number of objects and arrays that contain the node */
 };
 

@@ -17,7 +17,7 @@
 /* The request to which an answer belongs. */
 struct answered {
     struct slice id;     /* JSON text */
-    struct slice method; /* without quotes, with escapes */
+    struct slice method; /* text of the method, without quotes and with its escapes */
 };
 
 /* A change: a text that replaces another text. */

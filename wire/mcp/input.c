@@ -47,7 +47,7 @@ uint64_t protocol_hash_value(struct json_value v)
         struct slice scalar = {p, (size_t)(to - p)};
         uint64_t hash = *p == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, scalar})
                                   : rpc_id_hash(scalar);
-        if (hash == 0) /* the hash is 0 if out of memory */
+        if (hash == 0) /* the hash is 0 if memory runs out */
             return 0;
         if (scalar_is_key(to, end)) {
             key = hash;
@@ -82,7 +82,7 @@ static bool text_is_url(struct slice s)
     return n > 0 && n + 1 < s.n && s.p[n] == ':';
 }
 
-/* Whether the schema is an object whose members are not objects. */
+/* Whether the schema describes an object that has no objects as members. */
 static bool schema_is_flat(struct json_value schema)
 {
     struct slice key;

@@ -25,8 +25,8 @@ static bool entry_lacks_string(struct protocol *p, struct json_value entry, cons
     return true;
 }
 
-/* Whether the tool lacks a valid schema. In every revision, the schema of its arguments must
- * describe an object. */
+/* Whether a schema of the tool is missing or invalid. In every revision, the schema of the tool's
+ * arguments must describe an object. */
 static bool tool_lacks_schema(struct protocol *p, struct json_value tool)
 {
     struct json_value schema = json_get(tool, "inputSchema"), out = json_get(tool, "outputSchema");

@@ -3,7 +3,7 @@
 #include "base/nearest.h"
 #include "wire/json/text.h"
 
-/* Short names for sets of revisions and of types, used in the table below. */
+/* Short names for sets of revisions and sets of types in the table below. */
 #define A REVS_2024_11_05
 #define B REVS_2025_03_26
 #define C REVS_2025_06_18

@@ -28,7 +28,7 @@ enum {
     REVS_2025_06_18 = 1u << REV_2025_06_18,
     REVS_2025_11_25 = 1u << REV_2025_11_25,
     REVS_2026_07_28 = 1u << REV_2026_07_28,
-    REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions that have the method initialize */
+    REVS_LEGACY = REVS_2026_07_28 - 1, /* set of the revisions that have the method initialize */
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
 /* date: such as "2025-06-18". Returns REV_COUNT if no revision has this date. */
@@ -95,13 +95,15 @@ struct method {
     /* capability that the receiver of a request, or the sender of a notification, must declare */
     uint8_t capability;
     uint8_t capability_since; /* the first revision in which the capability exists */
-    struct method_need params[METHOD_NEEDS_MAX]; /* the list ends with an entry without types */
+    /* required members; the list ends with an entry without types */
+    struct method_need params[METHOD_NEEDS_MAX];
     struct method_need result[METHOD_NEEDS_MAX];
 };
 
 /* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
-const struct method *method_get(size_t i); /* NULL if i is past the last method */
+/* returns NULL if `i` is greater than the index of the last method */
+const struct method *method_get(size_t i);
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
 /* Whether `name` can be a method that a client requests. True for a method of MCP or LSP, and for a

@@ -68,10 +68,11 @@ struct protocol_task {
     uint64_t id; /* hash of the id of the task; 0: the entry is free */
     /* hash of the id of the request that created the task; 0: unknown, or the id was used again */
     uint64_t request;
-    uint32_t capabilities; /* capabilities that the client declared in that request */
-    uint8_t status;        /* enum task_status */
-    bool is_known;         /* the client has named the task in a request */
-    bool asked;            /* the task has asked for input */
+    /* capabilities that the client declared in the request that created the task */
+    uint32_t capabilities;
+    uint8_t status; /* enum task_status */
+    bool is_known;  /* the client has named the task in a request */
+    bool asked;     /* the task has asked for input */
 };
 
 struct protocol_key {
@@ -101,7 +102,7 @@ struct protocol {
     bool tasks;
     /* true: the capabilities of the party are known; one element for each party */
     bool declared[2];
-    uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
+    uint32_t capabilities[2]; /* for each party: a set of capabilities, 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
     struct id_set ids[2];     /* ids of each party's requests without a version in _meta */
@@ -123,7 +124,7 @@ struct protocol {
 
 /* The facts about a request that the check of its answer needs. */
 struct protocol_asked {
-    const struct method *method; /* method of the request; NULL: not a method of MCP */
+    const struct method *method; /* method of the request; NULL if MCP does not define the method */
     enum revision revision;      /* revision of the request */
     bool modern, is_task, has_progress;
     bool task_over;    /* true: the task that the request names had already ended */
@@ -149,7 +150,7 @@ breaches protocol_check_request(struct protocol *p, enum protocol_party from, co
 void protocol_forget_asked(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_check_notification(struct protocol *p, enum protocol_party from,
                                      const struct rpc *m);
-/* asked: what protocol_check_request() returned for the request that this message answers. */
+/* asked: *ret of protocol_check_request() for the request that this message answers */
 breaches protocol_check_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
                                const struct protocol_asked *asked);
 /* Checks a progress notification. Call it in addition to protocol_check_notification(). asked: the

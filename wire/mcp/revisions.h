@@ -60,8 +60,8 @@ uint64_t protocol_hash_value(struct json_value v);
 /* Returns a hash of the request's target, which is the same for a retry; 0 if the target is too
  * long. */
 uint64_t protocol_hash_target(const struct rpc *m, const struct method *k);
-/* Checks the requests for input in a result or a task, and that the client has the capabilities for
- * them. */
+/* Checks the requests for input in a result or a task: their form, and whether the client has the
+ * capabilities that they need. */
 breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
                                uint32_t capabilities);
 /* Returns whether a URI in a list of roots does not begin with file://. If so, sets p->blame. */

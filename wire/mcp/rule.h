@@ -85,7 +85,7 @@ enum severity rule_severity(enum rule r);
  * error. */
 breaches rules_keep_errors(breaches set);
 
-/* Appends the names, joined by commas: findings first, then rules. */
+/* Appends the names of the findings, then those of the broken rules, joined by commas. */
 void finding_list(struct buf *b, findings set, breaches broken);
 
 struct finding_info {

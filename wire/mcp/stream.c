@@ -130,8 +130,8 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
     return true;
 }
 
-/* Call it when the server acknowledges a subscription, and states which notifications it agrees to
- * send. */
+/* Handles the notification by which the server acknowledges a subscription and states which
+ * notifications it agrees to send. */
 static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");

@@ -217,7 +217,7 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
 {
     breaches r =
         (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0 ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
-    /* the method is tasks/update or tasks/cancel */
+    /* the remaining methods are tasks/update and tasks/cancel */
     if (!slice_is(slice_of("tasks/get"), a->method->name)) {
         static const enum field fields[] = {FIELD_TASK_ID, FIELD_STATUS, FIELD_TASK};
         for (size_t i = 0; i < MI_COUNT(fields); i++)

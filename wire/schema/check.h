@@ -55,12 +55,15 @@ struct check {
     /* checks a value against a rule; check.c sets this pointer */
     bool (*fits)(struct check *c, uint32_t rule, const struct place *here);
     struct schema *s;
-    const struct json_tree *v;  /* the value */
-    struct schema_fault *fault; /* NULL: the caller does not need the reason */
-    int quiet; /* > 0: the check is inside anyOf, not and the like, where a failure is not final */
+    const struct json_tree *v; /* the value */
+    /* receives the reason of a failure; NULL: the caller does not need the reason */
+    struct schema_fault *fault;
+    /* greater than 0 inside anyOf, not and the like, where a failure does not decide the result */
+    int quiet;
     int depth;
     struct work *work;
-    struct evaluated *seen; /* NULL: no schema has an unevaluated… keyword */
+    /* notes of evaluated children; NULL: no schema has an unevaluated… keyword */
+    struct evaluated *seen;
     /* bases of the `depth` rules that are being evaluated; dynamic references need them */
     uint32_t *bases;
     uint32_t unsure; /* node of a keyword that could not be checked; 0: none */

@@ -23,8 +23,8 @@ static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
            slice_eq(schema_unescape(c, 0, a), schema_unescape(c, 1, b));
 }
 
-/* Returns the last member of an object that has this name; 0: there is none. The object is in the
- * tree of the value, or in that of the schema. */
+/* Returns the last member with this name of an object; 0 if there is none. `t` is the tree of the
+ * value or that of the schema. */
 static uint32_t find_last_member(struct check *c, const struct json_tree *t, uint32_t object,
                                  struct slice name)
 {

@@ -78,7 +78,7 @@ static const struct {
  * memory depend on the expanded pattern: `(a{99}){99}` stands for 9801 letters. */
 static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
-    /* without JIT, because a pattern is compiled once and used only a few times */
+    /* the JIT compiler is not used, because a pattern is compiled once and used only a few times */
     struct pattern_rules rules = {.ecma = true,
                                   .steps = 100000,
                                   .depth = 1000,

@@ -21,7 +21,7 @@ static int consume_number(struct slice *s, int n)
     return v;
 }
 
-/* Removes the first character of s if it is one of these characters. */
+/* Removes the first character of `s` if it is one of these characters. Returns whether it did. */
 static bool consume_char(struct slice *s, const char *any_of)
 {
     if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)

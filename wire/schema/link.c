@@ -300,7 +300,7 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
     }
     if (fragment.n > 0 && *fragment.p != '/')
         return schema_names_lookup(&n->anchors, base, fragment, ret);
-    /* the fragment is a JSON Pointer, or "" for the base itself */
+    /* the fragment is a JSON Pointer; the empty fragment refers to the base itself */
     uint32_t at = base;
     for (struct slice raw; pointer_next(&fragment, &raw);) {
         struct slice token = read_token(n, raw);

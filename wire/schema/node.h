@@ -10,7 +10,8 @@
 #include "wire/json/tree.h"
 #include "wire/schema/compile.h"
 
-/* In the order of publication: a keyword of a later dialect is unknown in an earlier one. */
+/* The dialects, in the order of their publication. A dialect does not have the keywords that later
+ * dialects added. */
 enum dialect {
     DIALECT_DRAFT4,
     DIALECT_DRAFT6,
@@ -85,7 +86,7 @@ struct schema_keyword {
 struct schema_rule {
     uint32_t first, n; /* its keywords */
     uint32_t base; /* the resource that contains the rule; set only if there are dynamic anchors */
-    bool never;    /* the schema is `false` */
+    bool never;    /* true: the schema is the value `false` */
     bool unevaluated; /* true: the rule has one of the keywords KW_UNEVALUATED_… */
 };
 
@@ -97,7 +98,7 @@ struct schema_anchor {
 #define SCHEMA_NO_RULE UINT32_MAX
 
 struct schema {
-    char *text; /* owned, like all members below */
+    char *text; /* owned, like all members of this struct */
     size_t text_n;
     struct json_tree tree;
     enum dialect dialect;

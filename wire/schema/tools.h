@@ -23,7 +23,7 @@
 #define TOOLS_BYTES_MAX ((size_t)8 << 20)
 
 enum tool_schema_state {
-    TOOL_SCHEMA_NEW, /* the schema was not compiled yet */
+    TOOL_SCHEMA_NEW, /* a schema that was not compiled yet */
     TOOL_SCHEMA_READY,
     TOOL_SCHEMA_NONE,      /* the tool has no schema or an invalid one: any value matches */
     TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value matches */

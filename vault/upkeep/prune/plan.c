@@ -99,8 +99,9 @@ static int plan_named_session(struct prune *p, struct candidates *l, int64_t *by
 
 /* ---- files and size ---- */
 
-/* Returns the time before which log files and escalations are removed. They are removed if they are
- * older than the rule's age and than kept_us, the start of the oldest session that is kept. */
+/* Returns the time before which log files and escalations are removed. It is the earlier of two
+ * times: the one that the rule's age gives, and kept_us, the start of the oldest session that is
+ * kept. */
 static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;

@@ -143,7 +143,7 @@ static int prune_remove_other_rows(struct prune *p, int64_t id)
 }
 
 /* Removes up to PRUNE_ROWS messages of a session, with their calls. The row of the session is
- * removed with its last messages. *ret_n: how many messages were removed. */
+ * removed with its last messages. *ret_n: number of removed messages. */
 static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 {
     bool sent;

@@ -37,7 +37,8 @@ struct prune {
     struct prune_files bodies, logs, escalations;
     struct prune_report plan, done;
     int64_t page_size;
-    struct prune_pages pages[2]; /* pages of `messages`, and pages of all other tables */
+    /* leaf pages of the table `messages`; leaf pages of all other tables */
+    struct prune_pages pages[2];
     int64_t index; /* number of the index file that was counted last, plus 1; 0: none was counted */
     int64_t
         version; /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */

@@ -66,8 +66,8 @@ static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
     return st;
 }
 
-/* Replaces names in the table. A run without changes skips the table, because the files in
- * VAULT/Escalations have the same names. 0, MI_ESTORE or MI_ENOMEM. */
+/* Replaces secrets in the names of the table `escalations`. A run without changes skips the table,
+ * because the files in VAULT/Escalations have the same names. Returns 0, MI_ESTORE or MI_ENOMEM. */
 static int scrub_escalations(struct scrub *s)
 {
     sqlite3_stmt *q;

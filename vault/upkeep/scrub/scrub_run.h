@@ -48,9 +48,9 @@ MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
 /* Searches the log directory and the escalations for lines of one session; uid NULL: of all
  * sessions. today: includes today's log, to which a running proxy may be writing. */
 MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
-/* Empties the write-ahead log; call it at the end. rebuild: first rewrites the whole database
- * (VACUUM), because rows that proxies have changed may have left old bytes behind; writers wait
- * meanwhile. */
+/* Empties the write-ahead log. Call it at the end of a run. rebuild: also rewrites the whole
+ * database first (VACUUM), because rows that proxies have changed may have left old bytes behind.
+ * Writers wait until the database is rewritten. */
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 

@@ -21,7 +21,8 @@ static int scrub_bodies_fail(struct scrub *s, const char *what)
     return scrub_fail(s, what, VAULT_BODIES);
 }
 
-/* Opens the session's file of large bodies. 0, MI_ENOENT (there is no such file) or MI_EIO. */
+/* Opens the session's file of large bodies. Returns 0, MI_ENOENT (there is no such file) or
+ * MI_EIO. */
 static int scrub_open_bodies(struct scrub *s)
 {
     if (s->bodies_fd >= 0)

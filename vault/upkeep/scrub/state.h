@@ -25,7 +25,7 @@ enum scrub_query {
     S_COUNT
 };
 
-/* [from, to) in a file of large bodies, including the newline after the body. */
+/* The range [from, to) of a file of large bodies. It includes the newline after the body. */
 struct scrub_range {
     int64_t from, to;
 };
@@ -41,7 +41,7 @@ struct scrub {
     struct redact_lines lines[2];
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting; /* number of rows changed since the last commit; 0: no transaction is open */
-    /* those records of the session that the open transaction has changed */
+    /* records of the session that the open transaction has changed */
     struct restated changed[SCRUB_BATCH];
     size_t changed_n;
     struct salts salts;
