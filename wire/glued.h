@@ -1,8 +1,8 @@
 /* glued.h - finds a message of a server that follows log text on the same line.
  *
- * Rules     text that starts like a message is not treated as log text, and a message of the client
- *           that the server logs ("received: {…}") is not treated as a message of the server. Two
- *           values are not divided: two parsers would find different messages.
+ * Rules     text that starts like a message is not log text. A message of the client that the
+ *           server prints ("received: {…}") is not a message of the server. A line with two values
+ *           is not divided, because two parsers would find different messages in it.
  * Limits    GLUED_TRIES places where a message may start.
  * Owns      the repaired text, in struct glued; slices point into the line.
  * Blocks    never. Pure. */

@@ -4,8 +4,8 @@
  * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder
  *           of the WHATWG standard, in Node and in Python. A control character in a string is
  *           escaped. NaN, Infinity and -Infinity become null. Text after the object or array is cut
- *           off. A value that continues on the next lines is joined: a line end inside a string
- *           becomes \n, any other is removed.
+ *           off. The lines of a value that continues on the next lines are joined: a line end
+ *           inside a string becomes \n, any other line end is removed.
  * Result    only a candidate: the caller passes it to json_scan(), and drops it if json_scan()
  *           refuses it.
  * Owns      the repaired text, in at most max bytes.

@@ -1,15 +1,14 @@
 /* server_lines.h - classifies the lines of a server: messages, repaired messages, unreadable
- * answers, other output. For the proxy, for `verify` and `replay` with a live server, and for
- * recordings of other programs.
+ * answers, other output. It is used by the proxy, by `verify` and `replay` with a live server, and
+ * for recordings of other programs.
  *
  * Rules     docs/findings.md. A line that mend.h can repair is a message. An incomplete line that
- *           begins an object waits for the next line, which may continue it. A line that cannot be
- *           repaired, but has a readable id that is pending (lenient.h), is the answer to that
- *           request. Everything else is noise.
- * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
+ *           begins an object waits for the next line, which may continue it. If a line cannot be
+ *           repaired, but has a readable id (lenient.h), and a request with this id is pending, the
+ *           line is the answer to that request. Every other line is noise.
+ * Limits    for a message over several lines: rules.max bytes, and SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices and pointers of a struct server_line are valid during the call of
- *           line().
+ * Lifetime  the slices and pointers of a struct server_line are valid during the call of line().
  * Errors    a negative status of line() ends the reading of the line and is returned; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H

@@ -1,8 +1,9 @@
-/* pages.h - rows of a store in memory: pages, some of which are kept for later look-ups.
+/* pages.h - rows of a store in memory: pages, some of which are cached for later look-ups.
  *
- * Kept      the last pages of sessions, of messages and of calls, and blocks of calls and of
- *           messages without bodies: an answer's request is nearly always among the messages that
- *           were read last. Rows of kept pages are not requested from the store again.
+ * Cached    the pages of sessions, of messages and of calls that were read most recently, and
+ *           blocks of calls and of messages without bodies. An answer's request is nearly always
+ *           among the messages that were read most recently. Rows of cached pages are not requested
+ *           from the store again.
  * Owns      a page is freed when its last holder calls page_drop().
  * Errors    MI_ENOMEM, or those of struct remote_store.
  * Blocks    on the store. */

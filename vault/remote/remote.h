@@ -3,21 +3,21 @@
  * store as they read a vault.
  *
  * Rules     A session's uid is its key in a store. In this module, each session also gets an `id`,
- *           in the order in which sessions are first read; its id in its vault is its `number`.
- *           Sessions are newest first by their uid: a statement for sessions with an id below N
- *           gets those that are older than session N. Rows are requested in pages of at most
+ *           in the order in which sessions are first read. Its id in its own vault is its `number`.
+ *           Sessions are sorted by uid, newest first: a statement for sessions with an id below N
+ *           gets the sessions that are older than session N. Rows are requested in pages of at most
  *           REMOTE_ROWS rows and about REMOTE_BYTES of bodies; a page of messages or events also
  *           ends after REMOTE_TEXTS of other texts. A large body is not part of its row:
  *           remote_body() reads it. A request has one range of the key and one order (struct
- *           remote_ask); SQLite does the rest. Messages, events and calls are requested for one
- *           session: a statement that names neither their id nor their session fails. If a
- *           statement reads calls of one session after the other, as in a join with sessions, calls
- *           of up to REMOTE_SESSIONS_MORE further sessions are read at once. Summaries are read in
- *           the same way: the table has one row for each session.
+ *           remote_ask); SQLite evaluates all other conditions. Messages, events and calls are
+ *           requested for one session, so a statement without a condition on their id or session
+ *           fails. If a statement reads the calls of many sessions, as in a join with sessions, the
+ *           calls of up to REMOTE_SESSIONS_MORE further sessions are requested together. Summaries,
+ *           of which there is one row for each session, are requested in the same way.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
- * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used
- *           until remote_free().
- * Errors    errors of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
+ * Lifetime  texts that `read` and `search` pass to the callback are borrowed for the call; the
+ *           store is used until remote_free().
+ * Errors    if `read` fails, SQLite returns SQLITE_ERROR with the sentence of `error`.
  * Blocks    on `read`. */
 #ifndef MI_VAULT_REMOTE_REMOTE_H
 #define MI_VAULT_REMOTE_REMOTE_H

@@ -186,8 +186,8 @@ static void range_narrow(struct range *r, char op, int64_t v)
         r->to = v;
 }
 
-/* Adds one condition of the statement to the request. ids: range of the rows' ids; keys: range of
- * the events' ids. */
+/* Adds one condition of the statement to the request. ids: range of the rows' ids (first column);
+ * keys: range of the events' ids. */
 static void cursor_take_condition(struct cursor *c, const char *plan, sqlite3_value *v,
                                   struct range *ids, struct range *keys)
 {

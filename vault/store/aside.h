@@ -1,11 +1,11 @@
 /* aside.h - puts a damaged database aside, so that a new one can be made.
  *
  * Rules     interposer.db is renamed to interposer.db.damaged-YYYYMMDDTHHMMSSZ, with its -wal and
- *           -shm. No file is overwritten or changed. A process that still has the database open
- *           continues with the renamed files, until it calls writer_database_vanished(). The
- *           database is checked first (PRAGMA quick_check), so that a temporary error is not taken
- *           for damage. The directory is locked (flock) meanwhile: if several processes try, one of
- *           them renames the database, and the others then find a sound database.
+ *           -shm. No file is overwritten or changed. A process that has the database open continues
+ *           with the renamed files, until it calls writer_database_vanished(). The database is
+ *           checked first (PRAGMA quick_check), so that a temporary error is not taken for damage.
+ *           During check and renaming, the directory is locked (flock): if several processes try,
+ *           one of them renames the database, and the others then find a sound database.
  * Owns      nothing.
  * Blocks    on the disk: seconds per gigabyte of a database that can be read in part. */
 #ifndef MI_VAULT_STORE_ASIDE_H

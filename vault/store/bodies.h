@@ -1,9 +1,9 @@
 /* bodies.h - large bodies: one append-only file per session, VAULT/Bodies/<uid>.
  *
- * Form      the bodies one after another, each followed by '\n', which is not counted in its
+ * Form      the bodies, one after another. A '\n' follows each body; it is not part of the body's
  *           length.
  * Owns      the file's descriptor.
- * Errors    MI_EIO, errno kept; the next body overwrites the failed one.
+ * Errors    MI_EIO, with errno; the next body overwrites a body that could not be written.
  * Blocks    on the disk only. */
 #ifndef MI_VAULT_STORE_BODIES_H
 #define MI_VAULT_STORE_BODIES_H

@@ -2,8 +2,8 @@
  * which follow from the messages that a transaction stores.
  *
  * A call that begins and ends within one batch is inserted once. A call that is still open at the
- * end of the batch is inserted as `open`, and written again by the batch that ends it. For that,
- * the last open calls are kept in memory; other calls, and ids of the proxy's own requests, are
+ * end of the batch is inserted as `open`; the batch that ends the call writes it again. For this,
+ * the newest open calls are kept in memory. Other calls, and ids of the proxy's own requests, are
  * read from the table.
  *
  * Only sessions with `calls` = 1 have rows: their rows are complete. Other sessions get rows later

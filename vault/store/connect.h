@@ -3,13 +3,13 @@
  * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark
  *           Arts"), its triggers and views have no effect, symbolic links are not followed, and a
  *           statement has a budget.
- * Budget    in a damaged or forged file a page can be part of a table many times, so that a
- *           statement that reads the table runs for years. So a statement that takes many more
- *           steps of SQLite's virtual machine than a valid file needs fails with SQLITE_INTERRUPT
- *           (failure_text(): the database is damaged). A reader that uses several statements, each
- *           of which continues after the last row of the one before, checks that ids grow
- *           (vault/query/page.c). The work of one step grows with the file, and count(*) without a
- *           condition is one step: do not use it.
+ * Budget    in a damaged or forged file, a page can be part of a table many times, so that reading
+ *           the table would take years. So a statement fails with SQLITE_INTERRUPT if it takes many
+ *           more steps of SQLite's virtual machine than a valid file needs; failure_text() then
+ *           says that the database is damaged. A reader may use several statements, each of which
+ *           continues after the last row of the one before: it must check that the ids grow
+ *           (vault/query/page.c). A step can take as long as the file is large: count(*) without a
+ *           condition is a single step, so do not use it.
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */

@@ -4,7 +4,7 @@
  * a ROLLBACK, the error is "not an error". A caller that cannot report a failure at once first
  * stores the reason with failure_keep().
  *
- * Owns      the reason of the last failure that was kept.
+ * Owns      the reason that was stored last.
  * Blocks    never. */
 #ifndef MI_VAULT_STORE_FAILURE_H
 #define MI_VAULT_STORE_FAILURE_H

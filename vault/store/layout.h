@@ -1,11 +1,11 @@
 /* layout.h - compares the schema of a database with the one that this program makes.
  *
  * Why       an attacker who can write the file can add an index whose entries differ from the
- *           table, or put a view in place of a table: SQLite then answers one statement from the
+ *           table, or put a view in place of a table. SQLite then answers one statement from the
  *           forged part and another from the genuine one.
- * What      names, columns, types, keys, indexes, the words in the SQL of tables, and the SQL of
- *           views (docs/evidence.md, "The database"). In vaults of a version without evidence, only
- *           faults that set `misleads` are searched.
+ * What      the names, columns, types, keys and indexes, the words in the SQL of tables, and the
+ *           SQL of views (docs/evidence.md, "The database"). In vaults of a version without
+ *           evidence, only faults that set `misleads` are searched.
  * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the
  *           call.
  * Errors    MI_ESTORE (see failure_text()).

@@ -1,6 +1,7 @@
 /* ledger.h - the vault's log: the table `leaves` (docs/evidence.md, "Log").
  *
- * Leaves are only added, in the transaction that makes the change which they state.
+ * A leaf states a change. It is added in the transaction that makes the change, and never changed
+ * or removed.
  * Owns      nothing; the connection is the caller's.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM.
  * Blocks    on the database. */

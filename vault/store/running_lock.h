@@ -1,12 +1,12 @@
-/* running_lock.h - VAULT/running.lock: whether a session runs, as the kernel knows it.
+/* running_lock.h - the file VAULT/running.lock, whose locks tell whether a session runs.
  *
- * Byte N of the file belongs to session N. The processes of the session hold a lock on that byte
- * (fcntl(2), "Open file description locks") through one open file description, which the recorder
- * opens and passes to the proxy: the lock lasts while either process has a descriptor of it. They
- * must not pass a descriptor to the server or to another program. 'L' is written to the byte when
- * the lock is held and was seen through another description: from then on, an unlocked byte says
+ * Byte N of the file belongs to session N. The recorder opens the file, and passes a descriptor of
+ * the same open file description to the proxy. Through it, the recorder locks byte N (fcntl(2),
+ * "Open file description locks"). The lock lasts while either process has a descriptor. They must
+ * not pass a descriptor to the server or to another program. 'L' is written to the byte as soon as
+ * the lock has been seen through another file description. From then on, an unlocked byte means
  * that the session does not run. Without 'L' (an older version, or a file system without such
- * locks), an unlocked byte says nothing.
+ * locks), an unlocked byte means nothing.
  *
  * Errors    MI_EIO: see errno.
  * Blocks    on the file system only; never on a lock. */

@@ -5,8 +5,8 @@
  *           transaction.
  * Additions tables that older programs can ignore, and views that were extended. They do not change
  *           the version, so that older programs continue to use the vault. schema_make_ready()
- *           creates missing additions. Code that reads a vault without it checks schema_has_table()
- *           first.
+ *           creates missing additions. A reader that has not called it must check with
+ *           schema_has_table() whether an addition exists.
  * Owns      nothing; the connection is the caller's.
  * Blocks    on the database, as long as its busy handler waits. */
 #ifndef MI_VAULT_STORE_SCHEMA_H

@@ -5,8 +5,8 @@
  * Errors    MI_ESTORE; writer_error() is the reason, writer_is_busy() says whether another process
  *           held the lock. A failed call inside a transaction ends the transaction: call
  *           writer_rollback().
- * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at
- *           the latest. So an error may concern an earlier row.
+ * Batches   writer_add() collects rows. Many rows are inserted with one statement, at the latest in
+ *           writer_commit(). So an error may concern an earlier row.
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
  *           After writer_begin_later(), the first call that needs the lock waits for it: the call
  *           that inserts rows, or any call except writer_add().
@@ -39,8 +39,8 @@ void writer_want_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
 
-/* Sets how long the next call may wait for the write lock. Use it for calls between no
- * writer_begin() and writer_commit(), because each of them is a transaction of its own. */
+/* Sets how long the next call may wait for the write lock. Use it for a call outside of
+ * writer_begin() and writer_commit(), which is a transaction of its own. */
 void writer_set_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
@@ -51,7 +51,7 @@ MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 
 /* A session (with the same uid) or a message (with the same seq) may be added twice, because a
- * commit that was reported as failed may have been written. It is stored only once. */
+ * commit that was reported as failed may have been written. It is then stored only once. */
 
 /* Adds a session, without the fields that change while the session runs (UPDATE in
  * model/records.h), and with this program's interposer_version. Texts end at their first NUL. */

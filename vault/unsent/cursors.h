@@ -1,9 +1,9 @@
 /* cursors.h - records in the vault what was sent to other stores: the tables `shipped` and
  * `ship_targets` (docs/vault.md).
  *
- * `prune`, `ship status` and `doctor` read these tables. A shipper begins where the other store
- * says; if the other store cannot say it, as a collector of OpenTelemetry, a shipper begins where
- * these tables say.
+ * `prune`, `ship status` and `doctor` read these tables. A shipper asks the other store where to
+ * begin. If a store cannot answer, like an OpenTelemetry collector, the shipper begins after the
+ * position that these tables have.
  *
  * Owns      nothing.
  * Errors    MI_ESTORE, with a sentence in unsent_error().

@@ -2,9 +2,10 @@
  * its columns.
  *
  * Rules     a batch is read in one short transaction. It has at most UNSENT_ROWS rows and about
- *           UNSENT_BYTES, including large bodies; a longer row is a batch of its own. Rows are
- *           synced to the disk before they are sent: after a power failure, the vault still has
- *           all rows that the other store has. The cursors (cursors.h) use the same connection.
+ *           UNSENT_BYTES, including large bodies; a row that is larger is a batch of its own. Rows
+ *           are synced to the disk before they are sent, so that after a power failure the vault
+ *           still has all rows that the other store has. The cursors (cursors.h) use the same
+ *           connection.
  * Owns      the connection. Cells are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body
  *           any more.

@@ -1,13 +1,13 @@
 /* scan.h - checks in one pass that a text is exactly one valid JSON value, and reports members of
  * the top two levels.
  *
- * Rules     RFC 8259 grammar, UTF-8 (RFC 3629), exactly one value, no byte order mark, no raw NUL
- *           or other control character in a string, at most JSON_MAX_DEPTH levels. Lone surrogate
- *           escapes and duplicate keys are valid JSON: the former are accepted, the latter
- *           reported.
- * Depth     a few bytes for each level, and no recursion. Code that descends into values by
- *           recursion, or keeps more for each level, stops at JSON_TREE_DEPTH levels and says in
- *           its header what follows.
+ * Rules     RFC 8259 grammar; UTF-8 (RFC 3629); exactly one value; no byte order mark; no raw NUL
+ *           or other control character in a string; at most JSON_MAX_DEPTH levels. Lone surrogate
+ *           escapes and duplicate keys are valid JSON: lone surrogates are accepted, duplicate keys
+ *           are reported.
+ * Depth     the scan needs a few bytes for each level, and no recursion. Code that descends into
+ *           values by recursion, or needs more memory for each level, stops at JSON_TREE_DEPTH
+ *           levels; its header says what happens to deeper values.
  * Owns      nothing. All slices point into the caller's text.
  * Errors    the kind of fault and the offset of the byte where it was detected.
  * Blocks    never. Pure; uses 30 KiB of stack and allocates nothing. */

@@ -1,9 +1,10 @@
-/* answer_flaw.h - repairs answers of a server that some clients do not recognize, because the id
- * has another type or is null, or other members are null.
+/* answer_flaw.h - repairs answers of a server that some clients do not accept: the id has another
+ * type or is null, or another member is null.
  *
- * Repairs   the id of an answer whose request has the same id with another JSON type ("7" for 7),
- *           or null in an error; a null error beside a result, or the reverse, which is removed; a
- *           null result of a method whose result is empty, which becomes {}. All other bytes are
+ * Repairs   an id that equals that of the request except for its JSON type ("7" for 7) gets the
+ *           type of the request's id. An id of null in an error becomes the id of the request. An
+ *           error of null is removed beside a result, and a result of null beside an error. A
+ *           result of null becomes {} if the result of the method is empty. All other bytes are
  *           unchanged.
  * Rejects   a null result of any other method of MCP, because it cannot be interpreted.
  * Owns      struct changes owns its list; all slices are borrowed.

@@ -95,9 +95,10 @@ struct protocol {
     bool modern; /* a request of 2026-07-28 was received */
     bool client_spoke;
     bool said_initialized; /* notifications/initialized was sent before initialize was answered */
-    bool uninitialized;    /* true: the client has sent requests before notifications/initialized */
-    bool early_reported;   /* true: RULE_REQUEST_BEFORE_INITIALIZE was reported */
-    bool after_error;      /* the server's last message was an error */
+    /* true: the client has sent requests, but no notifications/initialized so far */
+    bool uninitialized;
+    bool early_reported; /* true: RULE_REQUEST_BEFORE_INITIALIZE was reported */
+    bool after_error;    /* the server's last message was an error */
     /* true: a request asked for a task, so progress may follow the answer to that request */
     bool tasks;
     /* true: the capabilities of the party are known; one element for each party */

@@ -2,16 +2,16 @@
  * and --read-only of `proxy`.
  *
  * A list has names, or globs with `*` (any characters) and `?` (one character), separated by
- * commas. A tool is kept if it matches --tools (if given), does not match --hide-tools, and is
- * marked readOnlyHint: true (with --read-only). Names are compared byte for byte after JSON escapes
- * are resolved; case and Unicode forms make a difference.
+ * commas. A tool is kept if it matches --tools (if that option is given), does not match
+ * --hide-tools, and is marked readOnlyHint: true (if --read-only is given). Names are compared byte
+ * for byte after JSON escapes are resolved; case and Unicode forms make a difference.
  *
  * Text      the recorded form of the rule: `tools = list_*, get_issue; hide-tools = drop;
  *           read-only`.
- * Readers   a server may read a message differently: it may use the first or the last of two
- *           members with one name, ignore case as Go does, or read keys only up to a NUL as C does.
- *           So a definition is kept only if it is kept in every reading, and a call must have a
- *           single reading (tool_call.h).
+ * Readers   servers differ in how they read a message: of two members with the same name, a server
+ *           may use the first or the last; it may ignore case, as Go does, or read keys only up to
+ *           a NUL, as C does. So a definition is kept only if it is kept in every reading, and a
+ *           call must have a single reading (tool_call.h).
  * Owns      its text and patterns; tool_rule_close() frees them.
  * Errors    MI_EINVAL with a clause in `why`, MI_ENOMEM.
  * Limits    a name of more than TOOL_RULE_NAME_MAX bytes is never kept, so that a server cannot

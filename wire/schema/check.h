@@ -6,12 +6,11 @@
  *           on the keyword. A value that fails anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which
- * children of its value the
- *           keywords beside it have evaluated, at any depth of allOf, $ref and the like. These
- *           keywords note each child in a trail. The notes of a schema that fails are removed. A
- *           child counts in a scope if it was noted since the scope began; notes of an inner scope
- *           remain for the outer one. Without these keywords `c->seen` is NULL and nothing is
- *           noted.
+ *           children of its value other keywords of the schema have evaluated, at any depth of
+ *           allOf, $ref and the like. These keywords note each child that they evaluate. The notes
+ *           of a schema that fails are removed. A child counts in a scope if it was noted after the
+ *           scope began; notes of an inner scope remain for the outer one. In a schema without
+ *           unevaluated… keywords, `c->seen` is NULL and nothing is noted.
  *
  * Nothing here blocks. */
 #ifndef MI_WIRE_SCHEMA_CHECK_H

@@ -44,9 +44,9 @@ MI_MUST int prune_connect(struct prune *p);
 /* Converts the status of a public function: MI_ESTORE becomes MI_EFULL, without a sentence, if
  * another process held the lock. */
 int prune_convert_status(struct prune *p, int st);
-/* Whether the session may be removed although it must first be sent to a target. True if no target
- * is set, or if the target still had the whole session an hour after it was sent. (A failover may
- * lose the rows that the target received last; then a shipper changes the rows of `shipped`.) */
+/* Whether the session may be removed as far as a target is concerned. True if no target is set, or
+ * if the target still had the whole session an hour after it was sent. (A failover may lose the
+ * rows that the target received last; then a shipper changes the rows of `shipped`.) */
 MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
 /* Reads the uid of a session; "" if the session has no row. */
 MI_MUST int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);

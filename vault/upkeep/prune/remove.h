@@ -1,15 +1,16 @@
 /* remove.h - removes old sessions with their data, and old log files and escalations.
  *
- * What      a session is removed if it has ended, is not among the newest `keep_last`, and is older
- *           than `older_us`, or if the vault would still be larger than `max_bytes` without all
- *           older sessions. If neither of the two is set, all sessions except the newest
- *           `keep_last` are removed. The newest session, and sessions that may still be written to,
- *           are never removed by these rules. With `session`, only that session is removed, even
- *           the newest, and no log file or escalation; MI_EBUSY if the session is in the table
- *           `running`. Its id is not used again (ledger_last_id()). A log file or an escalation is
- *           removed if it was last written before `older_us` and before the oldest remaining
- *           session. If the vault is larger than `max_bytes`, log files of past days are removed
- *           before sessions as long as log files take more than all other data.
+ * What      there are two rules for sessions that have ended and are not among the newest
+ *           `keep_last`. By age, a session is removed if it is older than `older_us`. By size, it
+ *           is removed if the vault would still be larger than `max_bytes` without all older
+ *           sessions. If neither rule is set, all sessions except the newest `keep_last` are
+ *           removed. The newest session, and sessions that may still be written to, are never
+ *           removed by these rules. With `session`, only that session is removed, even if it is the
+ *           newest, and no log file or escalation; MI_EBUSY if the session is in the table
+ *           `running`. The id of a removed session is not used again (ledger_last_id()). A log file
+ *           or an escalation is removed if it was last written before `older_us` and before the
+ *           oldest remaining session. If the vault is larger than `max_bytes`, log files of past
+ *           days are removed before sessions, as long as log files take more than all other data.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run,
  *           call prune_step() only when prune_database_is_unchanged().
  *           If the steps stop early, a session without its first messages or a file in Bodies/

@@ -2,9 +2,9 @@
  *
  * Pages     the rows of a session are next to each other in `messages`, and SQLite fills a page
  *           before it begins the next one (https://www.sqlite.org/fileformat2.html, "B-tree
- *           Pages"). So the number of pages follows from the sizes of the rows in order. Sessions
- *           that were recorded at the same time share pages: the sum of their sizes is right, but
- *           the size of a single session is not exact.
+ *           Pages"). So the number of pages is computed from the sizes of the rows in their order.
+ *           Sessions that were recorded at the same time share pages: the sum of their sizes is
+ *           right, but the size of each of them is not exact.
  * Blocks    on the disk: reads the rows of the session, but not the files. */
 #ifndef MI_VAULT_UPKEEP_PRUNE_SIZE_H
 #define MI_VAULT_UPKEEP_PRUNE_SIZE_H

@@ -3,12 +3,13 @@
  * Data      a session's row, its messages with their large bodies, its events, the lines of the log
  *           directory and the escalations. Ids are not changed, because recording does not change
  *           ids either.
- * Apply     secrets are replaced, a few hundred rows per transaction. Old bytes do not remain:
- *           pages of the database are overwritten (secure_delete), and the write-ahead log is
- *           emptied at the end. A changed large body is appended to its file before its row refers
- *           to it; then all bytes that no row refers to are overwritten. Log files and escalations
- *           are rewritten; the search index of the session is removed (vault/search/index.h). An
- *           interrupted run can be repeated. The applied rules are stored in the session's row.
+ * Apply     secrets are replaced, a few hundred rows per transaction. No old bytes remain: pages of
+ *           the database are overwritten (secure_delete), and the write-ahead log is emptied at the
+ *           end. A changed large body is appended to its file before its row refers to it. At the
+ *           end, all bytes of the file that no row refers to are overwritten. Log files and
+ *           escalations are rewritten, and the search index of the session is removed
+ *           (vault/search/index.h). An interrupted run can be repeated. The applied rules are
+ *           stored in the session's row.
  * Rules     do not call it for a running session: its proxy writes to the same files.
  * Owns      with `apply`, a second connection. The query is borrowed, and must outlive it.
  * Errors    negative, with one sentence in scrub_error().
@@ -54,8 +55,8 @@ MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 
-/* Appends the rules of which `after` has marks and `before` has none, with the number of marks:
- * "github-token, password 2". */
+/* Appends the rules of which `after` has more marks than `before`, with the number of additional
+ * marks: "github-token, password 2". */
 void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
 
 #endif
