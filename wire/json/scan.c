@@ -19,7 +19,7 @@ struct scanner {
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* keys of the members being read at depth 1 and 2 */
-    const char *value_at[3]; /* address of the first byte of the value of each of these members */
+    const char *value_at[3]; /* first byte of the value of each of these members */
     bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;

@@ -98,7 +98,7 @@ struct schema_anchor {
 #define SCHEMA_NO_RULE UINT32_MAX
 
 struct schema {
-    char *text; /* owned, like all members of this struct */
+    char *text; /* owned, like the other pointers of this struct except `limits` */
     size_t text_n;
     struct json_tree tree;
     enum dialect dialect;
@@ -114,9 +114,9 @@ struct schema {
     /* for each node: the compiled pattern; NULL: the node is not a pattern, or its pattern is
      * invalid */
     struct pattern **pattern;
-    struct buf scratch[2]; /* unescaped text */
-    struct schema_limits *limits;
-    struct schema_limits own; /* limits that are used if the caller passes none */
+    struct buf scratch[2];        /* unescaped text */
+    struct schema_limits *limits; /* borrowed, or a pointer to `own` */
+    struct schema_limits own;     /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
     struct work work; /* steps that the compiler has taken so far */
 };

@@ -40,8 +40,8 @@ struct prune {
     /* leaf pages of the table `messages`; leaf pages of all other tables */
     struct prune_pages pages[2];
     int64_t index; /* number of the index file that was counted last, plus 1; 0: none was counted */
-    int64_t
-        version; /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */
+    /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */
+    int64_t version;
     bool forgotten; /* true: the search index of session[at] was removed */
     /* true: the log has a leaf that states the removal of session[at] */
     bool stated;
