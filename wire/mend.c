@@ -11,7 +11,7 @@ enum expect {
     EXPECT_FIRST_VALUE, /* a value, or the end of the array */
     EXPECT_VALUE,
     EXPECT_COMMA,   /* a comma, or the end of the container */
-    EXPECT_STRING,  /* the rest of a string that a line end has interrupted */
+    EXPECT_STRING,  /* the rest of a string whose beginning was read */
     EXPECT_NOTHING, /* nothing, because the value is complete */
 };
 

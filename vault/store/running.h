@@ -47,8 +47,8 @@ bool running_has_rows(sqlite3 *db);         /* returns false also if the table c
  * failure.h). */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* Sets the facts about the process of a session from the rows of the session. r: row in the table
- * `running`; if there is no such row, only `pid` is set. */
+/* The facts about the process of a session, from its rows in `sessions` and `running`. Without a
+ * row in `running`, only the member `pid` of `r` is set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
