@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DIFF_KEYS_MAX 1000 /* objects with more keys are only compared as a whole */
+#define DIFF_KEYS_MAX 1000 /* an object with more keys than this is compared as a whole */
 
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {
     PLAIN,
-    PARAMS,     /* of params: `_meta` is omitted */
-    TASK,       /* of params.task of tools/call: `ttl` is omitted */
-    RESPONSES,  /* of inputResponses: the values are omitted */
+    PARAMS,     /* the object params: its member `_meta` is omitted */
+    TASK,       /* the object params.task of tools/call: its member `ttl` is omitted */
+    RESPONSES,  /* the object inputResponses: its values are omitted */
     INPUT_CALL, /* like PARAMS, but the member inputResponses is treated as RESPONSES */
     TOOL_CALL,  /* like INPUT_CALL, but the member `task` is treated as TASK */
-    GENERATED,  /* the value is omitted */
+    GENERATED,  /* a value that a server has generated; it is omitted */
 };
 
 /* A member ("key":value) of an object that is being written. `at`: offset at which the member
@@ -31,7 +31,8 @@ struct canon {
     struct buf *b;
     const struct pointers *ignore;
     bool answers, across;
-    struct member *members; /* owned; of all unfinished objects, the innermost last */
+    /* owned; members of all unfinished objects, those of the innermost object last */
+    struct member *members;
     size_t members_n, members_cap;
     struct buf scratch; /* owned */
 };
@@ -47,8 +48,8 @@ static unsigned canon_hex4(const char *p)
     return (unsigned)strtoul(text, NULL, 16);
 }
 
-/* Appends the escape at p in canonical form. Returns the length of the escape in the source; a
- * surrogate pair is one escape. */
+/* Appends the escape at `p` in canonical form. Returns the length of the escape in the source. A
+ * surrogate pair counts as one escape. */
 static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
 {
     char plain[4];
@@ -127,7 +128,8 @@ static enum special canon_special_of_key(const struct canon *c, enum special wha
     return PLAIN;
 }
 
-/* Of the pointers to ignored members, returns those that lead into the member with this key. */
+/* Returns those pointers of the set that lead into the member with this key. The set has pointers
+ * to ignored members. */
 static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
                                             struct slice raw_key)
 {
@@ -162,10 +164,11 @@ static int compare_canon_members(const void *x, const void *y, void *ctx)
         slice_cmp((struct slice){text + a->at, a->key_n}, (struct slice){text + b->at, b->key_n});
     if (order != 0)
         return order;
-    return a->at < b->at ? -1 : 1; /* members with equal keys stay in source order */
+    return a->at < b->at ? -1 : 1; /* for equal keys, keep the order of the source */
 }
 
-/* Sorts the members from `first` on by key. Their text starts at `at`, in source order. */
+/* Sorts the members from index `first` on by key. Their texts start at offset `at`, in the order of
+ * the source. */
 static void canon_sort_members(struct canon *c, size_t first, size_t at)
 {
     size_t n = c->members_n - first;
@@ -262,7 +265,7 @@ static void canon_append_leaf(struct canon *c, struct json_value v)
         canon_append_string(c->b, json_string_raw(v));
         break;
     case JSON_NUMBER:
-        rpc_id_key(c->b, v); /* writes `n` and the number in canonical spelling */
+        rpc_id_key(c->b, v); /* appends `n` and the canonical spelling of the number */
         break;
     default:
         buf_slice_add(c->b, v.text);
@@ -329,7 +332,8 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
         return;
     pointer_set all = pointers_at_root(c.ignore);
     struct json_walk w = json_walk_begin(m->params);
-    if (m->params.type == JSON_OBJECT) /* without braces, because {} equals missing params */
+    /* params are written without braces, because empty params equal missing params */
+    if (m->params.type == JSON_OBJECT)
         canon_append_members(&c, &w, all, 0, canon_special_of_method(m));
     else if (m->params.type == JSON_ARRAY)
         canon_append_value(&c, m->params, all, 0, PLAIN);
@@ -459,7 +463,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
-            return; /* if no member was reported, the difference is a duplicate key in an object */
+            return; /* if no difference was reported, the objects differ by a duplicate key */
     } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
         compare_arrays(d, a, b, set, depth);
         return;
@@ -469,7 +473,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
     d->ended = !d->fn(d->ctx, &one);
 }
 
-/* Returns the params; absent or null params become an empty object. */
+/* Returns the params of a request; an empty object if they are absent or null. */
 static struct json_value params_or_empty_object(const struct rpc *m)
 {
     if (m->params.type == JSON_NONE || m->params.type == JSON_NULL)

@@ -21,9 +21,9 @@
 
 struct canon_rules {
     struct pointers ignore;
-    bool answers; /* also compare the values of inputResponses */
-    /* Set it to compare requests of two sessions: the revision and values that a server has
-     * generated (cursor, requestState, taskId) are ignored. */
+    bool answers; /* true: the values of inputResponses are compared too */
+    /* true: requests of two sessions are compared, so the revision and values that a server has
+     * generated (cursor, requestState, taskId) are ignored */
     bool across;
 };
 
@@ -32,8 +32,8 @@ struct canon_rules {
 void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
 /* Appends the canonical form of any valid JSON value. */
 void canon_write_value(struct buf *b, struct json_value v);
-/* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal.
- * A missing name equals null, missing arguments equal {}. */
+/* Appends params.name and params.arguments of a tools/call. Two calls are equal if their texts are
+ * equal. A missing name equals null; missing arguments equal {}. */
 static inline void canon_write_call(struct buf *b, struct json_value name,
                                     struct json_value arguments)
 {
@@ -54,7 +54,7 @@ static inline uint64_t canon_hash(struct slice canonical)
 
 /* A difference between two requests. */
 struct canon_difference {
-    struct slice pointer;      /* below params; "": params as a whole */
+    struct slice pointer;      /* path of the difference below params; "": params as a whole */
     struct slice ours, theirs; /* JSON as written; {NULL, 0}: missing */
 };
 typedef bool (*canon_difference_fn)(void *ctx, const struct canon_difference *d);

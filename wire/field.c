@@ -1,6 +1,6 @@
 #include "wire/field.h"
 
-/* Sorted by length, so that a name is compared with only a few others. */
+/* The names of the fields, sorted by length, so that a name is compared with only a few others. */
 static const char *const names[FIELD_COUNT] = {
     [FIELD_REF] = "ref",
     [FIELD_URI] = "uri",
@@ -56,7 +56,7 @@ static const char *const names[FIELD_COUNT] = {
     [FIELD_SUPPORTED_VERSIONS] = "supportedVersions",
 };
 
-/* The first field whose name has at least this length. */
+/* first[n]: the first field whose name has at least n bytes */
 static const uint8_t first[FIELD_NAME_MAX + 2] = {
     [0] = 0,
     [1] = 0,

@@ -12,7 +12,7 @@
 /* A note needs no fix. A warning is about a message that does not work with every peer. An error
  * violates a rule. */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
-const char *severity_name(enum severity s); /* "note", "warning", "error" */
+const char *severity_name(enum severity s); /* returns "note", "warning" or "error" */
 
 enum finding {
     /* the line */
@@ -38,7 +38,7 @@ enum finding {
     FIND_TRAILING_TEXT,
     FIND_SEVERAL_LINES,
     FIND_NULL_RESULT,
-    /* the JSON-RPC message */
+    /* findings about the JSON-RPC message */
     FIND_NOT_JSONRPC,
     FIND_DUPLICATE_ENVELOPE_KEY,
     FIND_CALL_AND_ANSWER,
@@ -73,12 +73,13 @@ enum finding {
 };
 _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");
 
-typedef uint64_t findings; /* a set: FINDING(FIND_CRLF) | … */
+typedef uint64_t findings; /* a set of findings: FINDING(FIND_CRLF) | … */
 #define FINDING(f) ((findings)1 << (f))
 
 const char *finding_name(enum finding f);    /* "crlf" */
 const char *finding_meaning(enum finding f); /* one sentence */
-const char *finding_remedy(enum finding f);  /* sentences: the usual cause, and what to do */
+/* sentences that state the usual cause and what to do */
+const char *finding_remedy(enum finding f);
 enum severity finding_severity(enum finding f);
 
 #endif

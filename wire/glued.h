@@ -1,8 +1,8 @@
 /* glued.h - finds a message of a server that follows log text on the same line.
  *
- * Rules     text that starts like a message is not treated as log text, and a message of the client
- *           that the server logs ("received: {…}") is not treated as a message of the server. Two
- *           values are not divided: two parsers would find different messages.
+ * Rules     text that starts like a message is not log text. A message of the client that the
+ *           server prints ("received: {…}") is not a message of the server. A line with two values
+ *           is not divided, because two parsers would find different messages in it.
  * Limits    GLUED_TRIES places where a message may start.
  * Owns      the repaired text, in struct glued; slices point into the line.
  * Blocks    never. Pure. */
@@ -21,7 +21,7 @@ struct open_requests {
     void *ctx;
 };
 
-/* Whether a message from the server is a message of the client that the server has printed. */
+/* Whether a message in the output of the server is a copy of a message of the client. */
 bool glued_is_echo(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
 bool glued_begins_value(struct slice s);
@@ -39,15 +39,16 @@ enum glued_result {
 };
 
 struct glued {
-    struct slice before, rest; /* the two parts of the line: the log text, and the rest */
-    /* repair of `rest`; call mend_close() unless the result is GLUED_NONE */
+    /* `before`: the log text at the beginning of the line; `rest`: the text after it */
+    struct slice before, rest;
+    /* Repair of `rest`. Call mend_close() for it, unless the result is GLUED_NONE. */
     struct mend mend;
     struct rpc rpc;
     size_t flaw_at; /* offset of the flaw in `rest` */
 };
 
-/* Finds the first message that can be repaired, or an answer that cannot. max: limit of a message
- * in bytes. */
+/* Finds the first message that can be repaired, or an answer that cannot be repaired. max: maximum
+ * number of bytes of a message. */
 MI_MUST enum glued_result glued_read(struct slice line, size_t max,
                                      const struct open_requests *open, struct glued *ret);
 

@@ -16,7 +16,7 @@
 struct held_error {
     uint64_t seq; /* seq of the request */
     int64_t due_us;
-    bool http;      /* true: the answer seemed to be a response of HTTP */
+    bool http;      /* true: the answer looked like a response of HTTP */
     struct buf why; /* owned */
 };
 
@@ -32,12 +32,12 @@ static inline bool held_is_full(const struct held *h)
 }
 /* Adds an error without a text. It replaces an earlier error of the same request. */
 struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us);
-/* Moves the first error that is due to *ret, whose text the caller then owns. now_us INT64_MAX:
- * takes any error. Returns false if there is none. */
+/* Moves the first error that is due at now_us to *ret; the caller then owns its text. If now_us is
+ * INT64_MAX, every error is due. Returns false if no error is due. */
 MI_MUST bool held_remove_due(struct held *h, int64_t now_us, struct held_error *ret);
 /* Returns when the next error is due; INT64_MAX if there is none. */
 int64_t held_next_due_us(const struct held *h);
-/* Postpones the errors, so that none of them is due before this time. */
+/* Postpones all errors that are due before until_us to that time. */
 void held_postpone(struct held *h, int64_t until_us);
 
 #endif

@@ -11,8 +11,8 @@ void id_set_close(struct id_set *s)
     *s = (struct id_set){0};
 }
 
-/* Adds v to a span, or begins a new span. Returns 1 if v was in the set before, 0 if v was added,
- * -1 if no span is free. */
+/* Adds `v` to a span, or begins a new span. Returns 1 if `v` was in the set before, 0 if `v` was
+ * added, -1 if no span is free. */
 static int id_set_add_integer(struct id_set *s, int64_t v)
 {
     for (unsigned i = s->spans; i-- > 0;) {
@@ -76,7 +76,7 @@ bool id_set_add(struct id_set *s, struct json_value id)
             return st == 1;
     }
     uint64_t hash = rpc_id_hash_json(id);
-    s->full |= hash == 0; /* the id cannot be stored: out of memory */
+    s->full |= hash == 0; /* out of memory: the id cannot be stored */
     return hash != 0 && id_set_add_hash(s, hash);
 }
 

@@ -12,7 +12,8 @@
 #include "wire/json/scan.h"
 
 #define ID_SET_SPANS 32
-#define ID_SET_MAX 8192 /* most ids that are stored as hashes, which take 128 KiB */
+/* maximum number of ids that are stored as hashes; these hashes take 128 KiB */
+#define ID_SET_MAX 8192
 
 struct id_set {
     struct {
@@ -27,7 +28,8 @@ struct id_set {
 void id_set_close(struct id_set *s);
 /* Adds an id, which is a number or a string. Returns true if it was already in the set. */
 bool id_set_add(struct id_set *s, struct json_value id);
-/* Whether the id may be in the set: either it is, or the set is incomplete. */
+/* Whether the id may be in the set: true if the set has it, and for every id if the set is
+ * incomplete. */
 bool id_set_may_have(const struct id_set *s, struct json_value id);
 
 #endif

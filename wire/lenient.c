@@ -13,7 +13,7 @@ enum token {
     TOKEN_COMMA,
     TOKEN_COLON,
     TOKEN_VALUE, /* a string or a word */
-    TOKEN_KEY,   /* a string or a word in the place of a key, or an element of an array */
+    TOKEN_KEY,   /* a string or a word where a key, or an element of an array, is expected */
 };
 
 /* Closes the innermost container. Returns false if another kind of container is open, or none. */
@@ -77,8 +77,8 @@ static void lenient_set_id(struct lenient *ret, struct slice value)
         ret->id = (struct json_value){scan.type, scan.root};
 }
 
-/* Stores a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
- * unknown. */
+/* Stores a member of the outer object. value: a string or a word; {NULL, 0} if the value is a
+ * container or unknown. */
 static void lenient_note_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))
@@ -236,7 +236,7 @@ static void read_backward(struct slice line, struct lenient *ret)
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        /* A member counts only after the token before its key was found to fit. */
+        /* store the last member only now, because the token before its key fits */
         if (open.depth == 1 && after == TOKEN_KEY)
             lenient_note_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};

@@ -30,8 +30,9 @@ struct lenient {
 
 /* Reads a line. Do not move *ret while ret->id is used. */
 void lenient_read(struct slice line, struct lenient *ret);
-/* Reads the next object of a line that may have several, and removes it and the text before it from
- * *rest; if its end is unknown, removes all of *rest. Returns false if there is no object. */
+/* Reads the next object of a line that may have several objects. Removes the object, and the text
+ * before it, from *rest; removes all of *rest if the end of the object is unknown. Returns false if
+ * there is no object. */
 bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */

@@ -142,7 +142,7 @@ enum line_result line_take_last(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
-    r->skipping = false; /* the caller may continue with another stream */
+    r->skipping = false; /* stop skipping, because the caller may continue with another stream */
     if (len > 0 && !skipping)
         *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;
@@ -205,7 +205,8 @@ static bool line_is_http(struct slice s)
     if (method_n == 0 || last == s.n || s.p[method_n] != ' ' || last < method_n + before_n + 2 ||
         memcmp(s.p + last - before_n, before, before_n) != 0)
         return false;
-    size_t target = method_n + 1; /* the request's target, which must not have blanks */
+    /* offset of the request's target, which must not contain a blank */
+    size_t target = method_n + 1;
     return memchr(s.p + target, ' ', last - before_n - target) == NULL;
 }
 

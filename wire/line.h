@@ -22,8 +22,8 @@ enum line_result { LINE_READY, LINE_NEED_MORE, LINE_TOO_LONG };
 
 struct line {
     char *p;             /* borrowed; p[n] is writable */
-    size_t n;            /* bytes, without '\n' */
-    struct chunk *chunk; /* borrowed; contains p */
+    size_t n;            /* length of the line in bytes, without its '\n' */
+    struct chunk *chunk; /* borrowed; the chunk to which `p` points */
 };
 
 struct line_reader {
@@ -33,16 +33,16 @@ struct line_reader {
     size_t head;
     size_t scan;    /* longest line that is accepted, in bytes */
     size_t tail;    /* offset of the byte after the last byte that was read */
-    size_t max_len; /* longest line accepted */
+    size_t max_len; /* longest line that the reader accepts, in bytes */
     bool skipping;  /* true: the bytes being read belong to a line that was reported as too long */
 };
 
 void line_open(struct line_reader *r, size_t max_len);
 void line_close(struct line_reader *r); /* safe to call twice */
-/* Returns where the caller must read() to, and in *ret_n how many bytes fit, at least 1. NULL: out
- * of memory; try later. */
+/* Returns the address to which the caller must read(). *ret_n: number of bytes that fit there, at
+ * least 1. NULL: out of memory; call it again later. */
 char *line_room(struct line_reader *r, size_t *ret_n);
-/* call it after n bytes were read into the room */
+/* call it after reading n bytes to the address that line_room() returned */
 void line_add_filled(struct line_reader *r, size_t n);
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 /* Call it at the end of the stream: returns the bytes after the last '\n', or LINE_NEED_MORE if
@@ -51,7 +51,8 @@ MI_MUST enum line_result line_take_last(struct line_reader *r, struct line *ret)
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room()
  * returned NULL. */
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
-/* Makes the next line_next() return again the line that it has just returned. */
+/* Puts back the line that line_next() has just returned: the next call of line_next() returns it
+ * again. */
 void line_put_back(struct line_reader *r, const struct line *line);
 /* Returns how many bytes of the unfinished line were read. */
 size_t line_partial_bytes(const struct line_reader *r);

@@ -11,8 +11,8 @@ enum expect {
     EXPECT_FIRST_VALUE, /* a value, or the end of the array */
     EXPECT_VALUE,
     EXPECT_COMMA,   /* a comma, or the end of the container */
-    EXPECT_STRING,  /* the rest of a string */
-    EXPECT_NOTHING, /* the value is complete */
+    EXPECT_STRING,  /* the rest of a string whose beginning was read */
+    EXPECT_NOTHING, /* nothing, because the value is complete */
 };
 
 /* ---- repairs ------------------------------------------------------------------------------ */
@@ -63,9 +63,9 @@ static void mend_note_repair(struct part *l, enum finding finding, const char *p
                        (struct slice){p, n});
 }
 
-/* Returns the number of bytes that a decoder replaces with one U+FFFD: the longest beginning of a
- * valid character (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a complete
- * character. */
+/* Returns the number of bytes that a decoder replaces with one U+FFFD: the longest part that can
+ * begin a valid character (Unicode 16, 3.9, table 3-7), or one byte. No complete character may
+ * begin at `p`. */
 static size_t invalid_utf8_len(const char *p, const char *end)
 {
     unsigned char a = (unsigned char)p[0];

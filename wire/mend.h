@@ -4,8 +4,8 @@
  * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder
  *           of the WHATWG standard, in Node and in Python. A control character in a string is
  *           escaped. NaN, Infinity and -Infinity become null. Text after the object or array is cut
- *           off. A value that continues on the next lines is joined: a line end inside a string
- *           becomes \n, any other is removed.
+ *           off. The lines of a value that continues on the next lines are joined: a line end
+ *           inside a string becomes \n, any other line end is removed.
  * Result    only a candidate: the caller passes it to json_scan(), and drops it if json_scan()
  *           refuses it.
  * Owns      the repaired text, in at most max bytes.
@@ -28,12 +28,12 @@ struct repair {
     size_t at; /* offset of the first repaired position, in the received lines joined by newlines */
     size_t count;                 /* number of repaired positions */
     size_t bytes_n;               /* number of bytes in `bytes` */
-    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced; only as many as fit */
+    char bytes[REPAIR_BYTES_MAX]; /* the bytes that were replaced, or as many of them as fit */
 };
 
 struct repairs {
     size_t n;
-    struct repair list[REPAIRS_MAX]; /* in the order of `at` */
+    struct repair list[REPAIRS_MAX]; /* the repairs, in the order of their member `at` */
 };
 
 /* Adds a repair that was made at one position. */
@@ -48,11 +48,11 @@ enum mend_result {
 };
 
 struct mend {
-    struct buf text; /* owned: the value, repaired */
+    struct buf text; /* owned; text of the repaired value */
     struct repairs repairs;
     /* borrowed from the last line: text after the value; n is 0 if there is none */
     struct slice trailing;
-    size_t flaw_at;  /* for MEND_FLAWED: offset in the text as received */
+    size_t flaw_at;  /* after MEND_FLAWED: offset of the flaw in the text as received */
     size_t taken;    /* number of bytes of the earlier lines, with their newlines */
     size_t lines;    /* lines added */
     unsigned expect; /* enum expect of mend.c */
@@ -60,10 +60,11 @@ struct mend {
     struct nesting open;
 };
 
-/* max: limit of the repaired text in bytes. */
+/* max: maximum number of bytes of the repaired text */
 void mend_open(struct mend *m, size_t max);
 void mend_close(struct mend *m); /* safe to call twice */
-/* Adds one line, without its newline. Add nothing after MEND_WHOLE or MEND_FLAWED. */
+/* Adds one line, without its newline. After it has returned MEND_WHOLE or MEND_FLAWED, do not add
+ * another line. */
 MI_MUST enum mend_result mend_add_line(struct mend *m, struct slice line);
 
 #endif

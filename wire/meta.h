@@ -7,19 +7,19 @@
 
 #include "base/base.h"
 
-/* members of requests of 2026-07-28 */
+/* keys of _meta in requests of revision 2026-07-28 */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
-/* members of results and notifications of 2026-07-28 */
+/* keys of _meta in results and notifications of revision 2026-07-28 */
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-/* members of messages of 2025-11-25 */
+/* keys of _meta in messages of revision 2025-11-25 */
 #define META_RELATED_TASK "io.modelcontextprotocol/related-task"
 
-/* Whether the raw text is a traceparent of W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>. Later
- * versions may be longer; an id is never all zero. */
+/* Whether the raw text is a traceparent of W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>. A
+ * traceparent of a later version may be longer. No id in it may be all zeros. */
 bool meta_is_traceparent(struct slice s);
 /* Whether the raw text is a list of KEY=VALUE, as `tracestate` and `baggage` are. */
 bool meta_is_pair_list(struct slice s);

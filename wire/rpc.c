@@ -10,7 +10,8 @@ struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    const char *outer_at; /* the outer key that was looked up last; `outer` is its meaning */
+    /* key of the envelope that was looked up last; `outer` is the member that it names */
+    const char *outer_at;
     enum env outer;
 };
 
@@ -92,7 +93,7 @@ static void read_envelope_member(struct reader *r, const struct json_member *mb)
 static void read_inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
-    /* members of one object are reported one after the other, so one look-up serves all of them */
+    /* members of one object are reported one after the other, so its key is looked up only once */
     if (r->outer_at != mb->outer.p) {
         r->outer_at = mb->outer.p;
         r->outer = env_of_key(mb->outer);
@@ -156,7 +157,9 @@ static enum rpc_kind read_call_envelope(struct reader *r)
     switch (m->id.type) {
     case JSON_NONE:
         return RPC_NOTIFICATION;
-    case JSON_NULL: /* some libraries write all members; such a request cannot be answered */
+    /* some libraries write all members, so id may be null; a request with such an id cannot be
+     * answered */
+    case JSON_NULL:
         m->findings |= FINDING(FIND_NULL_ID);
         return RPC_NOTIFICATION;
     case JSON_NUMBER:
@@ -235,8 +238,8 @@ static findings finding_of_fault(struct slice line, const struct json_scan *scan
     case JSON_CUT:
         return FINDING(FIND_NOT_JSON) | (line_begins_container(line) ? FINDING(FIND_CUT_JSON) : 0);
     case JSON_TRAILING: {
-        /* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a
-         * stream. */
+        /* `12:00 {}` and `{} done` are log lines, but a parser that reads a stream finds two
+         * messages in `{}{}`. */
         char next = line.p[scan->fault.at];
         bool two_containers =
             (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');

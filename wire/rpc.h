@@ -26,21 +26,22 @@ enum rpc_kind {
     RPC_BATCH, /* the line is an array; read its members one by one with json_walk_next() */
 };
 
-/* Findings of an object that one reader may interpret as another message than another reader. */
+/* Findings of an object that can be read as two different messages. */
 #define RPC_AMBIGUOUS (FINDING(FIND_DUPLICATE_ENVELOPE_KEY) | FINDING(FIND_CALL_AND_ANSWER))
 
 struct rpc {
     enum rpc_kind kind;
     findings findings;
-    struct json_fault fault; /* if the line is not JSON */
+    struct json_fault fault; /* why the line is not JSON */
     struct slice text;       /* the message without surrounding white space */
     struct json_value id;    /* as written */
     bool is_call;            /* true: the message has a member `method`, valid or not */
     bool is_answer; /* true: the message has a result or an error that is not null, valid or not */
-    struct slice method; /* without quotes, escapes as written */
+    struct slice method; /* name of the method without quotes, with escapes as written */
     struct json_value params, result, error;
     /* The following members are values in params, result or error that the interposer uses. */
-    struct json_value name, uri, ref;      /* params.name, .uri, .ref: the target of a request */
+    /* params.name, params.uri and params.ref, one of which is the target of a request */
+    struct json_value name, uri, ref;
     struct json_value arguments;           /* params.arguments */
     struct json_value meta;                /* params._meta */
     struct json_value request_id;          /* params.requestId of notifications/cancelled */
@@ -65,8 +66,8 @@ struct rpc {
  * set. */
 MI_MUST int rpc_read(struct slice line, struct rpc *ret);
 
-/* Reads the id and the method of a line that was too long, if its head contains them, so that the
- * request can be answered. */
+/* Reads the id and the method of a line that exceeds the limit, if the head of the line contains
+ * them. The id is needed to answer the request. */
 void rpc_read_head(struct slice head, struct rpc *ret);
 
 /* Compares the unescaped method with a name such as "notifications/cancelled". */
@@ -75,10 +76,10 @@ bool rpc_method_is(const struct rpc *m, const char *method);
  * resource, the name or uri of a completion's ref, or the id of a task. Raw text, without quotes;
  * {NULL, 0} if there is none. */
 struct slice rpc_target(const struct rpc *m);
-/* Returns the method and target, unescaped. They replace the content of `b` and are borrowed from
- * it; incomplete if b->failed. */
+/* The unescaped method and target of a message. rpc_name() writes them to `b`, replacing its
+ * content, and they are borrowed from `b`. They are incomplete if b->failed. */
 struct rpc_name {
-    struct slice method, target; /* {NULL, 0}: the message has none */
+    struct slice method, target; /* {NULL, 0} if the message has no method or no target */
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE

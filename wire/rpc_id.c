@@ -8,7 +8,8 @@ static bool is_plain_integer(struct slice s)
 {
     size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
     if (i == s.n || s.n - i > 18 || (s.p[i] == '0' && s.n > 1))
-        /* not canonical: the canonical form of "-0" is "0"; "007" can only be a string */
+        /* the text is not canonical: the canonical form of "-0" is "0"; "007" can only be a
+         * string */
         return false;
     for (; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9')
@@ -46,7 +47,7 @@ static void append_canonical_number(struct buf *b, struct slice s)
         int64_t e = 0;
         bool negative = s.p[++i] == '-';
         for (i += s.p[i] == '-' || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
-            /* stop at a million, which is more than any peer uses */
+            /* stop at about a million, which is a greater exponent than any peer uses */
             e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e;
         exp10 += negative ? -e : e;
     }
@@ -55,7 +56,7 @@ static void append_canonical_number(struct buf *b, struct slice s)
         buf_addc(b, '0');
     else if (exp10 >= 0 && exp10 <= 18)
         for (; exp10 > 0; exp10--)
-            buf_addc(b, '0'); /* 1e3 is 1000 */
+            buf_addc(b, '0'); /* write the zeros that the exponent stands for: 1e3 becomes 1000 */
     else
         buf_printf(b, "e%lld", (long long)exp10);
 }

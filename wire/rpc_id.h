@@ -15,13 +15,14 @@
 #define RPC_ID_MAX ((size_t)64 << 10) /* longest id that is accepted, in bytes */
 
 struct rpc_id {
-    char type;         /* 'n': a number, 's': a string; 0: neither, or out of memory */
-    struct slice text; /* canonical */
-    uint64_t hash;     /* hash of type and text, never 0; 0 only without a type */
+    /* type of the id: 'n' for a number, 's' for a string; 0: another type, or out of memory */
+    char type;
+    struct slice text; /* canonical text of the id */
+    uint64_t hash;     /* hash of type and text; 0 if `type` is 0, otherwise never 0 */
 };
 
-/* Converts v to an id. The text of the id points into v if v is canonical, which is usual;
- * otherwise the text replaces the content of b. */
+/* Converts `v` to an id. If `v` is canonical, as usual, the text of the id points into `v`;
+ * otherwise the canonical text replaces the content of `b`. */
 struct rpc_id rpc_id_from_json(struct json_value v, struct buf *b);
 bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y);
 /* Makes an id of the other JSON type with the same text: 7 from "7". Returns false if the id is not
@@ -29,8 +30,7 @@ bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y);
 bool rpc_id_convert_type(const struct rpc_id *id, struct rpc_id *ret);
 /* Appends the key of an id (a number or a string): its type and its text. */
 void rpc_id_key(struct buf *b, struct json_value id);
-/* Whether an answer with this id is the answer to request n: the id is n, as a number or as a
- * string. */
+/* Whether `id` is the number `n`, written as a number or as a string. */
 bool rpc_id_is(struct json_value id, uint64_t n);
 /* Returns the hash of a text; never 0. */
 uint64_t rpc_id_hash(struct slice key);

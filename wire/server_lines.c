@@ -7,9 +7,9 @@
 struct text {
     struct slice text;
     struct rpc m;   /* the message as received */
-    findings found; /* findings about the line around the message */
-    size_t at;      /* offset in the line */
-    size_t size;    /* bytes of the line */
+    findings found; /* findings about the line that contains the message */
+    size_t at;      /* offset of the text in the line */
+    size_t size;    /* number of bytes of the text in the line */
 };
 
 static int emit_message(struct server_lines *l, enum server_line_kind kind, const struct text *x,
@@ -71,7 +71,7 @@ static bool request_is_open(const struct server_lines *l, struct json_value id)
     return l->rules.open.has(l->rules.open.ctx, id);
 }
 
-/* Handles a line or part x that is not JSON and cannot be repaired. */
+/* Handles a line, or a part of a line, that is not JSON and cannot be repaired. */
 static int handle_unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
@@ -90,8 +90,8 @@ static int handle_unreadable(struct server_lines *l, const struct text *x, size_
     return l->rules.line(l->rules.ctx, &line);
 }
 
-/* Handles JSON that is not a message. as_noise: the findings to report if x was not meant as an
- * answer either. */
+/* Handles JSON that is not a message. as_noise: findings to report if the JSON was not meant as an
+ * answer. */
 static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
     struct lenient first; /* the first id in the line, even if the line has two */
@@ -107,8 +107,8 @@ static int handle_no_message(struct server_lines *l, const struct text *x, findi
     return server_lines_drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
 }
 
-/* Handles several values on one line, which parsers would read differently. Each request that one
- * of the values answers gets an error. */
+/* Handles a line with several values. Parsers read such a line in different ways, so each request
+ * that one of the values answers gets an error. */
 static int server_lines_handle_several(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
@@ -141,12 +141,14 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
-/* Handles x, whose repaired text is valid JSON and was read into rpc. */
+/* Handles a line whose repaired text is valid JSON. rpc: the message that was read from the
+ * repaired text. */
 static int emit_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
                          const struct rpc *rpc)
 {
     struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
-    if (rpc->kind == RPC_INVALID) { /* the line is not forwarded, so it is recorded as received */
+    /* an invalid message is not forwarded: it is recorded as it was received */
+    if (rpc->kind == RPC_INVALID) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
         return handle_no_message(l, &as, x->m.findings | x->found);
@@ -172,7 +174,7 @@ static int emit_repaired(struct server_lines *l, const struct text *x, const str
     return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
-/* Handles x, which mend.h has tried to repair with this result. */
+/* Handles the text `x` after mend.h has tried to repair it. result: result of the repair. */
 static int handle_mended(struct server_lines *l, const struct text *x, const struct mend *m,
                          enum mend_result result)
 {
@@ -231,7 +233,7 @@ static struct text join_waiting_lines(const struct server_lines *l)
     struct text x = {.text = buf_slice(&l->raw), .found = l->found};
     x.text.n -= x.text.n > 0; /* remove the last newline */
     x.size = x.text.n;
-    (void)!rpc_read(x.text, &x.m); /* fill x.m.fault and x.m.findings */
+    (void)!rpc_read(x.text, &x.m); /* rpc_read() sets x.m.fault and x.m.findings */
     return x;
 }
 
@@ -246,8 +248,9 @@ int server_lines_end(struct server_lines *l, bool cut)
     return st;
 }
 
-/* Adds x to the waiting lines if it continues them, and handles them if they are complete.
- * *ret_taken: whether x continues the waiting lines; if not, the wait has ended. */
+/* Adds the line `x` to the waiting lines if it continues them, and handles the lines if they are
+ * then complete. *ret_taken: whether `x` continues the waiting lines; if not, the waiting lines
+ * were handled without it. */
 static int continue_waiting_lines(struct server_lines *l, const struct text *x, int64_t now_us,
                                   bool *ret_taken)
 {
@@ -290,7 +293,8 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     /* "[INFO] {…}" is log text before a message, and not a batch. */
     bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
                        flaw_at < (size_t)(object - x->text.p);
-    /* If the end of the output cuts off a message, its request gets the error about the end. */
+    /* the end of the output has cut off a message; the error for this end answers the message's
+     * request */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)

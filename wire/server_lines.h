@@ -1,15 +1,14 @@
 /* server_lines.h - classifies the lines of a server: messages, repaired messages, unreadable
- * answers, other output. For the proxy, for `verify` and `replay` with a live server, and for
- * recordings of other programs.
+ * answers, other output. It is used by the proxy, by `verify` and `replay` with a live server, and
+ * for recordings of other programs.
  *
  * Rules     docs/findings.md. A line that mend.h can repair is a message. An incomplete line that
- *           begins an object waits for the next line, which may continue it. A line that cannot be
- *           repaired, but has a readable id that is pending (lenient.h), is the answer to that
- *           request. Everything else is noise.
- * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
+ *           begins an object waits for the next line, which may continue it. If a line cannot be
+ *           repaired, but has a readable id (lenient.h), and a request with this id is pending, the
+ *           line is the answer to that request. Every other line is noise.
+ * Limits    for a message over several lines: rules.max bytes, and SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices and pointers of a struct server_note_line are valid during the call of
- *           line().
+ * Lifetime  the slices and pointers of a struct server_line are valid during the call of line().
  * Errors    a negative status of line() ends the reading of the line and is returned; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H
@@ -17,31 +16,35 @@
 
 #include "wire/glued.h"
 
-/* How long to wait for the next line of a message over several lines, or for a valid answer. */
+/* Maximum wait, in microseconds, for the next line of a message over several lines, or for a valid
+ * answer after an unreadable one. */
 #define SERVER_LINES_WAIT_US 100000
-/* How long to wait for all lines of a message. */
+/* Maximum wait, in microseconds, for all lines of a message. */
 #define SERVER_LINES_WAIT_MAX_US 5000000
 
 enum server_line_kind {
     SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
     SERVER_LINE_NOISE, /* the text is not a message */
-    /* JSON that was meant as the answer to a pending request, but is not a valid message. */
+    /* the text is JSON that was meant as the answer to a pending request, but is not a valid
+     * message */
     SERVER_LINE_REFUSED,
-    /* Meant as the answer to a pending request, but not even JSON. A valid answer may follow,
-     * because some servers print what they send. */
+    /* the text was meant as the answer to a pending request, but is not JSON; a valid answer may
+     * follow, because some servers print an answer for people first */
     SERVER_LINE_UNREADABLE,
 };
 
 struct server_line {
     enum server_line_kind kind;
-    /* text of the message as received, or repaired; n is 0 for a further answer on the same line */
+    /* text of the message, as received or as repaired; n is 0 if an earlier answer of the line was
+     * reported with the text */
     struct slice text;
-    size_t at;            /* offset at which the message begins in the line */
-    size_t size;          /* number of bytes of the message as received */
-    findings found;       /* findings about the line, including those of m */
-    const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
-    struct json_value id; /* id of the message; of an answer, id of the request that is answered */
+    size_t at;           /* offset at which the message begins in the line */
+    size_t size;         /* number of bytes of the message as received */
+    findings found;      /* findings about the line, including those of m */
+    const struct rpc *m; /* the message that was read; NULL for a blank line and for noise */
+    /* id of the message; if the message is an answer, id of the request that it answers */
+    struct json_value id;
     /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received
      * line. */
     const struct repairs *repairs;
@@ -55,7 +58,8 @@ struct server_line {
 
 struct server_lines_rules {
     size_t max; /* maximum number of bytes of a message */
-    /* A message that would be repaired keeps its text as received, including the text after it. */
+    /* true: a message that could be repaired is passed on as it was received, including text after
+     * it */
     bool keep_flaws;
     struct open_requests open;
     /* returns 0, or a negative status that ends the reading of the line */
@@ -77,9 +81,9 @@ struct server_lines {
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
 /* Handles a line as received, without its newline. found: findings about the line; `no-newline`
- * means that the output has ended. If the line does not continue the waiting lines, calls line()
- * for these. Unless the line must itself wait for the next line, calls line() for its parts: log
- * text first, a message last. */
+ * means that the output has ended. Calls line() for the waiting lines if this line does not
+ * continue them. Then calls line() for the parts of this line, log text first and a message last,
+ * unless this line must wait for the next line. */
 MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
                                      int64_t now_us);
 /* Stops waiting for the next line, and calls line() for the waiting lines. cut: true: the output

@@ -8,7 +8,7 @@ struct hasher {
     bool failed;
 };
 
-/* Hashed in place of a type; not a value of enum json_type. */
+/* Type that is hashed for an integer; no value of enum json_type equals it. */
 #define HASH_INTEGER 64
 
 /* Hashes a number, or a string with escapes, by its canonical text. */

@@ -1,11 +1,11 @@
 /* value_hash.h - a keyed hash of a JSON value: equal values have equal hashes.
  *
- * Equal     values that canon_write_value() makes equal (wire/canon.h): the order of keys, white
- *           space, and the spelling of strings and numbers are ignored. Duplicate keys of an object
- *           may be in any order.
+ * Equal     values whose texts of canon_write_value() are equal (wire/canon.h). So the order of
+ *           keys, white space, and the spelling of strings and numbers are ignored. Duplicate keys
+ *           of an object may be in any order.
  * Input     a value in text that json_scan() has accepted.
- * Use       instead of hashing the canonical text, if values are only compared: nothing is sorted,
- *           and only strings with escapes and numbers that are not integers are written in
+ * Use       if values are only compared. This is faster than hashing the canonical text: nothing is
+ *           sorted, and only strings with escapes and numbers that are not integers are written in
  *           canonical form.
  * Hash      keyed_mix() (base/keyed_hash.h).
  * Errors    the hash is 0 if out of memory, otherwise never 0.

@@ -1,5 +1,5 @@
-/* scan.c - reads the messages of a session without copying them, for readers that read many
- * messages and keep few. */
+/* scan.c - reads the messages of a session without copying them, for callers that read many
+ * messages and store few of them. */
 #include "vault/query/connection.h"
 
 #include "vault/store/connect.h"
@@ -8,8 +8,8 @@
 struct reading {
     query_message_fn fn;
     void *ctx;
-    int64_t left;         /* maximum number of messages that may still be passed on */
-    enum query_body body; /* used by query_message_rows() only */
+    int64_t left;         /* maximum number of messages that the callback may still get */
+    enum query_body body; /* which part of the body is read; used by query_message_rows() only */
 };
 
 static int scan_call_reader(struct reading *r, const struct query_message *m)
@@ -45,7 +45,7 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* a NULL gives 0 */
+            *field_number(f, record) = sqlite3_column_int64(st, i); /* SQLite reads a NULL as 0 */
             break;
         }
         if (f->null == VALUE_UNLESS)
@@ -129,13 +129,13 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     return st;
 }
 
-/* Statuses of calls that only an answer of the interposer causes. If the session has all its
- * messages, each such answer ends a call. */
+/* Statuses of calls that end with an answer of the interposer. In a session with all its messages,
+ * each such answer ends a call. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much
- * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: the filter or the
- * session does not allow it. Returns 0 or an error. */
+ * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: some matching
+ * messages are not in `calls`, or it is unknown. Returns 0 or an error. */
 static int find_statuses_of_own_answers(struct query *q, const struct message_question *x,
                                         unsigned *ret_statuses)
 {

@@ -132,8 +132,8 @@ static int find_session_by_name(struct query *q, enum query_statement i, const c
     return query_finish_statement(q, st, rc);
 }
 
-/* Finds the newest session of a server that has a message; if no session has a message, the newest
- * session of the server. *ret: its id; 0: the server has no session. */
+/* Finds the newest session of a server that has a message; if no session of the server has a
+ * message, its newest session. *ret: id of the session; 0: the server has no session. */
 static int find_newest_of_server(struct query *q, const char *name, int64_t *ret)
 {
     int st = find_session_by_name(q, Q_NEWEST_USED_OF, name, ret);
@@ -178,7 +178,8 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int st = 0;
     buf_clear(&q->error);
     if (ref == NULL || session_ref_is_last(ref)) {
-        /* the newest session with a message; if no session has a message, the newest session */
+        /* find the newest session with a message, or, if no session has a message, the newest
+         * session */
         st = query_read_number(q, Q_NEWEST_USED, 0, &id);
         st = st == 0 && id == 0 ? query_read_number(q, Q_NEWEST, 0, &id) : st;
     } else if (parse_session_id(ref, &id)) {

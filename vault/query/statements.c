@@ -3,7 +3,7 @@
 #include "vault/store/call_batch.h"
 #include "vault/store/schema.h"
 
-/* vault/store/columns.h explains names with @. */
+/* names with @ in these statements are explained in vault/store/columns.h */
 #define SESSION_COLUMNS                                                                            \
     "SELECT s.id@session, @number, @evidence,"                                                     \
     " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \
@@ -54,7 +54,8 @@ const char *const query_sql[Q_COUNT] = {
     [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
     [Q_SCHEMA] = "PRAGMA user_version",
-    /* Reads events; for an imported session, which has no such events, reads messages. */
+    /* Finds two signs of problems in the events of a session; in an imported session, which lacks
+     * these events, in its messages. */
     [Q_SIGNS] = "SELECT max(changed), max(unfinished) FROM"
                 " (SELECT kind = 'tool-changed' AS changed,"
                 " kind = 'unfinished-line' AND detail LIKE '%\"from\":\"server\"%' AS unfinished"
@@ -74,7 +75,8 @@ const char *const query_sql[Q_COUNT] = {
                         " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                         " WHERE c.id BETWEEN ?4 << 36 AND (?4 << 36) + 68719476735"
                         " AND m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY 1 DESC LIMIT ?3",
-    /* 1 if the session was recorded here without a gap, and the table has its calls */
+    /* selects 1 if the session was recorded in this vault without a gap, and `calls` has all its
+     * calls */
     [Q_IS_WHOLE] = "SELECT calls FROM sessions s WHERE id = ?1 AND pid <> 0 AND NOT EXISTS"
                    " (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'gap')",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",

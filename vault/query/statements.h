@@ -53,8 +53,8 @@ enum query_statement {
 
 extern const char *const query_sql[Q_COUNT];
 
-/* Calls query_refresh(), and prepares a statement. Its first step begins a transaction, unless
- * another statement is running. *ret is valid until the next transaction. */
+/* Calls query_refresh(), and prepares a statement. The first step of the statement begins a
+ * transaction, unless another statement is running. *ret is valid until the next transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
 /* Like query_prepare(), but inserts a condition at QUERY_WHERE in the text and binds the values of
  * the condition. w may be NULL. */
@@ -64,20 +64,20 @@ MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const s
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
 MI_MUST int query_finish_statement(struct query *q, sqlite3_stmt *st, int rc);
 
-/* Runs a statement with at most one row and gives the row's first column; 0 if there is no row.
- * `id` is bound to ?1 if the statement has a parameter. */
+/* Runs a statement that has at most one row. *ret: the first column of the row; 0 if there is no
+ * row. `id` is bound to ?1 if the statement has a parameter. */
 MI_MUST int query_read_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* A range of rows of a session: from <= the first column (a seq or an id) <= to. */
+/* A range of rows of a session: the first column, a seq or an id, is from `from` to `to`. */
 struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* true: the statement returns the newest rows first */
 };
-/* Checks that the current row is in the range, and reduces the range to the rows after it, so that
- * reading a damaged file ends. Always true for a store, whose rows are checked when they arrive
- * (vault/remote/pages.c). */
+/* Whether the id of the current row is in the range. Reduces the range to later ids, so that
+ * reading a damaged file ends. Always true for a store, because vault/remote/pages.c checks its
+ * rows. */
 MI_MUST bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
-/* Runs a statement over the messages of a range in parts of QUERY_PART messages, each in its own
- * transaction. ?1 and ?2 are the first and last id of a part; the condition w may be NULL. The
+/* Runs a statement over a range of messages, in parts of QUERY_PART messages. Each part is a
+ * transaction of its own; ?1 and ?2 are its first and last id. The condition `w` may be NULL. The
  * callback returns 0 to continue, 1 to stop, or an error. */
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
 MI_MUST int query_scan_rows(struct query *q, enum query_statement i, const struct where *w,

@@ -8,8 +8,8 @@
 #include "vault/query/reader.h"
 #include "vault/remote/remote.h"
 
-/* Finds the id of the session with this number; 0: there is none. MI_EINVAL, with a sentence in
- * query_error(): several vaults have such a session. */
+/* Finds the id of the session that has this number in its own vault; 0: there is none. Returns
+ * MI_EINVAL, with a sentence in query_error(), if sessions of several vaults have the number. */
 MI_MUST int query_store_number(struct query *q, int64_t number, int64_t *ret);
 /* Calls remote_forget() for a store; does nothing for a vault. */
 void query_forget(struct query *q);

@@ -17,13 +17,13 @@ struct tally_group {
     /* number of all calls, and of the calls with each status; `errors` includes timeouts */
     int64_t calls, errors, timeouts, cancelled, interrupted, open;
     int64_t request_bytes, response_bytes;
-    int64_t server_us, person_us; /* sums of the times that the server and people took */
+    int64_t server_us, person_us; /* total time that the server took; total time that people took */
     int64_t result_tokens; /* sum of the tokens of all results; -1: no number of tokens is known */
     int64_t first_at_us, last_at_us; /* start times of the first and the last call */
     int64_t bucket[TALLY_BUCKETS];   /* number of answered calls in each bucket */
     int64_t *took_us;                /* owned; durations of the answered calls */
     size_t took_n, took_cap;
-    uint32_t key; /* number of the group's key in tally.keys */
+    uint32_t key; /* index of the group's key in tally.keys */
 };
 
 struct tally {
@@ -36,9 +36,10 @@ struct tally {
 /* Adds a call, which began at at_us, to the group with this key. */
 MI_MUST int tally_add_call(struct tally *t, struct slice key, const struct query_call *c,
                            int64_t at_us);
-/* Adds the tokens of the result of the last added call; negative: unknown. */
+/* Adds the number of tokens in the result of the call that was added last. A negative number means
+ * that the number is unknown. */
 void tally_add_tokens(struct tally *t, int64_t tokens);
-/* Sorts the durations. Needed before tally_percentile(). */
+/* Sorts the durations. Call it before tally_percentile(). */
 MI_MUST int tally_sort(struct tally *t);
 /* Returns the percentile of the durations (nearest rank); -1 if there are no durations. */
 int64_t tally_percentile(const struct tally_group *g, int percent);

@@ -11,7 +11,7 @@ struct reading {
     const char *server, *except_uid;
     enum tool_list_from from;
     int64_t before;
-    bool passed; /* true: the session with the id `before` was passed on */
+    bool passed; /* true: the reading has come past the session with the id `before` */
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
     /* The following members are used while one session is read: */
@@ -36,8 +36,8 @@ static bool tool_list_on_session(void *ctx, const struct query_session *s)
     return l->n < TOOL_LIST_SESSIONS;
 }
 
-/* Adds a page of the list. Pages are consecutive: each page continues the list unless the previous
- * page was the last one. */
+/* Adds a page of the list. Each page continues the list, unless the page before it was the last
+ * page of a list. */
 static bool tool_list_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *l = ctx;

@@ -13,7 +13,7 @@
 #include "wire/schema/tools.h"
 
 #define TOOL_LIST_MESSAGES 500
-/* most sessions of a server that are searched, beginning with the newest */
+/* maximum number of sessions of a server that are searched, newest first */
 #define TOOL_LIST_SESSIONS 100
 
 struct tool_list {
@@ -22,16 +22,17 @@ struct tool_list {
     int64_t session_id, number, started_at_us; /* `number` is explained in struct query_session */
 };
 
-/* Which sessions are read. An imported session may be of another server with the same name. */
+/* Which sessions are read. Imported sessions can be excluded, because an imported session may be of
+ * another server with the same name. */
 enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
 
 /* Reads the list of the newest session of this server that has a list. Skips the session with uid
- * `except_uid` (NULL: none) and, unless `before` is 0, session `before` and all newer sessions. 0,
- * MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
+ * `except_uid` (NULL: none) and, unless `before` is 0, session `before` and all newer sessions.
+ * Returns 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
                            const char *except_uid, int64_t before, struct tool_list *ret);
-/* Reads the list of this session. The same errors as tool_list_read(); MI_ENOENT: the session has
- * no list. */
+/* Reads the list of tools of this session. Its results are those of tool_list_read(); MI_ENOENT:
+ * the session has no list. */
 MI_MUST int tool_list_of_session(struct query *q, const struct query_session *s,
                                  struct tool_list *ret);
 void tool_list_close(struct tool_list *l); /* safe to call twice */

@@ -1,4 +1,4 @@
-/* blocks.c - finds single messages and calls, in blocks that are kept. */
+/* blocks.c - finds single messages and calls, in cached blocks of rows. */
 #include "vault/remote/pages.h"
 
 /* Finds the block that begins with seq `first`. If there is none, empties the block that was used

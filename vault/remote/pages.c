@@ -15,7 +15,8 @@ struct filling {
     const struct remote_ask *ask;
 };
 
-/* Adds a row. While a page is filled, the pointer of a text is its offset in page->text, plus 1. */
+/* Adds a row. Until the page is complete, the pointer of a text stands for an offset: the offset of
+ * the text in page->text, plus 1. */
 static int filling_add_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;
@@ -42,7 +43,7 @@ static int filling_add_row(void *ctx, const struct cell *cell)
     return p->text.failed ? MI_ENOMEM : 0;
 }
 
-/* Replaces the offsets of texts by pointers, after the last row was added. */
+/* Replaces the offsets of texts by pointers. Call it after the last row was added. */
 static int page_resolve_text_offsets(struct page *p)
 {
     const char *text = buf_str(&p->text);
@@ -193,8 +194,8 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
     page_hold(p);
 }
 
-/* Whether the page shows which session is next to this one: the next older or newer session. *ret:
- * the row of that session, or p->n if there is none. */
+/* Whether the page shows the next older (or next newer) session after the session `uid`. *ret: the
+ * row of that next session; p->n if no such session exists. */
 static bool page_find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
 {
     size_t i;
@@ -209,7 +210,7 @@ int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* `first` is the uid with one more character at its end (table.c) */
+    /* table.c has appended one character to the uid in `first` */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;
@@ -225,7 +226,8 @@ int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct 
 
 /* ---- pages of messages and calls ---- */
 
-/* Finds the rows with seq >= from: they start at *ret, or, if `backwards`, end before *ret. */
+/* Finds the rows with seq >= from. They start at index *ret; if `backwards`, they end before index
+ * *ret instead. */
 static void page_find_rows_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;
@@ -240,7 +242,7 @@ static void page_find_rows_from(const struct page *p, int64_t from, bool backwar
     *ret = low;
 }
 
-/* Makes a page with the requested rows, which are copied from a kept page. */
+/* Makes a page with copies of the requested rows, from a cached page. */
 static int kept_copy_rows(const struct kept *k, const struct remote_ask *ask, struct page **ret)
 {
     const struct page *p = k->page;
@@ -311,13 +313,14 @@ void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask 
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
-    /* borrowed from a page of sessions; uid[0] is not set */
+    /* uids, borrowed from a page of sessions; uid[0] is not used */
     struct slice uid[1 + REMOTE_SESSIONS_MORE];
 };
 
-/* Adds the sessions that a statement will probably ask for next. A statement reads the sessions of
- * a page in order, so these follow session g->id[0] in the page in which the session that was
- * requested last comes before it. *ask becomes a request for all sessions of the group. */
+/* Adds the sessions that a statement will probably ask for next. A statement reads sessions in the
+ * order of a page. So if the session requested last precedes session g->id[0] in a page, the
+ * sessions after g->id[0] in that page are added. *ask becomes a request for all sessions of the
+ * group. */
 static int group_add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
                                    struct remote_ask *ask)
 {
@@ -344,8 +347,8 @@ static int group_add_next_sessions(struct remote *r, int64_t last_id, struct gro
     return 0;
 }
 
-/* Splits a page with calls of several sessions into one page for each session, and keeps these
- * pages. full: the page may end within the calls of a session. *ret: the page of the first
+/* Splits a page with calls of several sessions into one page for each session, and caches these
+ * pages. full: the page may lack the last calls of its last session. *ret: the page of the first
  * session. */
 static int split_calls_by_session(struct remote *r, const struct page *all, bool full,
                                   const struct remote_ask *ask, const int64_t *session,
@@ -423,7 +426,7 @@ static bool find_kept_summary(const struct remote *r, int64_t id, size_t *ret)
     return false;
 }
 
-/* Reads the summaries of a session and of those that will probably be requested next. */
+/* Reads the summary of a session, and the summaries that will probably be requested next. */
 static int pages_read_summaries(struct remote *r, int64_t id)
 {
     struct group g = {.n = 1, .id = {id}};
@@ -442,7 +445,7 @@ static int pages_read_summaries(struct remote *r, int64_t id)
     }
     page_drop(r->summaries);
     r->summaries = NULL;
-    r->summary_of[0] = id; /* remember the session that was requested last, even if it has no row */
+    r->summary_of[0] = id; /* store the id of this session even if the session has no row */
     if (st == 0)
         st = page_copy_rows(all, &ask, 0, all->n, false, &r->summaries);
     for (size_t i = 0; st == 0 && i < all->n; i++)

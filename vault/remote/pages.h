@@ -1,8 +1,9 @@
-/* pages.h - rows of a store in memory: pages, some of which are kept for later look-ups.
+/* pages.h - rows of a store in memory: pages, some of which are cached for later look-ups.
  *
- * Kept      the last pages of sessions, of messages and of calls, and blocks of calls and of
- *           messages without bodies: an answer's request is nearly always among the messages that
- *           were read last. Rows of kept pages are not requested from the store again.
+ * Cached    the pages of sessions, of messages and of calls that were read most recently, and
+ *           blocks of calls and of messages without bodies. An answer's request is nearly always
+ *           among the messages that were read most recently. Rows of cached pages are not requested
+ *           from the store again.
  * Owns      a page is freed when its last holder calls page_drop().
  * Errors    MI_ENOMEM, or those of struct remote_store.
  * Blocks    on the store. */
@@ -15,13 +16,15 @@
 /* Number of seqs in a block; the messages or calls of a block share a page. */
 #define PAGES_BLOCK 256
 #define PAGES_BLOCKS 32
-/* Most rows in a page of sessions: the sessions of one statement, and the next older one. */
+/* Maximum number of rows in a page of sessions: the sessions of one statement, and the next older
+ * session. */
 #define PAGES_SESSIONS 65
 
 struct page {
     int holders;
     bool last; /* true: the store has no rows after the last row of the page */
-    /* page of sessions: true: the store has no newer sessions */
+    /* true: the store has no newer sessions than those of the page; used for pages of sessions
+     * only */
     bool first;
     bool gapless;      /* true: the page omits no session between its first and its last one */
     bool bounded;      /* true: older sessions may exist, but were not requested */
@@ -38,7 +41,7 @@ struct block {
     struct page *page;      /* reference to a page; NULL: the block is free */
 };
 
-/* A page with all messages or calls of a session with from <= seq <= to. */
+/* A cached page. It has all messages or calls of a session with from <= seq <= to. */
 struct kept {
     int64_t session, from, to; /* `session`: id of the session; `from`, `to`: the range of seqs */
     /* `backwards`: true: newest rows first; `bodies`: true: the rows have their bodies */
@@ -48,18 +51,20 @@ struct kept {
 
 struct remote {
     struct remote_store store;
-    struct intern uids;   /* owned; a session's id is the index of its uid + 1 */
+    /* owned; uids of sessions: the id of a session is the index of its uid + 1 */
+    struct intern uids;
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; for each uid, the index of its vault in `vaults` */
     size_t vault_cap;
     /* references to the pages of sessions read most recently, newest first */
     struct page *sessions[2];
-    /* references to the pages of sessions read most recently, in any order of sessions */
+    /* references to the pages of sessions that were read most recently, in whatever order they list
+     * sessions */
     struct page *listed[4];
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
     size_t kept_next;     /* index of the entry of `kept` that is replaced next */
-    /* pages of calls that reach the last call of their session */
+    /* cached pages of calls, each of which ends with the last call of its session */
     struct kept calls[1 + REMOTE_SESSIONS_MORE];
     int64_t calls_session;  /* id of the session whose calls were requested last */
     struct page *summaries; /* reference to the last summaries, for the sessions in summary_of */
@@ -79,40 +84,41 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
 /* Finds the row with this seq; false: there is none. backwards: the page is ordered newest
  * first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
-/* Returns the kept page that has this message or call, borrowed; NULL if there is none. */
+/* Returns the cached page that has this message or call, borrowed; NULL if there is none. */
 struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
                              int64_t seq, size_t *ret);
 
 /* Finds the id of a session; a session that was not read before gets a new id. session: a row of a
- * page of sessions. 0 or MI_ENOMEM. */
+ * page of sessions. Returns 0 or MI_ENOMEM. */
 MI_MUST int pages_session_id(struct remote *r, const struct cell *session, int64_t *ret);
 /* Sets uid and vault of the request to those of the session with this id. false: there is no such
  * session. */
 MI_MUST bool pages_set_session(const struct remote *r, int64_t id, struct remote_ask *ask);
-/* Find the row of a session, or its summary. The page is held for the caller. MI_ENOENT: there is
- * no such row. */
+/* Find the row of a session, or its summary. The page stays valid until the caller releases it.
+ * MI_ENOENT: there is no such row. */
 MI_MUST int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 MI_MUST int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
-/* Finds the row of a message or of a call, as `table` says. The page is held for the caller. */
+/* Finds the row of a message or of a call, as `table` says. The page stays valid until the caller
+ * releases it. */
 MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
                            struct page **ret, size_t *ret_row);
-/* Makes a page with the next older or next newer session from kept pages; a page without rows:
- * there is no such session. MI_ENOENT: no kept page shows it, so ask the store. */
+/* Finds the next older or next newer session in cached pages, and makes a page of it. The page has
+ * no rows if there is no such session. MI_ENOENT: no cached page answers this, so ask the store. */
 MI_MUST int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
-/* Store a page for later look-ups. */
+/* Stores a page in the cache for later look-ups. */
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
-/* Like page_read(), but makes a page of messages or calls from kept pages. MI_ENOENT: the kept
+/* Like page_read(), but makes a page of messages or calls from cached pages. MI_ENOENT: the cached
  * pages lack a row, so ask the store. */
 MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
                                  struct page **ret);
 void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask *ask,
                      struct page *p);
 /* Reads the calls of the sessions in `ask`, whose ids are in `session`. *ret has the calls of the
- * first session; those of the others are kept. */
+ * first session; the calls of the other sessions are cached. */
 MI_MUST int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
                              struct page **ret);
-/* Reads a page of calls that are not kept, together with the calls of the sessions that a statement
- * will probably ask for next. */
+/* Reads a page of calls of a session from the store. Also reads, and caches, the calls of the
+ * sessions that a statement will probably ask for next. */
 MI_MUST int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
                             struct page **ret);
 

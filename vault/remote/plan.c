@@ -3,14 +3,13 @@
 
 #define COLUMNS_MAX 64
 
-/* A column, and the operators of comparisons that the store can evaluate. */
+/* A column, and the comparison operators that the store can evaluate for it. */
 struct key {
     int column;
     const char *operators;
 };
 
-/* Indexes of columns in remote_shape.sql. The index of a cell's column is one more than that of the
- * cell. */
+/* Indexes of columns in remote_shape.sql. The column of cell N has the index N + 1. */
 enum {
     COLUMN_ID = 0,
     SESSION_UID = 2,
@@ -61,7 +60,7 @@ static bool store_compares_column(enum remote_table table, int column, char op)
     return false;
 }
 
-/* Whether rows already come in the order that the statement wants. */
+/* Whether the store returns rows in the order that the statement requires. */
 static bool rows_are_ordered(enum remote_table table, const sqlite3_index_info *info)
 {
     if (info->nOrderBy != 1)
@@ -101,7 +100,7 @@ int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
         some = true;
     }
     text[2 * n] = '\0';
-    /* rows of the other tables can be read only for one session */
+    /* without a condition on the session, only sessions and leaves can be read */
     if (table != REMOTE_SESSIONS && table != REMOTE_LEAVES && strchr(text, 'a') == NULL)
         return SQLITE_CONSTRAINT;
     info->idxStr = sqlite3_mprintf("%s", text);

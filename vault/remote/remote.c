@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SEARCH_ROWS 1000 /* most messages that one request to the store finds */
+#define SEARCH_ROWS 1000 /* maximum number of messages that one request to the store finds */
 
 int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store)
 {
@@ -89,7 +89,7 @@ int remote_has_several_vaults(struct remote *r, bool *ret)
 int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
     struct remote_ask ask = {0};
-    uint32_t index; /* the id of a session is the index of its uid + 1 */
+    uint32_t index; /* index of the uid in r->uids; the id of the session is this index + 1 */
     if (!intern_find(&r->uids, uid, &index) || !pages_set_session(r, (int64_t)index + 1, &ask))
         return MI_ENOENT;
     return r->store.body(r->store.ctx, ask.vault, ask.session, seq, max, ret);
@@ -109,7 +109,7 @@ static int add_found_message(void *ctx, const struct cell *cell)
 {
     struct page_found *p = ctx;
     struct slice uid = cell[0].text;
-    /* a store passes on at most remote_words.rows messages, with valid uids */
+    /* a store finds at most remote_words.rows messages, and its uids are valid */
     assert(p->n < SEARCH_ROWS && uid.n == UID_LEN);
     struct found *f = &p->row[p->n++];
     *f = (struct found){.seq = cell[1].number};

@@ -3,21 +3,21 @@
  * store as they read a vault.
  *
  * Rules     A session's uid is its key in a store. In this module, each session also gets an `id`,
- *           in the order in which sessions are first read; its id in its vault is its `number`.
- *           Sessions are newest first by their uid: a statement for sessions with an id below N
- *           gets those that are older than session N. Rows are requested in pages of at most
+ *           in the order in which sessions are first read. Its id in its own vault is its `number`.
+ *           Sessions are sorted by uid, newest first: a statement for sessions with an id below N
+ *           gets the sessions that are older than session N. Rows are requested in pages of at most
  *           REMOTE_ROWS rows and about REMOTE_BYTES of bodies; a page of messages or events also
  *           ends after REMOTE_TEXTS of other texts. A large body is not part of its row:
  *           remote_body() reads it. A request has one range of the key and one order (struct
- *           remote_ask); SQLite does the rest. Messages, events and calls are requested for one
- *           session: a statement that names neither their id nor their session fails. If a
- *           statement reads calls of one session after the other, as in a join with sessions, calls
- *           of up to REMOTE_SESSIONS_MORE further sessions are read at once. Summaries are read in
- *           the same way: the table has one row for each session.
+ *           remote_ask); SQLite evaluates all other conditions. Messages, events and calls are
+ *           requested for one session, so a statement without a condition on their id or session
+ *           fails. If a statement reads the calls of many sessions, as in a join with sessions, the
+ *           calls of up to REMOTE_SESSIONS_MORE further sessions are requested together. Summaries,
+ *           of which there is one row for each session, are requested in the same way.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
- * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used
- *           until remote_free().
- * Errors    errors of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
+ * Lifetime  texts that `read` and `search` pass to the callback are borrowed for the call; the
+ *           store is used until remote_free().
+ * Errors    if `read` fails, SQLite returns SQLITE_ERROR with the sentence of `error`.
  * Blocks    on `read`. */
 #ifndef MI_VAULT_REMOTE_REMOTE_H
 #define MI_VAULT_REMOTE_REMOTE_H
@@ -43,8 +43,8 @@ enum remote_table {
     REMOTE_TABLES
 };
 
-/* The cells of a row that `read` passes on, in order. In `cells`, `i` stands for CELL_INT, `t` for
- * CELL_TEXT; each may be CELL_NULL. */
+/* The cells of a row, in the order in which the function `read` of a store returns them. In
+ * `cells`, `i` stands for CELL_INT and `t` for CELL_TEXT. Each cell may also be CELL_NULL. */
 struct remote_shape {
     const char *name;  /* name of the table */
     const char *cells; /* types of the cells, one letter for each: "iitt" */
@@ -53,10 +53,10 @@ struct remote_shape {
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
-/* Positions of cells. */
+/* Indexes of some cells in a row of sessions or of messages. */
 enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1 };
 enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
-#define REMOTE_CELLS_MAX 32 /* most cells of a row */
+#define REMOTE_CELLS_MAX 32 /* maximum number of cells of a row */
 
 struct remote_ask {
     enum remote_table table;
@@ -86,8 +86,8 @@ struct remote_words {
     int64_t rows;      /* maximum number of rows to read */
 };
 
-/* Called for each row. Returns 0 to continue, or an error. In rows of calls and summaries, a cell
- * precedes those of remote_shape: 0 for a row of `session`, N for a row of more[N - 1]. */
+/* Called for each row. Returns 0 to continue, or an error. A row of calls or summaries begins with
+ * an additional cell: 0 if the row is of `session`, N if the row is of more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
 /* The functions of a store. Each returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in
@@ -100,7 +100,7 @@ struct remote_store {
                 struct buf *ret);
     /* *ret: whether several vaults have sessions in the store. */
     int (*several)(void *ctx, bool *ret);
-    /* Passes on two cells for each message: uid and seq. */
+    /* Searches messages. Passes two cells for each message that is found: uid and seq. */
     int (*search)(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx);
     const char *(*error)(void *ctx);
     void (*close)(void *ctx);
@@ -108,25 +108,26 @@ struct remote_store {
 
 struct remote;
 
-/* Makes the tables in db, which must be closed before remote_free(). After an error, *ret is NULL
- * and the store is closed. Returns SQLite's code. */
+/* Makes the virtual tables of a store in `db`. Close `db` before remote_free(). After an error,
+ * *ret is NULL and the store is closed. Returns SQLite's code. */
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
-void remote_free(struct remote *r); /* closes the store; NULL is fine */
+void remote_free(struct remote *r); /* closes the store; the argument may be NULL */
 /* Forgets the rows that were read, so that they are read again. Ids of sessions stay valid. */
 void remote_forget(struct remote *r);
 
-/* Finds the sessions with this id in their vaults. *ret_id: the id of one of them; *ret_n: how many
- * there are, at most 2. */
+/* Finds the sessions that have this id in their own vaults. *ret_id: id of one of these sessions in
+ * the store; *ret_n: number of these sessions, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
-/* Whether session a is newer than b, by their uids; false if one of them was not read. */
+/* Whether session `a` is newer than session `b`, by their uids; false if one of them was not
+ * read. */
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
-/* Calls `several` of the store. */
+/* Calls the function `several` of the store. */
 MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
-/* Calls `body` of the store. MI_ENOENT: the session was not read. */
+/* Calls the function `body` of the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);
-/* Passes on every message with words that match, in sessions with first <= uid <= last, newest
- * first. The callback may read the store; it returns false to stop. */
+/* Calls fn for every message with words that match, in sessions with first <= uid <= last, newest
+ * first. The callback may read the store. It returns false to stop the search. */
 typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
 MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
                           const char *match, remote_found_fn fn, void *ctx);

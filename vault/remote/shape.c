@@ -5,7 +5,8 @@
 #define CELL_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(TYPE(type))
 #define COLUMN(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(", " #name)
 #define COLUMN_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(", " #name)
-/* These are all fields of a message that a store has, in the order of the vault. */
+/* CELL_ALL and COLUMN_ALL list all fields of a message that a store has, in the order of the
+ * vault. */
 #define CELL_ALL(...) CELL(__VA_ARGS__) CELL_LAST(__VA_ARGS__)
 #define COLUMN_ALL(...) COLUMN(__VA_ARGS__) COLUMN_LAST(__VA_ARGS__)
 

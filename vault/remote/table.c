@@ -5,7 +5,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define FIRST_ROWS 1024 /* rows in the first page: most sessions fit into one page without bodies */
+/* number of rows in the first page; with so many rows, most sessions fit into one page without
+ * bodies */
+#define FIRST_ROWS 1024
 
 struct table {
     sqlite3_vtab base;
@@ -54,7 +56,7 @@ static void cursor_drop_page(struct cursor *c)
     c->row = 0;
 }
 
-/* Gets a page from the kept pages, or reads it from the store. */
+/* Returns a page from the cache, or reads the page from the store. */
 static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -101,7 +103,7 @@ static int cursor_load_next_page(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
-    int64_t key = last[0].number; /* seq of the last row; id, if the row is an event */
+    int64_t key = last[0].number; /* seq of the last row; for an event, its id */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
         cursor_drop_page(c);
         return SQLITE_OK;
@@ -112,7 +114,8 @@ static int cursor_load_next_page(struct cursor *c)
     } else if (ask->table == REMOTE_SESSIONS) {
         buf_clear(&c->first);
         buf_slice_add(&c->first, last[REMOTE_SESSION_UID].text);
-        buf_addc(&c->first, '\1'); /* append \1 to get the smallest text that is greater */
+        /* the uid with \1 appended is the smallest text that is greater than the uid */
+        buf_addc(&c->first, '\1');
     } else if (ask->backwards) {
         ask->to = key - 1;
     } else {
@@ -124,8 +127,8 @@ static int cursor_load_next_page(struct cursor *c)
 
 /* ---- conditions ---- */
 
-/* Limits a request for sessions by their ids. One id: to that session. A range: to the sessions
- * that are older than the session with id to + 1. */
+/* Limits a request for sessions by their ids. With from == to, only this session is read; otherwise
+ * the sessions that are older than the session with id to + 1. */
 static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
@@ -142,7 +145,7 @@ static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
     }
 }
 
-/* Limits a request for messages or calls by their ids. All ids must be of one session. */
+/* Limits a request for messages or calls to the ids from `from` to `to`, all of one session. */
 static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
 {
     c->none |= to < from;
@@ -157,15 +160,15 @@ static void cursor_limit_messages(struct cursor *c, int64_t from, int64_t to)
         c->ask.rows = width + 1;
 }
 
-/* Sets a text of the request to the value; with `after`, to the smallest text that is greater than
- * the value. */
+/* Sets a text of the request to the value; if `after` is true, to the next greater text. */
 static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        buf_addc(to, '\1'); /* append \1 to get the smallest text that is greater */
+        /* the text with \1 appended is the smallest text that is greater than it */
+        buf_addc(to, '\1');
     c->none |= to->n == 0 && to == &c->name;
 }
 
@@ -183,8 +186,8 @@ static void range_narrow(struct range *r, char op, int64_t v)
         r->to = v;
 }
 
-/* Adds one condition to the request. ids: range of the first column; keys: range of the ids of
- * events. */
+/* Adds one condition of the statement to the request. ids: range of the rows' ids (first column);
+ * keys: range of the events' ids. */
 static void cursor_take_condition(struct cursor *c, const char *plan, sqlite3_value *v,
                                   struct range *ids, struct range *keys)
 {
@@ -292,8 +295,8 @@ static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, i
             sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         return SQLITE_OK;
     }
-    /* columns without a cell: the id, the `session_id` of a message, and the `calls` of a session,
-     * which is 1 */
+    /* only three columns have no cell: the id, the `session_id` of a message, and the `calls` of a
+     * session, which is always 1 */
     sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
     int rc = i == 0 ? cursor_row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);

@@ -12,8 +12,9 @@
 enum {
     PLAN_BACKWARDS = 1,
     PLAN_BODIES = 2, /* plan flag: also read the bodies of messages */
-    PLAN_ONE = 4 /* plan flag: read one row first, because the statement probably wants only one,
-                  * such as the session next to another, or the first or last message */
+    /* plan flag: read a first page of one row, because the statement probably needs only one row,
+     * such as the first or last message, or the session next to another session */
+    PLAN_ONE = 4
 };
 enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
 int plan_choose_index(enum remote_table table, sqlite3_index_info *info);

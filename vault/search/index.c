@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FORMAT 1    /* value of PRAGMA user_version; a file with another value is created again */
-#define BATCH 20000 /* most messages that one transaction adds */
+#define BATCH 20000 /* maximum number of messages that one transaction adds */
 #define NAME_MAX_LEN 32
 
 /* ---- a file ---- */
@@ -58,11 +58,12 @@ static void search_index_overwrite_file(int dir_fd, int64_t number)
     if (fd < 0)
         return;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
-    /* holes use no disk space, and are skipped */
+    /* skip the holes of the file, which use no disk space */
     for (int64_t at = 0; plain && (at = file_next_data(fd, at)) < st.st_size;
          at += (int64_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
-    (void)!file_sync_data(fd); /* an error is ignored: the file is deleted anyway */
+    /* an error of this call is ignored, because the file is deleted anyway */
+    (void)!file_sync_data(fd);
     close(fd);
 }
 
@@ -147,7 +148,8 @@ struct adding {
     const struct search_session *session;
     void (*on_read)(void *ctx);
     void *ctx;
-    /* in this transaction: `last`: seq of the last message; `n`: number of messages */
+    /* `last`: seq of the last message added in this transaction; `n`: number of messages added in
+     * it */
     int64_t last, n;
     int status;
 };
@@ -159,7 +161,7 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     struct slice body = m->body;
     if (m->is_large) {
         buf_clear(&s->large);
-        /* If the file of the body is missing, no words are indexed. */
+        /* if the file of the body is missing, the body stays empty and no words are indexed */
         if (query_body(s->q, slice_of(a->session->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
             body = buf_slice(&s->large);
     }
@@ -175,8 +177,8 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     return a->status == 0;
 }
 
-/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: the file has another session
- * with this id. */
+/* Reads the seq of the last indexed message of a session; 0 if there is none. Returns MI_EIO if the
+ * file has another session with this id. */
 static int read_last_indexed(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;
@@ -191,7 +193,8 @@ static int read_last_indexed(struct search *s, const struct search_session *x, i
     return st == 0 && other ? MI_EIO : st;
 }
 
-/* Indexes up to BATCH messages of a session in one transaction. *ret_more: there may be more. */
+/* Indexes up to BATCH messages of a session in one transaction. *ret_more: whether the session may
+ * have more messages to index. */
 static int search_index_add_batch(struct search *s, const struct search_session *x,
                                   struct adding *a, bool *ret_more)
 {
@@ -199,7 +202,8 @@ static int search_index_add_batch(struct search *s, const struct search_session 
     int st = convert_index_error(db_begin(&s->d));
     if (st < 0)
         return st;
-    /* Read the position again: another process may have added messages meanwhile. */
+    /* Read the seq of the last indexed message within the transaction, because another process may
+     * have added messages before it began. */
     st = read_last_indexed(s, x, &done);
     a->n = a->status = 0;
     a->last = done;
@@ -234,7 +238,8 @@ static int search_index_check_sessions(struct search *s, const struct search_ses
     return st < 0 ? st : ended;
 }
 
-/* Indexes all messages of these sessions that are not indexed yet. MI_EIO: the file is invalid. */
+/* Indexes all messages of these sessions that are not indexed yet. Returns MI_EIO if the index file
+ * is invalid. */
 static int search_index_fill_file(struct search *s, const struct search_session *session, size_t n,
                                   struct adding *a)
 {
@@ -273,14 +278,16 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int search_index_ask_words(struct search *s, const struct search_session *session, size_t n,
                                   const char *query, search_fn fn, void *ctx)
 {
-    (void)session, (void)n; /* not used, because the file contains only sessions of this group */
+    /* the parameters are not used: the file has only sessions of this group */
+    (void)session, (void)n;
     sqlite3_stmt *q;
     bool more = true, damaged = false;
     int64_t last = INT64_MAX;
     int rc = SQLITE_DONE, st = db_begin_query(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        damaged = id >= last; /* in a damaged file, the same row may be returned again and again */
+        /* in a damaged file, the ids may stop falling, and rows may repeat for ever */
+        damaged = id >= last;
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;
     }
@@ -353,8 +360,8 @@ int64_t search_file_bytes_of_session(int vault, int64_t session_id)
     return bytes;
 }
 
-/* Waits for a process that is adding to the file. Such a process must not leave a journal, which
- * SQLite would apply to the next file with this name. */
+/* First waits until no other process adds to the file. Otherwise that process could leave a
+ * journal, which SQLite would apply to the next file with this name. */
 int search_delete_index(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};

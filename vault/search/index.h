@@ -29,8 +29,8 @@ struct search_session {
     char uid[32];
 };
 
-/* q is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, search_update_file()
- * fails. */
+/* `q` is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, later calls of
+ * search_update_file() fail. */
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* the argument may be NULL */
 
@@ -42,22 +42,23 @@ int64_t search_file_of_session(const struct search *s, int64_t session_id);
 bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
 /* Updates the index file of these sessions, which must be all sessions of the file, newest first.
- * For a store, does nothing. on_read, if not NULL, is called for each message that is indexed. 0;
- * MI_EIO: there is no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
+ * Does nothing for a store. on_read, if not NULL, is called for each message that is indexed.
+ * Returns 0; MI_EIO if there is no index, so the caller must search the messages; MI_ESTORE (see
+ * query_error()); or MI_ENOMEM. */
 MI_MUST int search_update_file(struct search *s, const struct search_session *session, size_t n,
                                void (*on_read)(void *ctx), void *ctx);
-/* Returns false to stop. */
+/* Called for each message that is found. Returns false to stop the search. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
-/* Passes on the messages that match the query, newest first. The sessions must be those of the last
- * search_update_file(). 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see
- * query_error()) or MI_ENOMEM. */
+/* Calls fn for each message that matches the query, newest first. The sessions must be those of the
+ * last search_update_file(). Returns 0, MI_EIO (the index file was damaged and is deleted),
+ * MI_ESTORE (see query_error()) or MI_ENOMEM. */
 MI_MUST int search_ask_words(struct search *s, const struct search_session *session, size_t n,
                              const char *query, search_fn fn, void *ctx);
 
-/* Returns the size of the index file of this session, which search_delete_index() deletes; 0: there
- * is no file. vault: descriptor of the vault's directory. */
+/* Returns the size of the file that search_delete_index() deletes for this session; 0: there is no
+ * file. vault: descriptor of the vault's directory. */
 int64_t search_file_bytes_of_session(int vault, int64_t session_id);
-/* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */
+/* Deletes the index file of this session, and overwrites its content. Returns 0 or MI_EIO. */
 int search_delete_index(const char *vault, int64_t session_id);
 
 #endif

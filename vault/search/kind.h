@@ -6,7 +6,7 @@
 #include "vault/search/index.h"
 #include "vault/store/db.h"
 
-/* The functions that implement those of index.h. */
+/* Implementations of the functions of index.h, for one kind of index. */
 struct search_kind {
     int64_t (*file_of)(int64_t session_id);                     /* search_file_of_session() */
     bool (*query)(const struct search_terms *t, struct buf *b); /* search_make_query() */
@@ -22,13 +22,13 @@ extern const struct search_kind search_store;
 struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
-    /* The following members are used for the files of a vault: */
+    /* The following members are used for the index files of a vault: */
     /* owned; path of VAULT/Search; NULL: the folder cannot be opened or created */
     char *path;
     int dir_fd;     /* owned; descriptor of VAULT/Search; -1: not open */
     int64_t number; /* number of the open index file */
     struct db d;    /* owned; d.db NULL: no file is open */
-    /* owned; errors of `d`, which are not reported because the file is created again */
+    /* Owned; errors of `d`. They are not reported, because a broken file is created again. */
     struct buf why;
     struct buf text;  /* owned; text of a message */
     struct buf large; /* owned; a large body */

@@ -6,7 +6,7 @@
 /* The first groups of sessions end before these ids. These groups are small, so that the newest
  * messages with a frequent word are found soon. */
 static const int64_t first_groups[] = {64, 1024};
-#define GROUP 4096 /* number of sessions in each later group */
+#define GROUP 4096 /* number of sessions in each group after the first groups */
 
 static int64_t search_group_of_session(int64_t session_id)
 {
@@ -20,12 +20,12 @@ static int search_store_update(struct search *s, const struct search_session *se
                                void (*on_read)(void *ctx), void *ctx)
 {
     (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
-    /* nothing to do: a store has its index, because machines send the words with their messages */
+    /* nothing to do: the machines that send messages to a store send the words for its index too */
     return 0;
 }
 
-/* Data for passing on the found messages whose session is in `session`. The found messages and
- * `session` have the same order. */
+/* Data of a callback that selects the found messages whose session is in `session`. The messages
+ * are found in the order of the sessions in `session`. */
 struct passing {
     const struct search_session *session;
     size_t n, at; /* `at`: number of sessions in `session` that precede the found message */
@@ -40,8 +40,7 @@ static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
         size_t n = strlen(p->session[p->at].uid);
         int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
         if (order < 0)
-            /* continue with the next message, because the session of this one is not in the
-             * group */
+            /* the session of this message is not in the group */
             return true;
         p->at++;
     }

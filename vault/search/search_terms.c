@@ -39,7 +39,8 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
     return st;
 }
 
-/* The syntax of the queries of an index. Words contain letters and digits only, no quotes. */
+/* The syntax of the queries of an index. A word in a query has only letters and digits, so it never
+ * contains a quote. */
 struct dialect {
     const char *and, *quote, *prefix;
     bool keys; /* true: the index contains keys (search_key_of_word()) in place of words */
@@ -138,7 +139,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 
 /* ---- text ---- */
 
-/* Unescapes as much of the body as the text needs. */
+/* Unescapes the beginning of the body, up to the length of text that is searched. */
 static void search_terms_unescape(struct buf *b, struct slice body)
 {
     const char *p = body.p, *end = body.p + body.n;

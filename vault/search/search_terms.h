@@ -14,8 +14,8 @@
 #include "vault/search/words.h"
 
 #define SEARCH_TEXT_MAX ((size_t)256 << 10)
-/* Bytes of a body that are needed for its text: an escape has 6 bytes for one byte of text, or 12
- * bytes for 4. */
+/* Maximum number of bytes of a body that are read for its text. Text that is written as escapes
+ * takes up to 6 bytes for one byte of text. */
 #define SEARCH_BODY_MAX (6 * SEARCH_TEXT_MAX + 32)
 #define SEARCH_TERMS_MAX 32
 
@@ -33,16 +33,17 @@ struct search_terms {
     struct search_list list; /* owned; scratch: the words of the current text */
 };
 
-/* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
+/* Opens an empty list of terms. Returns 0, MI_ENOMEM, or MI_ESTORE if this SQLite has no FTS5. */
 MI_MUST int search_terms_open(struct search_terms *t);
 void search_terms_close(struct search_terms *t);
-/* Adds a term. A text must match all terms. 0, MI_EFULL (too many terms) or MI_ENOMEM. */
+/* Adds a term; a text must match all terms. Returns 0, MI_EFULL (too many terms) or MI_ENOMEM. */
 MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exact);
 
 /* Writes an FTS5 query that matches every text with all terms, and possibly other texts. false:
  * there is no such query. */
 bool search_terms_query(const struct search_terms *t, struct buf *b);
-/* Like search_terms_query(), but writes a tsquery of PostgreSQL that compares keys of words. */
+/* Writes a tsquery of PostgreSQL that compares keys of words. Otherwise like
+ * search_terms_query(). */
 bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
 /* Returns 0 if the text has all terms, with the match of the first term in *ret; else MI_ENOENT or
  * MI_ENOMEM. */

@@ -35,7 +35,7 @@ int search_words_open(struct search_words **ret)
     if (sqlite3_open_v2(":memory:", &w->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         st = MI_ENOMEM;
-    /* FTS5 stores the address of its interface in a bound pointer with this name. */
+    /* FTS5 returns its interface through a pointer that is bound with this name */
     fts5_api *api = NULL;
     sqlite3_stmt *q = NULL;
     if (st == 0 && sqlite3_prepare_v2(w->db, "SELECT fts5(?1)", -1, &q, NULL) == SQLITE_OK) {

@@ -29,18 +29,19 @@ struct search_list {
     size_t n, cap;
 };
 
-/* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
+/* Opens the tokenizer. Returns 0, MI_ENOMEM, or MI_ESTORE if this SQLite has no FTS5. */
 MI_MUST int search_words_open(struct search_words **ret);
 void search_words_close(struct search_words *w); /* the argument may be NULL */
 
-/* Sets the list to the words of a text, which has less than 2 GiB, in order. 0 or MI_ENOMEM. */
+/* Sets the list to the words of a text, in order. The text must have less than 2 GiB. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int search_list_fill(struct search_list *l, struct search_words *w, struct slice text);
 struct slice search_list_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);
 
 /* Returns the key of a word: a slice of the word. */
 struct slice search_key_of_word(struct slice word);
-/* Replaces the words by their keys. `from` and `to` then have no meaning. */
+/* Replaces the words by their keys. The members `from` and `to` are then undefined. */
 void search_list_to_keys(struct search_list *l);
 
 #endif

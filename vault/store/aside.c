@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-/* How often the lock of the directory is tried, with pauses of LOCK_PAUSE_MS: another process may
- * check the database for a long time. */
+/* Number of attempts to lock the directory, with pauses of LOCK_PAUSE_MS. Another process may hold
+ * the lock for a long time while it checks the database. */
 #define LOCK_TRIES 200
 #define LOCK_PAUSE_MS 50
-#define NAMES_MAX 100 /* number of file names that are tried, all with the same time */
+#define NAMES_MAX 100 /* number of file names with the same time that are tried */
 
 bool aside_code_means_damage(int code)
 {
@@ -29,13 +29,13 @@ bool aside_code_means_damage(int code)
 
 /* ---- the check ---- */
 
-/* Checks the database, and appends a description of the damage to `why`. Returns false if there is
- * no damage, or if the database cannot be checked now. */
+/* Checks the database, and appends a description of the damage to `why`. Returns true if the
+ * database is damaged; false if it is sound, or cannot be checked now. */
 static bool database_is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
-    /* without this setting, closing the database would change the file */
+    /* by default, closing the connection makes a checkpoint, which changes the damaged file */
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
@@ -87,8 +87,8 @@ static bool aside_choose_name(int dir, char ret[ASIDE_NAME_MAX])
     return false;
 }
 
-/* Renames -wal and -shm before the database: as long as the damaged database has its name, no
- * process creates a new one, and SQLite removes an existing -wal when it creates a database. */
+/* Renames -wal and -shm before the database. As long as the damaged database has its name, no
+ * process creates a new database; creating one would let SQLite remove an existing -wal. */
 static int rename_database_files(int dir, const char *name)
 {
     static const char *const suffix[] = {"-wal", "-shm", ""};

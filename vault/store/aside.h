@@ -1,11 +1,11 @@
 /* aside.h - puts a damaged database aside, so that a new one can be made.
  *
  * Rules     interposer.db is renamed to interposer.db.damaged-YYYYMMDDTHHMMSSZ, with its -wal and
- *           -shm. No file is overwritten or changed. A process that still has the database open
- *           continues with the renamed files, until it calls writer_database_vanished(). The
- *           database is checked first (PRAGMA quick_check), so that a temporary error is not taken
- *           for damage. The directory is locked (flock) meanwhile: if several processes try, one of
- *           them renames the database, and the others then find a sound database.
+ *           -shm. No file is overwritten or changed. A process that has the database open continues
+ *           with the renamed files, until it calls writer_database_vanished(). The database is
+ *           checked first (PRAGMA quick_check), so that a temporary error is not taken for damage.
+ *           During check and renaming, the directory is locked (flock): if several processes try,
+ *           one of them renames the database, and the others then find a sound database.
  * Owns      nothing.
  * Blocks    on the disk: seconds per gigabyte of a database that can be read in part. */
 #ifndef MI_VAULT_STORE_ASIDE_H
@@ -19,9 +19,9 @@
 /* Whether SQLite's result code says that the database is damaged. Other codes do not prove that it
  * is sound: a statement finds only the damage of the pages that it reads. */
 bool aside_code_means_damage(int code);
-/* Checks and renames the database. 0: *ret_name is the new name, and `why` has SQLite's description
- * of the damage; MI_ENOENT: the database is sound, or cannot be checked now; MI_EIO: it could not
- * be renamed (errno); MI_ENOMEM. */
+/* Checks the database, and renames it if it is damaged. Returns 0 (*ret_name is the new name, `why`
+ * has SQLite's description of the damage), MI_ENOENT (the database is sound, or cannot be checked
+ * now), MI_EIO (renaming failed; see errno) or MI_ENOMEM. */
 MI_MUST int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX],
                                 struct buf *why);
 /* Calls `call` with the name of each database that was put aside and still exists, in any order. */

@@ -98,7 +98,8 @@ static int batch_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, 
     return SQLITE_OK;
 }
 
-/* There is no xCreate: the table exists in every database under the module's name only. */
+/* The module has no xCreate, so the table exists in every database, but only under the module's
+ * name. */
 static const sqlite3_module module = {
     .iVersion = 1,
     .xConnect = connect_table,

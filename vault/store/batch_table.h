@@ -15,9 +15,10 @@
 
 struct batch_table {
     const char *name;
-    const char *declaration; /* statement CREATE TABLE with the names of the columns */
+    const char *declaration; /* statement CREATE TABLE that declares the columns */
     size_t (*count)(const void *rows);
-    /* Sets the value of a column as the result of `to`. Without a result, the value is NULL. */
+    /* Passes the value of a column to the sqlite3_result_… function of `to`. If it passes nothing,
+     * the value is NULL. */
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 
@@ -25,8 +26,8 @@ struct batch_table {
  * code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* Helpers for `column`. They set as the result a text, unless it is {NULL, 0}; a number, if `has`
- * is true; or a cell. */
+/* Helpers for `column`: they set the result to a text, a number or a cell. The result stays NULL if
+ * the text is {NULL, 0}, or if `has` is false. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)

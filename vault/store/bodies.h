@@ -1,9 +1,9 @@
 /* bodies.h - large bodies: one append-only file per session, VAULT/Bodies/<uid>.
  *
- * Form      the bodies one after another, each followed by '\n', which is not counted in its
+ * Form      the bodies, one after another. A '\n' follows each body; it is not part of the body's
  *           length.
  * Owns      the file's descriptor.
- * Errors    MI_EIO, errno kept; the next body overwrites the failed one.
+ * Errors    MI_EIO, with errno; the next body overwrites a body that could not be written.
  * Blocks    on the disk only. */
 #ifndef MI_VAULT_STORE_BODIES_H
 #define MI_VAULT_STORE_BODIES_H
@@ -14,16 +14,16 @@ struct bodies {
     int dir_fd;       /* borrowed: the vault's directory */
     int fd;           /* descriptor of the file; -1: no body was written yet */
     bool sync;        /* true: sync each body to the disk */
-    int64_t tail;     /* offset of the next body */
+    int64_t tail;     /* offset at which the next body is written */
     int64_t reported; /* bodies_take_new_range() has returned all bytes before this offset */
 };
 
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
 void bodies_close(struct bodies *b);
 MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
-/* Whether the body in this range of the file was written by a recorder: holes in the range have at
- * most BODIES_HOLES bytes. A recorder writes no holes, and a small sparse file could contain a
- * range of any size. */
+/* Whether a recorder can have written the body in this range of the file: the holes of the range
+ * have at most BODIES_HOLES bytes. A recorder writes no holes, while a forged sparse file, which is
+ * small, could claim a body of any size. */
 #define BODIES_HOLES ((int64_t)16 << 20)
 bool bodies_are_written(int fd, int64_t offset, int64_t length);
 /* Returns the range of bytes that were added since the last call. false: the range is smaller than

@@ -52,7 +52,7 @@ static size_t call_batch_count(const void *rows)
 static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
     const struct call_batch *b = rows;
-    /* first come the ended calls of earlier batches, then the calls of this batch */
+    /* the first rows are the ended calls of earlier batches; the calls of this batch follow */
     const struct call *c =
         row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
     if (i == 0)
@@ -192,8 +192,8 @@ int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Whether a message is a request of the proxy, or the answer to such a request. These messages are
- * rare: earlier requests are read when the first of them is added. */
+/* Whether a message is a request of the proxy, or the answer to such a request. Such messages are
+ * rare, so the earlier requests of the proxy are read only when the first of them is added. */
 static bool message_is_of_own_request(const struct call_message *m)
 {
     return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER
@@ -249,13 +249,14 @@ static void call_batch_keep_open_calls(struct call_batch *b)
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* Updates operations. call: the call that begins or ends with the message; NULL: none. */
+/* Updates the operations of the session. call: the call that the message begins or ends; NULL if it
+ * does neither. */
 static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
                                         const struct call_message *m, struct call *call)
 {
     if (m->link.kind == LINK_NONE && (call == NULL || call->operation_seq == 0))
         return 0;
-    /* most sessions have no operations, so they are read when they are needed first */
+    /* operations are read when they are first needed, because most sessions have none */
     if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
         return MI_ENOMEM;
     int st = 0;
@@ -380,7 +381,8 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->result = result_of_call_message(m);
     late->body = (struct slice){0};
     late->read = NULL;
-    if (m->link.kind != LINK_NONE) /* a later message may continue the operation */
+    /* the call is part of an operation, which a later message may continue */
+    if (m->link.kind != LINK_NONE)
         return end_stored_call(b, db, late);
     if (call_set_intern_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;

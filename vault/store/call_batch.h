@@ -2,8 +2,8 @@
  * which follow from the messages that a transaction stores.
  *
  * A call that begins and ends within one batch is inserted once. A call that is still open at the
- * end of the batch is inserted as `open`, and written again by the batch that ends it. For that,
- * the last open calls are kept in memory; other calls, and ids of the proxy's own requests, are
+ * end of the batch is inserted as `open`; the batch that ends the call writes it again. For this,
+ * the newest open calls are kept in memory. Other calls, and ids of the proxy's own requests, are
  * read from the table.
  *
  * Only sessions with `calls` = 1 have rows: their rows are complete. Other sessions get rows later
@@ -39,9 +39,10 @@ struct kept_call {
 enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
 
 struct call_batch {
-    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each statement is prepared at its first use */
-    int64_t session_id;               /* 0: no session is remembered */
-    bool on;                          /* true: the table `calls` has rows of this session */
+    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; statements, each prepared at its first use */
+    /* id of the remembered session; 0: no session is remembered */
+    int64_t session_id;
+    bool on; /* true: the table `calls` has rows of this session */
     /* true: member `calls` has the requests that the proxy sent before this batch */
     bool knows_own;
     /* true: member `operations` has the operations before this batch */
@@ -49,11 +50,11 @@ struct call_batch {
     struct call_set calls;  /* the calls that begin in the current batch */
     struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
     size_t kept_n;
-    /* for each call in `kept` that the current batch has ended: its index in `kept` */
+    /* indexes in `kept` of the calls that messages of the current batch have ended */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
-    /* owned; array of CALL_BATCH_MAX; messages that end a call of an earlier batch that is not in
-     * `kept` */
+    /* Owned; array of CALL_BATCH_MAX elements: messages that end a call of an earlier batch which
+     * is not in `kept`. */
     struct call_message *late;
     size_t late_n;
     size_t n; /* number of messages in the batch */
@@ -64,10 +65,11 @@ struct call_batch {
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
-/* Makes the rows known to the connection, before its other uses. Returns an SQLite code. */
+/* Makes the rows of the batch known to the connection. Call it before other uses of the batch with
+ * this connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
-/* Remembers a session. If another session is remembered so far, the batch must be empty. */
+/* Remembers a session. The batch must be empty if it has remembered another session until now. */
 MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */
@@ -81,12 +83,12 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 {
     return b->n >= CALL_BATCH_MAX;
 }
-/* Writes the rows, in a transaction. */
+/* Writes the changed calls and operations. Call it within a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* Selects whether messages of session ?1 may have links: only sessions of revision 2026-07-28 or
- * later have links, and those of 2025-11-25 in which a task is requested. The statement may read
- * the whole session: run it once for a session. */
+/* Selects whether messages of session ?1 may have links. Only two kinds of sessions have links:
+ * those of revision 2026-07-28 or later, and those of 2025-11-25 that have a request for a task.
+ * The statement may read the whole session: run it only once per session. */
 #define CALL_MAY_LINK                                                                              \
     "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \

@@ -4,21 +4,21 @@
 #include "vault/store/schema.h"
 #include "vault/store/writer_state.h"
 
-/* Selects the newest session that has no rows yet. */
+/* Selects the newest session whose calls are not in the table yet. */
 #define NEXT                                                                                       \
     "SELECT id FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL ORDER BY id DESC "   \
     "LIMIT 1"
-/* Selects the last message and the last call of a session that may still be filled in. */
+/* Selects the last message and the last call of a session, if calls may be added to the session. */
 #define STATE                                                                                      \
     "SELECT (SELECT max(id) FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + "             \
     "68719476735),"                                                                                \
     " (SELECT max(id) FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735)"          \
     " FROM sessions WHERE id = ?1 AND calls IS NOT 1 AND ended_at_us IS NOT NULL"
-/* Selects the last of the messages that a step reads. */
+/* Selects the last of the ?3 messages that one step reads. */
 #define STEP                                                                                       \
     "SELECT max(id) FROM (SELECT id FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT "   \
     "?3)"
-/* Marks a session as filled in. */
+/* Marks a session whose calls are all in the table. */
 #define DONE "UPDATE sessions SET calls = 1 WHERE id = ?1"
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
@@ -81,7 +81,7 @@ static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
         return st;
     call_batch_continue(&w->calls, id);
     st = call_fill_add_calls(f, &w->calls, w->db, step[0]);
-    /* the batch remembers this session, but the writer records another one */
+    /* forget the calls of this session, because the writer records another session */
     call_batch_forget(&w->calls);
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {

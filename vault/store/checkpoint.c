@@ -4,8 +4,8 @@
 
 #define PASSES_MAX 8
 #define PASS_SHORT_US 3000
-/* Most pages that the last step may have to move. More pages are left only if a reader prevents
- * their checkpoint. */
+/* Maximum number of pages that the last step may have to move. A larger number of pages is left
+ * only if a reader prevents SQLite from moving them. */
 #define LEFT_MOST 2000
 
 /* Repeats passive checkpoints: each of them moves only the pages that were written during the
@@ -40,7 +40,8 @@ int checkpoint_run(sqlite3 *db)
 {
     int left = 0;
     int rc = checkpoint_catch_up(db, &left);
-    /* SQLite syncs the database in the last step, which blocks writers: sync most of it now */
+    /* sync the database now: the last step syncs it too, but that step blocks writers and must be
+     * short */
     if (rc == SQLITE_OK)
         rc = sync_database_file(db);
     if (rc == SQLITE_OK)

@@ -12,9 +12,9 @@
 
 #define CHECKPOINT_WAIT_US 8000
 
-/* Call it without an open transaction. The connection's busy handler must wait CHECKPOINT_WAIT_US.
- * Returns an SQLite code; SQLITE_BUSY: another process prevents the checkpoint now. Does not open
- * or close the database file. */
+/* Makes a checkpoint, without opening or closing the database file. Call it without an open
+ * transaction. The connection's busy handler must wait CHECKPOINT_WAIT_US. Returns an SQLite code;
+ * SQLITE_BUSY: another process prevents the checkpoint now. */
 MI_MUST int checkpoint_run(sqlite3 *db);
 
 #endif

@@ -23,14 +23,14 @@ enum {
 
 /* Adds n columns of the current row to a record as fields. */
 void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n);
-/* Returns how many columns of the tail are fields of a record: the columns up to the last one that
- * is not NULL. */
+/* Returns the number of columns of the tail that are fields of the record. The last of them is the
+ * last column that is not NULL. */
 int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* Computes the commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
                                 const struct salt *salt);
-/* Removes the names that were added to a finding later. false: the finding does not end with these
- * names. */
+/* Removes from a finding the names that were added after its message was recorded. Returns false if
+ * the finding does not end with these names. */
 MI_MUST bool commitment_cut_added(struct slice *finding, struct slice names);
 /* Reads a column that should be a salt or a hash. false: the column is something else. */
 MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);

@@ -11,12 +11,13 @@
 
 /* ---- the budget of a statement -------------------------------------------------------------- */
 
-/* A statement on a valid file needs a few steps of SQLite's virtual machine for each byte. The
- * budget is BUDGET_PER_BYTE steps for each byte of the file and its write-ahead log, and
- * BUDGET_LEAST steps in addition. */
+/* A statement on a valid file needs a few steps of SQLite's virtual machine for each byte of the
+ * file. The budget is BUDGET_LEAST steps, plus BUDGET_PER_BYTE steps for each byte of the file and
+ * its write-ahead log. */
 #define BUDGET_PER_BYTE 64
-#define BUDGET_COMPRESSED 16   /* a file system may compress a file to 1/16 of its size */
-#define BUDGET_LEAST 50000000  /* smallest budget, in steps; these steps take about a second */
+#define BUDGET_COMPRESSED 16 /* factor by which a file system may compress a file */
+/* fixed part of the budget, in steps; these steps take about a second */
+#define BUDGET_LEAST 50000000
 #define STEPS_PER_CALL 1000000 /* number of steps between two calls of the progress handler */
 
 struct budget {
@@ -31,9 +32,9 @@ static int64_t database_file_bytes(const char *path, const char *suffix)
     int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, suffix) : -1;
     if (n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0)
         return 0;
-    /* A sparse file may claim to have exabytes: its disk blocks limit the size. If the blocks are
-     * less than a page, their number is unknown: some file systems report no blocks, or none before
-     * the data is written. */
+    /* A sparse file may claim a size of exabytes, so the size is limited by the file's disk blocks.
+     * Less than a page of blocks means that their number is unknown: some file systems report no
+     * blocks, or none until the data is written. */
     int64_t stored = (int64_t)st.st_blocks * 512;
     bool known = stored >= 4096 && st.st_size / BUDGET_COMPRESSED > stored;
     return known ? stored * BUDGET_COMPRESSED : st.st_size;
@@ -84,7 +85,8 @@ int connect_guard(sqlite3 *db)
     } options[] = {
         {SQLITE_DBCONFIG_DEFENSIVE, 1},
         {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        /* our statements use no trigger and no view: the two views are for people */
+        /* the statements of this program use no trigger and no view; its two views are for
+         * people */
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
         {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
     };

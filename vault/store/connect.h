@@ -3,13 +3,13 @@
  * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark
  *           Arts"), its triggers and views have no effect, symbolic links are not followed, and a
  *           statement has a budget.
- * Budget    in a damaged or forged file a page can be part of a table many times, so that a
- *           statement that reads the table runs for years. So a statement that takes many more
- *           steps of SQLite's virtual machine than a valid file needs fails with SQLITE_INTERRUPT
- *           (failure_text(): the database is damaged). A reader that uses several statements, each
- *           of which continues after the last row of the one before, checks that ids grow
- *           (vault/query/page.c). The work of one step grows with the file, and count(*) without a
- *           condition is one step: do not use it.
+ * Budget    in a damaged or forged file, a page can be part of a table many times, so that reading
+ *           the table would take years. So a statement fails with SQLITE_INTERRUPT if it takes many
+ *           more steps of SQLite's virtual machine than a valid file needs; failure_text() then
+ *           says that the database is damaged. A reader may use several statements, each of which
+ *           continues after the last row of the one before: it must check that the ids grow
+ *           (vault/query/page.c). A step can take as long as the file is large: count(*) without a
+ *           condition is a single step, so do not use it.
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */
@@ -21,12 +21,12 @@
 #include <limits.h>
 #include <sqlite3.h>
 
-/* Opens a database. flags: SQLITE_OPEN_READWRITE; with another VFS than connect_vfs(), also
- * SQLITE_OPEN_READONLY (read_only.h). vfs: NULL stands for connect_vfs(). */
+/* Opens a database. flags: SQLITE_OPEN_READWRITE, or SQLITE_OPEN_READONLY with a VFS that supports
+ * it (read_only.h). vfs: name of the VFS; NULL stands for connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
-/* Whether SQLite may open this name. false: opening it could block for ever, as with a fifo. A
- * missing file is allowed, and so is a symbolic link, because SQLite does not follow it, and NULL,
- * which stands for a temporary file. */
+/* Whether SQLite may open this name. False if opening it could block for ever, as for a fifo. True
+ * for a missing file, for a symbolic link (SQLite does not follow it), and for NULL, which stands
+ * for a temporary file. */
 bool connect_is_file(const char *name);
 /* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
  * deletion of other files. */
@@ -34,8 +34,9 @@ const char *connect_vfs(void);
 /* Protects a connection that was opened in another way (vault/store/open.c) against the schema of
  * its database. */
 MI_MUST int connect_guard(sqlite3 *db);
-/* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the
- * statement has it. SQLITE_OK, SQLITE_DONE (no row) or an error code. */
+/* Reads the number in the first column of a statement's first row. `arg` is bound to ?1 if the
+ * statement has that parameter. Returns SQLITE_OK, SQLITE_DONE (there is no row) or an error
+ * code. */
 MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
 /* Binds a text, which is borrowed until the parameter is bound again; {NULL, 0} binds NULL. */
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);

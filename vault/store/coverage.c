@@ -47,7 +47,7 @@ static int coverage_run_statement(sqlite3 *db, sqlite3_stmt *q)
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
 
-/* The last, incomplete group of a session, while its commitments are read. */
+/* State of reading the commitments of a session's last, incomplete group. */
 struct slots {
     struct places *to;
     uint64_t from;             /* place of the first commitment of the group */
@@ -80,8 +80,8 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Reads the commitments of messages, and adds them at the places that no event has: backwards, from
- * the last message and the last place on. */
+/* Reads the commitments of messages, and adds them at the places that no event has. Begins with the
+ * last message and the last place, and goes backwards. */
 static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
@@ -218,7 +218,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
                  record_add_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
-/* Sets `tail` to the number of fields of the tail, which ends with the last field that is not
+/* Sets `tail` to the number of fields from the first field of the tail to the last one that is not
  * NULL. */
 #define COUNT_TAIL(name, type, null, since, evidence, ...)                                         \
     FIELD_IF(FIELD_TAIL_##evidence)                                                                \
@@ -315,7 +315,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
         struct slice reason = connect_column(q, 1);
         if (reason.p != NULL)
             text_json(&end, reason);
-        if (end.n >= 2) /* remove the quotes */
+        if (end.n >= 2) /* remove the quotes of the JSON string */
             leaf.end = (struct slice){end.p + 1, end.n - 2};
         st = end.failed ? MI_ENOMEM : ledger_add_leaf(db, &leaf, &n);
     }

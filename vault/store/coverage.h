@@ -24,7 +24,7 @@
 #include "vault/store/row_batch.h"
 
 struct coverage {
-    int64_t session_id; /* 0: no session is remembered */
+    int64_t session_id; /* id of the remembered session; 0: no session is remembered */
     bool covered;
     bool ended; /* true: the end of the session is stored */
     /* true: the tree or the number of records has changed and is not saved yet */
@@ -39,8 +39,8 @@ struct coverage {
 struct covered_event {
     int64_t t_us;
     struct slice kind, detail;
-    /* Set by coverage_add_event(): */
-    bool covered; /* true: the session is covered; false: the next members are not set */
+    /* The following members are set by coverage_add_event(). */
+    bool covered; /* true: the session is covered; false: the members below are not set */
     int64_t place;
     struct salt salt;
     struct digest commitment;
@@ -48,25 +48,28 @@ struct covered_event {
 
 /* Computes the commitment of a new session, whose row has a salt, and adds the leaf `open`. */
 MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
-/* Remembers a session. If another session is remembered so far, saves that one first. */
+/* Remembers a session. If the coverage has remembered another session until now, first saves that
+ * session. */
 MI_MUST int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget(struct coverage *c);
 void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */
 
-/* Set salt and commitment of a record of the remembered session, and count the record. Call them in
- * the order in which the records are stored. A message whose seq is not greater than all earlier
- * seqs is stored already, and gets no commitment. body: the message's body, wherever it is
- * stored. */
+/* These functions set salt and commitment of a record of the remembered session, and count the
+ * record. Call them in the order in which the records are stored. A message gets no commitment if
+ * its seq is not greater than all earlier seqs, because it is stored already. body: the message's
+ * body, wherever it is stored. */
 MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice body);
 MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
-/* Call it after the session's row was changed. A session that has ended is sealed again. */
+/* Updates the evidence after the session's row was changed: a session that has ended is sealed
+ * again. */
 MI_MUST int coverage_session_changed(struct coverage *c, sqlite3 *db);
 
-/* Binds the number of records and the tree to two parameters of the caller's statement, which saves
- * them. Call it directly before the statement. An ended session still needs coverage_save(). */
+/* Binds the number of records and the tree to two parameters of a statement, with which the caller
+ * saves them. Call it directly before the statement runs. A session that has ended also needs
+ * coverage_save(). */
 MI_MUST int coverage_bind_columns(struct coverage *c, sqlite3_stmt *q, int i);
-/* Call it before the commit: saves the number of records and the tree, and adds a seal if the
- * session has ended. */
+/* Saves the number of records and the tree, and adds a seal if the session has ended. Call it
+ * before the commit. */
 MI_MUST int coverage_save(struct coverage *c, sqlite3 *db);
 
 #endif

@@ -57,7 +57,7 @@ int db_reconnect(struct db *d)
     const struct db_kind *k = d->kind;
     const char *file = buf_str(&d->file);
     db_disconnect(d);
-    d->tables = 0; /* forget the known tables: the new connection may be to another file */
+    d->tables = 0; /* forget the known tables, because the path may lead to another file now */
     d->connections++;
     int rc;
     if (k->writes)
@@ -86,7 +86,8 @@ int db_open(struct db *d, const struct db_kind *kind, const char *file, struct b
 int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
     int st = db_init(d, kind, name, error);
-    d->shared = true; /* there is no file, so db_is_outdated() is never true */
+    /* a database in memory has no file, so no writer can make the connection outdated */
+    d->shared = true;
     if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
@@ -111,7 +112,8 @@ static bool has_open_statement(sqlite3 *db)
 
 bool db_is_outdated(const struct db *d)
 {
-    struct buf file = d->file; /* a copy, because buf_str() needs a buffer that is not const */
+    /* copy the text, because buf_str() needs a buffer that is not const */
+    struct buf file = d->file;
     return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
            sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
 }
@@ -147,7 +149,7 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
     }
 }
 
-/* Returns the kept statement with this text; NULL if there is none. */
+/* Returns the prepared statement with this text that is kept for reuse; NULL if there is none. */
 static sqlite3_stmt **db_find_kept_statement(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)
@@ -210,7 +212,7 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
     bool in_table = false;
     for (size_t i = 0; i < d->kind->n && !in_table; i++)
         in_table = d->q[i] == q;
-    /* the statement is from db_ask_text(): store it in place of the oldest statement */
+    /* a statement of db_ask_text() replaces the oldest statement that is kept for reuse */
     if (!in_table) {
         sqlite3_stmt **oldest = &d->kept[d->kept_n++ % DB_KEPT];
         sqlite3_finalize(*oldest);

@@ -10,9 +10,10 @@
  *     return st < 0 ? st : db_finish_statement(&d, q, rc);
  *
  * Rules     a statement is named by its index in a table of SQL; it is prepared when it is first
- *           used. Values are bound, never printed into SQL. @ and the name of a record stands for
- *           its fields (columns.h). A connection that only reads adds no file to the vault
- *           (read_only.h); it is made again before a transaction if a writer has started since.
+ *           used. Values are bound, never printed into SQL. In SQL, `@` and the name of a record
+ *           stand for the fields of the record (columns.h). A connection that only reads adds no
+ *           file to the vault (read_only.h). If a writer starts, such a connection is made again
+ *           before its next transaction.
  * Owns      the connection and its statements.
  * Errors    MI_ENOMEM, or MI_ESTORE with one sentence in `error`: "cannot read PATH: REASON".
  * Blocks    on the disk, and up to `wait_ms` on a locked database. */
@@ -43,21 +44,21 @@ struct db {
     sqlite3_stmt **q;           /* owned; statements, as in kind->sql; NULL: not prepared yet */
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
-    int64_t connections; /* number of connections so far */
+    int64_t connections; /* number of connections that were opened so far */
     int64_t version;     /* version of the database's schema; -1: the version was not read yet */
     bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
     bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
-    /* Owned; the last statements of db_ask_text() that are not in use; or NULL. */
+    /* owned; prepared statements of db_ask_text() that are not in use; NULL: the element is free */
     sqlite3_stmt *kept[DB_KEPT];
-    unsigned kept_n;              /* number of statements that were put into `kept` so far */
+    unsigned kept_n;              /* number of statements that were stored in `kept` so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
     size_t tables;
     struct buf file;   /* owned; path of the database; for a database in memory, its name */
     struct buf *error; /* borrowed */
 };
 
-/* Opens a database. file: its path, without symbolic links. Call db_close() even after an error;
- * `error` and `kind` are borrowed until then. */
+/* Opens a database. file: its path, without symbolic links. `error` and `kind` are borrowed until
+ * db_close(), which must be called even after an error. */
 MI_MUST int db_open(struct db *d, const struct db_kind *kind, const char *file, struct buf *error);
 /* Opens a database in memory. name: used in error messages. */
 MI_MUST int db_open_memory(struct db *d, const struct db_kind *kind, const char *name,
@@ -65,13 +66,13 @@ MI_MUST int db_open_memory(struct db *d, const struct db_kind *kind, const char 
 /* Connects again. Prepared statements are lost. */
 MI_MUST int db_reconnect(struct db *d);
 void db_close(struct db *d);
-/* Whether db_reconnect() is due: the connection does not share SQLite's files, a writer has started
- * since, and no transaction is open. */
+/* Whether the caller must call db_reconnect(): the connection does not share SQLite's files, a
+ * writer has started after it was made, and no transaction is open. */
 bool db_is_outdated(const struct db *d);
 
 /* Writes to `error` why the last call of SQLite failed. Returns MI_ESTORE or MI_ENOMEM. */
 int db_fail(struct db *d);
-/* Writes another reason to `error`. Returns MI_ESTORE. */
+/* Writes a reason, other than SQLite's, to `error`. Returns MI_ESTORE. */
 int db_set_error(struct db *d, const char *why);
 /* Reports a row whose id is out of order, because a statement that continues after such a row
  * might never end. Returns MI_ESTORE. */
@@ -84,7 +85,7 @@ static inline struct cell db_int(int64_t n)
     return (struct cell){.type = CELL_INT, .number = n};
 }
 
-/* {NULL, 0} gives NULL. */
+/* Makes a cell of a text; of {NULL, 0}, a NULL. */
 static inline struct cell db_text(struct slice text)
 {
     return (struct cell){.type = text.p != NULL ? CELL_TEXT : CELL_NULL, .text = text};
@@ -105,12 +106,12 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 /* Starts a statement, with its values bound from ?1 on. End it with db_finish_statement(). */
 MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
                            size_t n);
-/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT texts
- * stay prepared. */
+/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT of these
+ * statements stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
-/* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. q
- * may be NULL. */
+/* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The
+ * statement `q` may be NULL. */
 MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
 /* Runs a statement without rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
@@ -121,15 +122,16 @@ MI_MUST int db_read_number(struct db *d, size_t i, int64_t *ret, const struct ce
                            size_t n);
 
 /* *ret: whether the table exists. A table that exists is remembered until the next connection,
- * because no version drops a table. table: a string constant; the pointer is kept. */
+ * because no version drops a table. table: a string constant, whose pointer is stored. */
 MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 
 /* ---- transactions ---- */
 
-/* Begins a snapshot; on a connection that writes, BEGIN IMMEDIATE. A transaction within another one
- * is a part of the outer one. */
+/* Begins a transaction: BEGIN IMMEDIATE on a connection that writes, otherwise a read of one
+ * snapshot. A transaction inside another one is a part of it. */
 MI_MUST int db_begin(struct db *d);
-/* Ends a transaction. st: its result so far; 0 commits; an error rolls back, and is returned. */
+/* Ends a transaction. st: result of the work in the transaction. If it is 0, commits; if it is an
+ * error, rolls back and returns the error. */
 MI_MUST int db_end(struct db *d, int st);
 
 #endif

@@ -107,7 +107,7 @@ int vault_dir_open_sub(int fd, const char *name, bool create)
 
 int vault_dir_open_file(int fd, const char *name, int flags)
 {
-    /* O_NONBLOCK: opening a fifo without a peer would block */
+    /* O_NONBLOCK, because opening a fifo without a peer would block */
     int file = openat(fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     return file < 0 ? MI_EIO : file;
 }

@@ -13,14 +13,14 @@
 
 #define ESCALATION_FILE_MAX 128 /* longest name of an escalation file, in bytes with the NUL */
 
-/* Borrowed for the call. */
+/* The fields of a row. Texts are borrowed for the call. */
 struct escalation_row {
     PROBLEM_FIELDS(FIELD_MEMBER)
 };
 
-/* Finds the newest row about the same problem (its first four fields) whose first_at_us is between
- * the two times. If there is no such row, but `max` or more rows of this time have this cause and
- * server, finds the newest of these. Returns 0, MI_ENOENT or MI_ESTORE. */
+/* Finds the newest row about the same problem, by its first four fields, with first_at_us between
+ * the two times. If there is none, but at least `max` rows between these times have this cause and
+ * server, finds the newest of them. Returns 0, MI_ENOENT or MI_ESTORE. */
 MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *problem,
                                 int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
 /* Adds `more` occurrences to a row. *ret gets the times and the count of the updated row, ret_file

@@ -7,7 +7,7 @@
 #define ENDLESS "it is damaged: its pages have no end"
 
 static struct {
-    const sqlite3 *db; /* used only for comparison, because the connection may be closed by now */
+    const sqlite3 *db; /* never dereferenced, because the connection may be closed by now */
     int code;
     char text[256];
 } kept;
@@ -18,9 +18,9 @@ static bool connection_has_failed(sqlite3 *db)
     return code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
 }
 
-/* Returns the text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (connect.h).
- * For an error of the system, the text names that error: SQLite says only "disk I/O error" or
- * "unable to open database file". */
+/* Returns the text of an error. The text for SQLITE_INTERRUPT says that the statement exceeded its
+ * budget (connect.h). The text for an error of the system names the system's error, because SQLite
+ * says only "disk I/O error" or "unable to open database file". */
 static const char *failure_connection_text(sqlite3 *db)
 {
     static char text[256];

@@ -10,15 +10,15 @@
 
 _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
                "describe the new version here and in docs/evidence.md");
-/* Ranges of versions; vaults of older versions have no evidence, and are not compared. */
+/* Ranges of schema versions. Versions without evidence are in no range. */
 #define ALL SCHEMA_EVIDENCE, SCHEMA_VERSION
 #define BEFORE_CALLS SCHEMA_EVIDENCE, SCHEMA_CALLS - 1
 #define WITH_CALLS SCHEMA_CALLS, SCHEMA_VERSION
 #define BEFORE_BINARIES SCHEMA_CALLS, SCHEMA_BINARIES - 1
 #define WITH_BINARIES SCHEMA_BINARIES, SCHEMA_VERSION
 
-/* What schema_make_ready() makes; a test compares the two. To add a table, add its rows here, and
- * describe them in docs/evidence.md.
+/* The objects that schema_make_ready() makes; a test compares them with this table. To add a table
+ * to the schema, add its rows here, and describe them in docs/evidence.md.
  *
  * key      of a table: its primary key, and columns that are hidden or generated, with their types
  *          and positions in the key. Statements find rows by this key, so readers compare it in
@@ -32,7 +32,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-/* For each version that added a column: whether version 3 has the column. */
+/* V3_N: whether version 3 of the schema has the columns that version N added. */
 #define V3_1 1
 #define V3_2 1
 #define V3_4 0
@@ -136,7 +136,7 @@ struct comparing {
     void *ctx;
     int64_t version;
     bool found[MI_COUNT(known)];
-    /* true: the version has no evidence, so only properties on which readers depend are compared */
+    /* true: the version has no evidence, so only properties that readers depend on are compared */
     bool old;
 };
 
@@ -196,8 +196,9 @@ static size_t evidence_constraint_len(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL of a table has only the words of its columns and a few others: no constraint,
- * which SQLite would compute for each row, no default, no collation, no quotes, no comment. */
+/* Whether the SQL of a table has only the words of its columns and a few others. It then has no
+ * constraint (which SQLite would compute for each row), no default, collation, quotes or
+ * comment. */
 static bool table_sql_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";

@@ -12,7 +12,8 @@ static int mark_session_unsent(sqlite3 *db, struct slice uid)
     sqlite3_stmt *q = NULL;
     int rc =
         sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
-    if (rc == SQLITE_ERROR) /* SQLITE_ERROR: the table is missing, as in older vaults */
+    /* SQLITE_ERROR: the table does not exist, because the vault is of an older version */
+    if (rc == SQLITE_ERROR)
         return 0;
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -36,8 +37,8 @@ int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
         connect_bind(q, 1, buf_slice(&text));
         rc = sqlite3_step(q);
     }
-    /* after an error, do not run the statement again: SQLite may have rolled back the transaction,
-     * and would add the leaf in a separate one */
+    /* do not run the statement again after an error: SQLite may have rolled back the transaction,
+     * so the leaf would be added in a transaction of its own */
     if (rc == SQLITE_ROW) {
         *ret_n = sqlite3_column_int64(q, 0);
         rc = sqlite3_step(q);
@@ -69,7 +70,7 @@ static int read_id_from_leaf(sqlite3 *db, const char *sql, int64_t *ret)
 
 int ledger_last_id(sqlite3 *db, int64_t *ret)
 {
-    /* read the log backwards, because the last leaf of this type is usually near the end */
+    /* read the log backwards: the last leaf of this type is usually near the end of the log */
     static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"
                                " AND leaf < '{\"type\":\"open#' ORDER BY n DESC LIMIT 1";
     *ret = 0;

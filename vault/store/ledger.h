@@ -1,6 +1,7 @@
 /* ledger.h - the vault's log: the table `leaves` (docs/evidence.md, "Log").
  *
- * Leaves are only added, in the transaction that makes the change which they state.
+ * A leaf states a change. It is added in the transaction that makes the change, and never changed
+ * or removed.
  * Owns      nothing; the connection is the caller's.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM.
  * Blocks    on the database. */
@@ -11,8 +12,8 @@
 
 #include <sqlite3.h>
 
-/* Adds a leaf. Call it within a transaction that holds the write lock. After a seal or a redaction,
- * the session counts as not sent completely (table `shipped`). */
+/* Adds a leaf. Call it within a transaction that holds the write lock. If the leaf is about a seal
+ * or a redaction, the table `shipped` then says that the session was not sent completely. */
 MI_MUST int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
 /* Finds the greatest id that a session of this vault has had, according to the log; 0: unknown. */

@@ -13,13 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages` in the order of the table, so that SQLite copies no values from the SELECT
- * to the INSERT. */
+/* Columns of `messages`. The SELECT lists them in the order of the table, so that SQLite need not
+ * copy its values for the INSERT. */
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
-/* The values of these columns for usual rows (vault/store/row_batch.h): constants replace the
- * columns that are equal in all of these rows. */
+/* Constants for the columns that are equal in all usual rows (vault/store/row_batch.h). */
 #define SAME_origin "'" ROW_BATCH_ORIGIN "'"
 #define SAME_action "'" ROW_BATCH_ACTION "'"
 #define SAME_redactions "0"
@@ -38,9 +37,9 @@
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ", " #name)
 #define BEGUN_PARAMETER(name, type, null, since, evidence, cassette, store, json, journal)         \
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ",?")
-/* The id of a new session; NULL lets SQLite take the greatest id plus one. ?1 is the greatest id
- * that a session has had, according to the log. The id of a removed session is not used again,
- * because rows of `calls` that were left behind must not become rows of another session. */
+/* The id of a new session; if it is NULL, SQLite takes the greatest id plus one. ?1 is the greatest
+ * id that a session has had, according to the log. The id of a removed session is not used again:
+ * `calls` may still have rows with this id, which must not become rows of a new session. */
 #define NEXT_ID                                                                                    \
     "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"         \
     " (SELECT max(?1, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n))"
@@ -50,8 +49,9 @@
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
-/* A commit that failed may turn out to be committed when the database is opened again: its frames
- * were in the log, and only the sync failed. So inserting the same rows again must not fail. */
+/* A commit that was reported as failed may still take effect: if only the sync failed, the log has
+ * its frames, and SQLite reads them when the database is opened again. So inserting the same rows
+ * again must not fail. */
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
@@ -65,7 +65,8 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] = "INSERT INTO sessions (" SESSION_COLUMNS ") VALUES (" SESSION_VALUES ")"
                   " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
-    /* Each field begins with a comma, so `pid = pid`, which changes nothing, is before them. */
+    /* `pid = pid` changes nothing. It is there because each of the following fields begins with a
+     * comma. */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(
         FIELD_NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",
@@ -85,7 +86,8 @@ static int writer_on_busy(void *ctx, int times)
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
     if (s->busy_until_us == 0)
-        s->busy_until_us = now + s->wait_us; /* the first call of the handler begins the wait */
+        /* SQLite has called this handler for the first time: the wait begins */
+        s->busy_until_us = now + s->wait_us;
     if (now >= s->busy_until_us)
         return 0;
     long us = 50 + 10L * times;
@@ -145,10 +147,11 @@ static int on_journal_mode(void *ctx, int n, char **value, char **name)
     return 0;
 }
 
-/* Page size of a new database; an existing database keeps its own. With larger pages, a batch of
- * rows needs fewer pages, but a single row writes more bytes. Set it before journal_mode. */
+/* Page size of a new database; an existing database keeps its own page size. With larger pages, a
+ * batch of rows needs fewer pages, but a single row writes more bytes. Set the page size before
+ * journal_mode. */
 static const char page_size[] = "PRAGMA page_size = 8192";
-/* A larger page cache is slower: this one stays in the processor's cache
+/* With this size, the page cache stays in the processor's cache; a larger page cache is slower
  * (tests/bench/parts/rows.c). Temporary tables are in memory, because a confined process cannot
  * create temporary files. */
 static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"
@@ -244,7 +247,8 @@ void writer_close(struct writer *s)
         sqlite3_finalize(s->q[i]);
     call_batch_close(&s->calls);
     coverage_close(&s->coverage);
-    if (s->db != NULL && writer_is_damaged(s)) /* do not change the -wal of a damaged database */
+    /* closing the connection must not change the -wal of a damaged database */
+    if (s->db != NULL && writer_is_damaged(s))
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);

@@ -12,13 +12,13 @@
 #include <sqlite3.h>
 
 struct operation_rows {
-    sqlite3_stmt *q[2]; /* owned; each statement is prepared at its first use */
+    sqlite3_stmt *q[2]; /* owned; statements, each prepared at its first use */
 };
 
 void operation_rows_close(
     struct operation_rows *r); /* the argument may be {0}; may be called twice */
-/* Adds the last operations of a session to `to`. Reads values of their first requests from the
- * table `calls`. */
+/* Adds the newest operations of a session to `to`. The values of each operation's first request are
+ * read from the table `calls`. */
 MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,
                                 struct operations *to);
 /* Writes the operations that have changed. Call it within a transaction. */

@@ -1,6 +1,6 @@
-/* The VFS in this file is like SQLite's own, but creates no files: it opens a write-ahead log only
- * to read it, and has no shared memory. SQLite supports this since 3.22, if xShmMap returns
- * SQLITE_READONLY_CANTINIT (wal.c, walBeginShmUnreliable). */
+/* The VFS in this file calls SQLite's own VFS, but creates no files. It opens a write-ahead log
+ * only to read it, and has no shared memory. SQLite supports such a VFS since version 3.22, if
+ * xShmMap returns SQLITE_READONLY_CANTINIT (wal.c, walBeginShmUnreliable). */
 #include "vault/store/read_only.h"
 
 #include "base/os/file.h"
@@ -23,7 +23,7 @@ struct reader_data {
 static sqlite3_vfs *default_vfs; /* SQLite's own VFS */
 /* functions of SQLite's own VFS for database files */
 static const sqlite3_io_methods *default_methods;
-/* a copy of *default_methods, in which the functions below replace some */
+/* a copy of *default_methods in which some functions are replaced by functions of this file */
 static sqlite3_io_methods reader_methods;
 static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 
@@ -172,8 +172,8 @@ static void replace_methods(sqlite3_file *f)
     f->pMethods = &reader_methods;
 }
 
-/* Whether the file begins like a write-ahead log. SQLite itself ignores a log with another
- * beginning, but only if it has shared memory. */
+/* Whether the file begins like a write-ahead log. SQLite ignores a file with another beginning only
+ * if it has shared memory. */
 static bool file_has_log_header(const char *name)
 {
     /* first bytes of the -wal file; 0x82 or 0x83 follows */

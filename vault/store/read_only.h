@@ -17,12 +17,13 @@
 
 #include "vault/store/connect.h"
 
-#define READ_ONLY_CHANGED SQLITE_BUSY_SNAPSHOT /* extended result code: the file has changed */
+/* extended result code: the file was changed during the transaction */
+#define READ_ONLY_CHANGED SQLITE_BUSY_SNAPSHOT
 
-/* *ret_shared: whether the connection shares SQLite's two files. ret_shared may be NULL if the
- * connection is used only once and for a short time. */
+/* Opens a database to read it. *ret_shared: whether the connection shares the files -wal and -shm.
+ * ret_shared may be NULL if the connection is used only once and for a short time. */
 MI_MUST int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_shared);
-/* Whether both of SQLite's files exist beside the database. */
+/* Whether the files -wal and -shm exist beside the database. */
 bool read_only_is_shared(const char *path);
 
 #endif

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record that gets a new commitment. Each such record gives a line, and the leaf states the
- * digest of all lines. */
+/* A record that gets a new commitment. A line is made for each such record, and the leaf `redact`
+ * states the digest of all lines. */
 struct line {
     char record[32]; /* name of the record */
     struct digest old, now;
@@ -25,7 +25,7 @@ struct line {
 /* The arguments and the state of restate_records(). */
 struct run {
     const struct restate *r;
-    int64_t leaf;      /* number of the leaf that will state the changes */
+    int64_t leaf;      /* number of the log's leaf that will state the changes */
     struct line *line; /* owned */
     size_t n, cap;
 };
@@ -48,8 +48,8 @@ static int restate_run_statement(const struct run *run, sqlite3_stmt *q)
     return rc == SQLITE_DONE ? 0 : failure_keep(run->r->db);
 }
 
-/* Reads the old commitment of a record from the first column of the row, and makes a salt for the
- * new commitment. *ret_has: whether the record has evidence. */
+/* Reads the old commitment of a record from the first column of the row. Makes a salt for the new
+ * commitment. *ret_has: whether the record has a commitment. */
 static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *line,
                               struct salt *salt, bool *ret_has)
 {
@@ -94,7 +94,8 @@ static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
                                       " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
                                       run->r->session_id, seq);
     int rc;
-    /* a finding that does not end with these names was changed; verification will report that */
+    /* if the finding does not end with these names, somebody has changed it, and verification
+     * reports that */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
            commitment_cut_added(finding, connect_column(q, 0)))
         ;
@@ -102,7 +103,7 @@ static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failure_keep(run->r->db);
 }
 
-/* Adds a body in the file of bodies to a record, as a text. */
+/* Adds a text to a record: the body that starts at offset `at` in the file of bodies. */
 static int add_body_from_file(struct run *run, struct record *r, int64_t at, int64_t length)
 {
     char part[64 << 10];
@@ -165,8 +166,8 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* Makes a new commitment for a row that is a record. sql selects the old commitment, the number in
- * the record's name, and the fields. */
+/* Makes a new commitment for a record that is a row of its own. `sql` selects the old commitment,
+ * the number in the record's name, and the fields of the record. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
                        enum bundle_kind kind)
 {

@@ -16,12 +16,13 @@
 
 #include <sqlite3.h>
 
-/* RESTATE_SESSION is the record `session`, and the record `end` if the session is sealed. */
+/* RESTATE_SESSION stands for the record `session`, and also for the record `end` if the session is
+ * sealed. */
 enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
 
 struct restated {
     enum restate_kind kind;
-    int64_t id; /* seq of the message, or id of the event */
+    int64_t id; /* of a message: its seq; of an event: its id */
 };
 
 struct restate {

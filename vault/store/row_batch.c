@@ -39,7 +39,7 @@ void row_batch_clear(struct row_batch *b)
 #define RARE_OWN 0
 #define RARE_SAME 0
 #define RARE_RARE 1
-/* Adds the condition that a RARE column is NULL. */
+/* Expands to a condition: the RARE column of the row is NULL. */
 #define AND_NULL(name, type, null, since, evidence, cassette, store, json, journal, usual)         \
     FIELD_IF(RARE_##usual)                                                                         \
     (&&!(FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL)))
@@ -51,7 +51,7 @@ static bool row_has_usual_values(const struct batch_row *row, int64_t session_id
            row->action.p == row_action_name(ROW_FORWARDED) MESSAGE_FIELDS(AND_NULL);
 }
 
-/* Copies a text to *at, and advances *at. false: the text does not fit. */
+/* Copies a text to *at, and advances *at. Returns false if the text does not fit. */
 static bool copy_text_into_row(struct slice *text, char **at, const char *end)
 {
     if (text->p == NULL)
@@ -63,7 +63,8 @@ static bool copy_text_into_row(struct slice *text, char **at, const char *end)
     return true;
 }
 
-/* Only free texts are copied: the texts of words are static. */
+/* Texts that can have any value are copied. A text with a fixed set of words is static, so it is
+ * not copied. */
 #define COPY_NUMBER(name)
 #define COPY_SINCE(name)
 #define COPY_SIZE(name)

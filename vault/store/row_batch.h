@@ -18,10 +18,11 @@
 
 #define ROW_BATCH_ROWS 1024
 #define ROW_BATCH_BYTES ((size_t)512 << 10)
-/* A row with at most so many bytes of texts fits if the batch is not full. */
+/* Bytes of texts that the next row may have while the batch is not full. */
 #define ROW_BATCH_ROW_MAX ((size_t)128 << 10)
 
-/* The name after FROM (batch_table.h). The columns are those of the table `messages`. */
+/* Name of the table in SQL, to write after FROM (batch_table.h). Its columns are those of the table
+ * `messages`. */
 #define ROW_BATCH_TABLE "row_batch()"
 
 #define ROW_BATCH_ORIGIN "peer"
@@ -32,7 +33,8 @@
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
-/* For the third argument of a field: whether the number in *row is not NULL. */
+/* The macro for the third argument of a field tells whether the field's number in *row is not
+ * NULL. */
 #define BATCH_HAS_NOT_NULL(name) true
 #define BATCH_HAS_ZERO(name) row->name != 0
 #define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING
@@ -50,8 +52,8 @@ struct row_batch {
     struct batch_row *row; /* owned; array of ROW_BATCH_ROWS rows */
     char *text;            /* owned; texts of all rows */
     size_t n, text_n;
-    /* All rows are of one session, have ROW_BATCH_ORIGIN, ROW_BATCH_ACTION and no redactions, and
-     * NULL in the RARE columns (model/records.h). */
+    /* true: all rows are of one session, have ROW_BATCH_ORIGIN, ROW_BATCH_ACTION and no redactions,
+     * and NULL in the RARE columns (model/records.h) */
     bool usual;
 };
 

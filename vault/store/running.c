@@ -23,8 +23,8 @@
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* A process that started this much later than the session has reused the pid of its proxy. The
- * value is generous because the wall clock may have been set in between. */
+/* If a process started this much later than the session, it has reused the pid of the session's
+ * proxy. The time is long, because the wall clock may have been set in between. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
 static enum liveness_place liveness_of_boot(const struct running *r)
@@ -175,7 +175,7 @@ static pid_t read_pid_column(sqlite3_stmt *q, int i)
 #define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
 #define TAKE(name, type, null) TAKE_##type(name)
 
-/* at: index of the first column of PROCESSES. */
+/* at: index of the first column that PROCESSES selects */
 static void read_process_columns(sqlite3_stmt *q, int at, struct running *ret)
 {
     RUNNING_FIELDS(TAKE)
@@ -296,7 +296,7 @@ static int running_run_statement(sqlite3 *db, const char *sql, int64_t id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Seals a session that this process has ended, if the vault has evidence. */
+/* Seals a session that this process has closed. Does nothing if the vault has no evidence. */
 static int running_seal_session(sqlite3 *db, int64_t id)
 {
     bool has;
@@ -313,7 +313,7 @@ static int running_seal_session(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* *ret: whether the recorder has stored records after the session was ended; no seal covers such
+/* *ret: whether the recorder has stored records after the session was ended. No seal covers such
  * records. */
 static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
@@ -375,7 +375,7 @@ static bool session_has_journal(const char *uid)
         return false;
     int st = journal_file_open(&f, uid);
     if (st < 0)
-        return st == MI_EFULL; /* MI_EFULL: a process stores the journal now */
+        return st == MI_EFULL; /* MI_EFULL: another process is storing the journal */
     bool readable = ring_open(&r, f.fd) == 0;
     if (readable)
         ring_close(&r);

@@ -42,12 +42,13 @@ struct running_list {
  * older version made the vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
-bool running_has_rows(sqlite3 *db);         /* false also if the table cannot be read */
-/* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
+bool running_has_rows(sqlite3 *db);         /* returns false also if the table cannot be read */
+/* Reads the row of one session. Returns 0, MI_ENOENT (the session has no row) or MI_ESTORE (see
+ * failure.h). */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* Facts about the process of a session, from its rows. r: the row in `running`; without such a row,
- * only `pid` is set. */
+/* The facts about the process of a session, from its rows in `sessions` and `running`. Without a
+ * row in `running`, only the member `pid` of `r` is set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
@@ -68,17 +69,18 @@ bool running_pids_are_valid(const struct running *r);
 /* Whether the process that started the interposer has exited. Call it only if
  * running_pids_are_valid(). */
 bool running_client_exited(const struct running *r);
-/* Sets `ret` to the live processes of the server's group, at most `max`. Returns their number; 0
- * also if the group id may have been reused. */
+/* Sets `ret` to the live processes of the server's group, at most `max` of them. Returns their
+ * number. Returns 0 if there are none, or if another group may have the same id by now. */
 size_t running_read_group(const struct running *r, struct process *ret, size_t max);
 
-/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last
- * message. A closed session is sealed again if its recorder has stored more records since. forget:
- * also removes the row, because no process of the server runs. 0, MI_ESTORE or MI_ENOMEM. */
+/* Closes the session of a dead proxy, unless it is closed: its end_reason is `killed`, its end the
+ * time of its last message. A closed session is sealed again if its recorder has stored more
+ * records since the seal. forget: also removes the session's row in `running`, because no process
+ * of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
-/* Calls running_end() for the session of every proxy that has exited, unless the session has a
- * journal that will be stored. The row is kept while processes of the server's group run. Returns
- * 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
+/* Calls running_end() for the session of every proxy that has exited, unless a journal of the
+ * session will be stored. Keeps the row of a session while processes of its server's group run.
+ * Returns 0, MI_ESTORE or MI_ENOMEM; after an error, the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif

@@ -1,12 +1,12 @@
-/* running_lock.h - VAULT/running.lock: whether a session runs, as the kernel knows it.
+/* running_lock.h - the file VAULT/running.lock, whose locks tell whether a session runs.
  *
- * Byte N of the file belongs to session N. The processes of the session hold a lock on that byte
- * (fcntl(2), "Open file description locks") through one open file description, which the recorder
- * opens and passes to the proxy: the lock lasts while either process has a descriptor of it. They
- * must not pass a descriptor to the server or to another program. 'L' is written to the byte when
- * the lock is held and was seen through another description: from then on, an unlocked byte says
+ * Byte N of the file belongs to session N. The recorder opens the file, and passes a descriptor of
+ * the same open file description to the proxy. Through it, the recorder locks byte N (fcntl(2),
+ * "Open file description locks"). The lock lasts while either process has a descriptor. They must
+ * not pass a descriptor to the server or to another program. 'L' is written to the byte as soon as
+ * the lock has been seen through another file description. From then on, an unlocked byte means
  * that the session does not run. Without 'L' (an older version, or a file system without such
- * locks), an unlocked byte says nothing.
+ * locks), an unlocked byte means nothing.
  *
  * Errors    MI_EIO: see errno.
  * Blocks    on the file system only; never on a lock. */
@@ -24,16 +24,18 @@
 MI_MUST int running_lock_open(int vault);
 /* Whether the file that fd has open is still VAULT/running.lock. */
 bool running_lock_is_of(int fd, int vault);
-/* Takes the lock of a session, writes 'L', and releases all other locks of fd. 0; MI_EFULL: another
- * session has the lock, so the file does not belong to the vault's database; MI_EIO: the file
- * system does not support it. */
+/* Takes the lock of a session, writes 'L', and releases all other locks of fd. Returns 0, MI_EFULL
+ * (another session has the lock, so the lock file belongs to another database) or MI_EIO (the file
+ * system does not support such locks). */
 MI_MUST int running_lock_take(int fd, int vault, int64_t session_id);
-/* Removes the file's name. Sessions that have locks in it are then judged without these locks. */
+/* Removes the name of the lock file. Whether a session with a lock in that file runs is then
+ * decided without the lock. */
 void running_lock_remove(int vault);
 
 /* Opens the file to test locks. Returns -1 if it does not exist. */
 int running_lock_find(int vault);
-/* fd: the result of running_lock_find(); may be -1. */
+/* Returns what the lock says about the session. fd: the result of running_lock_find(); may be
+ * -1. */
 enum liveness_lock running_lock_check(int fd, int64_t session_id);
 
 #endif

@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define BUFFER_KEPT_MAX ((size_t)1 << 20) /* buffers with more bytes are freed after use */
+/* size in bytes above which a buffer is freed after use */
+#define BUFFER_KEPT_MAX ((size_t)1 << 20)
 
 void sanitize_close(struct row_sanitizer *k)
 {
@@ -44,7 +45,7 @@ static struct slice text_of_span_or_raw(const struct buf *b, struct span sp, str
     return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
 }
 
-/* Makes the texts valid UTF-8 without NUL, and resolves escapes in names. */
+/* Makes the texts of a row valid UTF-8 without NUL. Resolves the escapes in its names. */
 static int sanitize_make_valid(struct row_sanitizer *k, const struct row *r, struct slice text,
                                struct sanitized_row *ret)
 {
@@ -103,7 +104,8 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
     return k->clean.failed ? MI_ENOMEM : 0;
 }
 
-/* Sanitizes a body. The head of a truncated message is searched as a message, then as text. */
+/* Sanitizes a body. A truncated message is searched for secrets twice: as a message, then as
+ * text. */
 static int sanitize_row_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
                              struct sanitized_row *ret)
 {

@@ -27,7 +27,7 @@ struct clean_name {
 
 struct row_sanitizer {
     enum record_level level;
-    struct clean_name method, target;      /* the names that were sanitized last */
+    struct clean_name method, target;      /* the method and the target that were sanitized last */
     struct buf scratch, clean, body, text; /* owned */
 };
 
@@ -38,8 +38,8 @@ struct sanitized_row {
     uint64_t redactions; /* number of redactions, including row.redactions */
 };
 
-/* Whether the sanitizer finds nothing in a name, which must not be {NULL, 0}. Remembers a clean
- * name in *last. */
+/* Whether a name contains nothing that the sanitizer replaces. The name must not be {NULL, 0}.
+ * Stores the name in *last if it contains nothing. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);

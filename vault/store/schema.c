@@ -16,7 +16,7 @@
 #define SQL_ZERO
 #define SQL_MINUS_ONE
 #define SQL_UNLESS(flag)
-/* Some lists of fields have no argument after `null`. */
+/* COLUMN adds an empty argument, because some lists of fields have no argument after `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
 #define FIRST(name, type, null, since, ...)                                                        \
@@ -34,11 +34,11 @@
     FIELD_IF(SCHEMA_NEW_##since)(ADD("calls", name, type))
 #define OLD(name, type, null, since, ...) FIELD_IF(SCHEMA_OLD_##since)(COLUMN(name, type, null, 0))
 
-/* The processes of running sessions (vault/store/running.h). */
+/* The table of the processes of running sessions (vault/store/running.h). */
 #define RUNNING                                                                                    \
     "CREATE TABLE running (session_id INTEGER PRIMARY KEY" RUNNING_FIELDS(COLUMN) ") STRICT;"
 
-/* Requests and their outcomes. The id of a row is the id of the request's message. */
+/* The table of requests and their outcomes. The id of a row is the id of the request's message. */
 #define CALLS                                                                                      \
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(COLUMN) ") STRICT;"
@@ -46,14 +46,15 @@
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(OLD) ") STRICT;"
 
-/* Operations that took several requests. The id of a row is the id of the first request. */
+/* The table of operations that took several requests. The id of a row is the id of the operation's
+ * first request. */
 #define OPERATIONS                                                                                 \
     "CREATE TABLE operations (id INTEGER PRIMARY KEY" OPERATION_FIELDS(COLUMN) ") STRICT;"
 
 /* ---- versions ---- */
 
-/* A new database, without the additions. In `sessions` and `messages`, the columns after those of
- * version 1 are in the order in which the upgrades below add them. */
+/* SQL that makes a new database, without the additions. In `sessions` and `messages`, the columns
+ * that later versions added come last, in the order in which the upgrades below add them. */
 /* clang-format off */
 static const char tables[] =
     "CREATE TABLE sessions (id INTEGER PRIMARY KEY" SESSION_FIELDS(FIRST)
@@ -65,7 +66,7 @@ static const char tables[] =
     "CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL"
     EVENT_FIELDS(UNKEYED) ", place INTEGER, salt BLOB, commitment BLOB) STRICT;"
     "CREATE INDEX events_by_session ON events (session_id, id);"
-    /* The messages that end a request: the answer from the server or the interposer, or the
+    /* A message that ends a request: the answer of the server or of the interposer, or the
      * cancellation by the client. */
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
@@ -73,13 +74,14 @@ static const char tables[] =
     " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 5;";
 /* clang-format on */
 
-/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view
- * `invocations`, now one of the additions, excludes requests of the interposer, and has the status
- * `timeout`. */
+/* Version 2 adds the table `running` and the redaction rules of a session (redact/sanitizer.h). It
+ * also removes the old view `invocations`. The new view excludes requests of the interposer, has
+ * the status `timeout`, and is one of the additions. */
 static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
                                 "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
-/* New: evidence. Most vaults of version 2 have the table `journals`, which was an addition then. */
+/* Version 3 adds evidence. Most vaults of version 2 already have the table `journals`, which was
+ * added without a new version. */
 static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB;"
                                 "ALTER TABLE sessions ADD COLUMN end_salt BLOB;"
                                 "ALTER TABLE sessions ADD COLUMN end_commitment BLOB;"
@@ -98,14 +100,14 @@ static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB
                                 "ALTER TABLE journals ADD COLUMN tree BLOB;"
                                 "PRAGMA user_version = 3;";
 
-/* New: the table `calls`, which the view `invocations`, one of the additions, reads. The calls of
- * older sessions are added later (vault/store/call_fill.h). */
+/* Version 4 adds the table `calls`, which the view `invocations` reads. The calls of older sessions
+ * are added to the table later (vault/store/call_fill.h). */
 static const char version_4[] =
     SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
         ADD_TO_MESSAGES) CALLS_OF_VERSION_4 "PRAGMA user_version = 4;";
 
-/* New: the number and size of images, audio and blobs in a result. Rows of older versions have
- * NULL. */
+/* Version 5 adds the number and size of images, audio and blobs in a result. The new columns are
+ * NULL in rows of older versions. */
 static const char version_5[] = CALL_RESERVED_FIELDS(ADD_TO_CALLS) "PRAGMA user_version = 5;";
 
 const char schema_calls[] = CALLS;
@@ -117,12 +119,14 @@ static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, 
 
 /* ---- additions ------------------------------------------------------------------------------ */
 
-/* How often each problem in VAULT/Escalations has occurred (vault/store/escalation_rows.h). */
+/* The table `escalations` counts how often each problem in VAULT/Escalations has occurred
+ * (vault/store/escalation_rows.h). */
 static const char escalations[] =
     "CREATE TABLE IF NOT EXISTS escalations ( id INTEGER PRIMARY KEY" PROBLEM_FIELDS(
         COLUMN) ") STRICT;";
 
-/* The position up to which the journal of each session is stored (writer_store_position()). */
+/* The table with the position up to which the journal of each session is stored
+ * (writer_store_position()). */
 static const char journals[] = "CREATE TABLE journals ("
                                " session_id INTEGER PRIMARY KEY,"
                                " position INTEGER NOT NULL,"
@@ -130,7 +134,7 @@ static const char journals[] = "CREATE TABLE journals ("
                                " tree BLOB"
                                ") STRICT;";
 
-/* Progress of sending this vault to other stores (vault/unsent/cursors.h). */
+/* The tables with the progress of sending this vault to other stores (vault/unsent/cursors.h). */
 static const char shipped[] = "CREATE TABLE IF NOT EXISTS shipped ("
                               " target TEXT NOT NULL,"
                               " session_id INTEGER NOT NULL,"
@@ -147,8 +151,8 @@ static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
                                    " leaves INTEGER NOT NULL,"
                                    " error TEXT"
                                    ") STRICT;";
-/* The log of evidence. If somebody has removed the table, recording continues, and verification
- * reports it. */
+/* The table of the log of evidence. If somebody has removed the table, recording continues, and
+ * verification reports the removal. */
 static const char log_tables[] =
     "CREATE TABLE IF NOT EXISTS leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS checkpoints ("
@@ -164,9 +168,9 @@ static const char log_tables[] =
     " PRIMARY KEY (session_id, record, leaf)"
     ") STRICT, WITHOUT ROWID;";
 
-/* Reads the table `calls` for sessions whose calls are complete. For other sessions, reads their
- * messages, as earlier versions did. CROSS JOIN makes SQLite read the sessions first, and then the
- * range of ids of each session's messages: without such sessions, no message is read. */
+/* For sessions whose calls are complete, the view reads the table `calls`; for other sessions, it
+ * reads messages, as in earlier versions. CROSS JOIN makes SQLite read the sessions first, then the
+ * messages of each of them. So no message is read if all sessions have their calls. */
 static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
     "CREATE VIEW invocations AS"
@@ -296,7 +300,8 @@ static int upgrade_to_evidence(sqlite3 *db)
     return schema_begin_log(db, after);
 }
 
-/* Makes a new database, or upgrades the database by one version. *version: the version so far. */
+/* Makes a new database, or upgrades the database by one version. *version: version of the database
+ * before the step. */
 static int schema_run_step(sqlite3 *db, int64_t *version)
 {
     bool is_new = *version == 0;
@@ -338,7 +343,7 @@ int schema_make_ready(sqlite3 *db)
     }
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
-    /* ignore an error of this call, because the first error is reported */
+    /* an error of this ROLLBACK is ignored, because the first error is reported */
     if (!sqlite3_get_autocommit(db))
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return st;

@@ -5,8 +5,8 @@
  *           transaction.
  * Additions tables that older programs can ignore, and views that were extended. They do not change
  *           the version, so that older programs continue to use the vault. schema_make_ready()
- *           creates missing additions. Code that reads a vault without it checks schema_has_table()
- *           first.
+ *           creates missing additions. A reader that has not called it must check with
+ *           schema_has_table() whether an addition exists.
  * Owns      nothing; the connection is the caller's.
  * Blocks    on the database, as long as its busy handler waits. */
 #ifndef MI_VAULT_STORE_SCHEMA_H
@@ -22,22 +22,22 @@
 #define SCHEMA_CALLS 4    /* first schema version with the table `calls` */
 /* First schema version with calls.result_binaries and calls.result_binary_size. */
 #define SCHEMA_BINARIES 5
-/* For each version that added a field (model/records.h): whether the column of the field precedes
- * the columns of evidence (FIRST), or follows them (LAST). */
+/* For each schema version that added fields (model/records.h): FIRST is 1 if the columns of these
+ * fields precede the columns of evidence; LAST is 1 if they follow. */
 #define SCHEMA_FIRST_1 1
 #define SCHEMA_FIRST_2 1
 #define SCHEMA_FIRST_4 0
 #define SCHEMA_LAST_1 0
 #define SCHEMA_LAST_2 0
 #define SCHEMA_LAST_4 1
-/* For each version that added a field of `calls`: whether version 4 has the column of the field
- * (OLD), or only version 5 (NEW). */
+/* For each schema version that added fields of `calls`: OLD is 1 if version 4 has their columns;
+ * NEW is 1 if only version 5 has them. */
 #define SCHEMA_OLD_4 1
 #define SCHEMA_OLD_5 0
 #define SCHEMA_NEW_4 0
 #define SCHEMA_NEW_5 1
-/* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session,
- * so that no further index is needed. */
+/* A message's id is session_id * 2^SCHEMA_SEQ_BITS + seq. So the primary key finds the messages of
+ * a session, and no other index is needed. */
 #define SCHEMA_SEQ_BITS 36
 #define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
 #define SCHEMA_SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)
@@ -47,7 +47,7 @@ static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
     return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
 }
 
-/* SQL that makes the tables `calls` and `operations`. */
+/* SQL statements that make the tables `calls` and `operations`. */
 #define SCHEMA_CALLS_NAME "CREATE TABLE calls "
 extern const char schema_calls[];
 #define SCHEMA_OPERATIONS_NAME "CREATE TABLE operations "

@@ -55,7 +55,8 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     buf_close(&why);
     if (st < 0)
         return st == MI_ESTORE ? signing_fail_sql(ret) : st;
-    /* FULL syncs each commit. The proxies make the checkpoints of the write-ahead log. */
+    /* FULL syncs each commit. This connection makes no checkpoints of the write-ahead log: proxies
+     * make them. */
     return signing_execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 }
 
@@ -122,8 +123,7 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     return 0;
 }
 
-/* Reads the log from its first leaf. at: size of the log for which the root r->at[0] is
- * computed. */
+/* Reads the log from its first leaf. Also computes the root r->at[0] over the first `at` leaves. */
 static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
 {
     *r = (struct reading){.s = s};
@@ -185,7 +185,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
-    ret->origin = (struct slice){0}; /* the text was borrowed from the row */
+    ret->origin = (struct slice){0}; /* the text belonged to the row, which ends here */
     sqlite3_finalize(q);
     return st;
 }
@@ -217,7 +217,8 @@ static int compare_with_kept_checkpoints(struct signing *s, const struct reading
     return MI_EINVAL;
 }
 
-/* Reads the log. MI_EINVAL: it does not continue the last checkpoint, or a kept one. */
+/* Reads the log. Returns MI_EINVAL if the log does not continue the last checkpoint of the vault,
+ * or a checkpoint that is kept outside of the vault. */
 static int read_log_that_continues(struct signing *s, struct reading *r)
 {
     struct checkpoint last;
@@ -236,7 +237,7 @@ static int read_log_that_continues(struct signing *s, struct reading *r)
     return st == 0 ? compare_with_kept_checkpoints(s, r) : st;
 }
 
-/* Adds a leaf `key` that states the key, and reads the log again. */
+/* Adds a leaf `key` that states the public key, and reads the log again. */
 static int signing_add_key(struct signing *s, const struct secret_key *key,
                            signing_previous_fn previous, void *ctx, struct reading *r)
 {
@@ -299,8 +300,8 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
     return st;
 }
 
-/* If needed, adds a leaf `key`. Then signs and stores a checkpoint. note: NULL: makes no
- * checkpoint. */
+/* Adds a leaf `key` if the log needs one. Then signs and stores a checkpoint, unless `note` is
+ * NULL. */
 static int signing_sign_log(struct signing *s, const struct secret_key *key,
                             signing_previous_fn previous, void *ctx, struct buf *note)
 {

@@ -45,31 +45,32 @@ struct signing {
 
 struct log_head {
     char origin[SIGNING_ORIGIN_MAX];
-    uint64_t size; /* number of leaves */
+    uint64_t size; /* number of leaves of the log */
     struct digest root;
     bool has_key;
     struct public_key key; /* key in the last leaf `key` */
 };
 
-/* vault: path of its directory, without symbolic links. The arguments must outlive *ret. */
+/* Opens the vault for signing. vault: path of its directory, without symbolic links. The arguments
+ * must outlive *ret. */
 MI_MUST int signing_open(struct signing *ret, const char *vault, struct buf *error);
-void signing_close(struct signing *s); /* also after an error; safe to call twice */
+/* call it even after an error of signing_open(); safe to call twice */
+void signing_close(struct signing *s);
 
 /* Reads the current state of the log. */
 MI_MUST int signing_read_head(struct signing *s, struct log_head *ret);
-/* Computes the root over the first `size` leaves. Returns MI_EINVAL also if the log has fewer
- * leaves. */
+/* Computes the root over the first `size` leaves. Returns MI_EINVAL if the log has fewer leaves. */
 MI_MUST int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret);
 
-/* Finds the private key that belongs to k, with which the vault was signed before. 0, or an error
- * with a sentence in `error`. */
+/* Called to find the private key of the public key `k`, with which the log was signed before.
+ * Returns 0, or an error with a sentence in `error`. */
 typedef int (*signing_previous_fn)(void *ctx, const struct public_key *k, struct secret_key *ret,
                                    struct buf *error);
 /* Signs the log, and stores the checkpoint. If the last leaf `key` states another key, adds a new
  * leaf `key` first. The signed note is appended to `note`. */
 MI_MUST int signing_checkpoint(struct signing *s, const struct secret_key *key,
                                signing_previous_fn previous, void *ctx, struct buf *note);
-/* Adds only the leaf `key`, if needed, without a checkpoint. */
+/* Adds a leaf `key` if the log needs one. Makes no checkpoint. */
 MI_MUST int signing_key(struct signing *s, const struct secret_key *key,
                         signing_previous_fn previous, void *ctx);
 

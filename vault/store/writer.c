@@ -76,8 +76,8 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the waiting rows. Drops them even after an error, because the transaction has failed
- * then. */
+/* Inserts the waiting rows. After an error they are dropped too, because the transaction has
+ * failed. */
 static int writer_insert_rows(struct writer *s)
 {
     if (s->batch.n == 0)
@@ -129,7 +129,7 @@ int writer_end_without_lock(struct writer *s, bool own, int st)
 
 int writer_use_coverage(struct writer *s, int64_t session_id)
 {
-    /* changes of another session are saved first, under the lock */
+    /* first save the evidence of the session that was written before, which needs the write lock */
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
     int st = other ? writer_take_lock(s) : 0;
     if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
@@ -199,8 +199,8 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* Take the lock first. Otherwise the body would be written again in each attempt of the caller
-     * while another process has the lock. */
+    /* Take the lock first. Otherwise, while another process has the lock, each attempt of the
+     * caller would write the body again. */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -236,8 +236,8 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     return st;
 }
 
-/* copy: the copy of the row in the batch. The texts of the copy are valid until the batch is
- * inserted. */
+/* Returns the message of a row for call_batch_add(). Its texts are those of `copy`, the copy of the
+ * row in the batch; they are valid until the batch is inserted. */
 static struct call_message call_message_of_added_row(const struct row *r,
                                                      const struct batch_row *copy)
 {
@@ -256,15 +256,16 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* not yet sanitized, because the client's model reads the original body */
+        /* the original body, not the sanitized one, because the client's model reads the
+         * original */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,
         .result = r->result != NULL ? *r->result : CONTEXT_NO_RESULT,
     };
 }
 
-/* Reads the link from the message before it is sanitized, because the sanitizer may replace a state
- * that links requests. */
+/* Reads the link of a message from its original text, because the sanitizer may replace the
+ * requestState that links requests. */
 static struct link link_of_received_row(const struct row *r)
 {
     struct rpc m;
@@ -389,8 +390,8 @@ bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq
     return has;
 }
 
-/* Adds names to the finding of a message. *ret_t_us: the time of the message; -1: there is no such
- * message. */
+/* Appends the names of rules to the finding of a message. *ret_t_us: time of the message; -1: there
+ * is no such message. */
 static int writer_add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
 {
     sqlite3_stmt *q = s->q[Q_RULES];
@@ -409,7 +410,8 @@ static int writer_add_finding(struct writer *s, int64_t id, struct slice names, 
     return st;
 }
 
-/* Adds the names of rules to the finding of a message, and an event that says so. */
+/* Adds the names of rules to the finding of a message. Also adds an event, which records this
+ * change. */
 static int add_rules_in_transaction(struct writer *s, int64_t session_id, uint64_t seq,
                                     struct slice names)
 {
@@ -485,6 +487,8 @@ int writer_checkpoint(struct writer *s)
     writer_set_wait(s, CHECKPOINT_WAIT_US);
     if (checkpoint_run(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
-    s->wal_pages = 0; /* the next commit restarts the log and reports its size */
+    /* the size of the log is unknown until the next commit, which restarts the log and reports its
+     * size */
+    s->wal_pages = 0;
     return 0;
 }

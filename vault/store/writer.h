@@ -5,8 +5,8 @@
  * Errors    MI_ESTORE; writer_error() is the reason, writer_is_busy() says whether another process
  *           held the lock. A failed call inside a transaction ends the transaction: call
  *           writer_rollback().
- * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at
- *           the latest. So an error may concern an earlier row.
+ * Batches   writer_add() collects rows. Many rows are inserted with one statement, at the latest in
+ *           writer_commit(). So an error may concern an earlier row.
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
  *           After writer_begin_later(), the first call that needs the lock waits for it: the call
  *           that inserts rows, or any call except writer_add().
@@ -27,20 +27,20 @@
 
 struct writer;
 
-/* sync_full: every commit survives a power cut. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite calls the database damaged (aside_move_database()). The last three set
- * `error`. */
+/* sync_full: every commit survives a power failure. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
+ * MI_EPROTO if SQLite reports that the database is damaged (see aside_move_database()). After
+ * MI_ESTORE, MI_EBUSY and MI_EPROTO, `error` has a sentence. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* the argument may be NULL */
-/* After this call, an error is returned if a long body cannot be written. By default, the row is
- * stored without the body (`body-lost`). */
+/* After this call, writer_add() fails if a long body cannot be written. By default, the row is then
+ * stored without the body, with the finding `body-lost`. */
 void writer_want_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
 
-/* Sets how long the next call may wait for the write lock. Use it before calls outside
- * writer_begin() and writer_commit(): each of these is a transaction of its own. */
+/* Sets how long the next call may wait for the write lock. Use it for a call outside of
+ * writer_begin() and writer_commit(), which is a transaction of its own. */
 void writer_set_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
@@ -50,8 +50,8 @@ void writer_begin_later(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 
-/* It is not an error to add a session (with the same uid) or a message (with the same seq) again: a
- * commit that was reported as failed may have been written. It is stored only once. */
+/* A session (with the same uid) or a message (with the same seq) may be added twice, because a
+ * commit that was reported as failed may have been written. It is then stored only once. */
 
 /* Adds a session, without the fields that change while the session runs (UPDATE in
  * model/records.h), and with this program's interposer_version. Texts end at their first NUL. */
@@ -59,9 +59,10 @@ MI_MUST int writer_session_add(struct writer *s, const struct session_record *n,
 MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
-/* Store, read and remove the position up to which the journal of a session is stored. Call
- * writer_store_position() in the transaction that stores the entries before it, so that each entry
- * is stored exactly once. writer_position_read() gives 0 if there is no position. */
+/* These functions store, read and remove the position up to which the journal of a session is
+ * stored. Call writer_store_position() in the transaction that stores the entries before the
+ * position, so that each entry is stored exactly once. writer_position_read() returns 0 in *ret if
+ * there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
@@ -73,8 +74,8 @@ bool writer_left_body_unchanged(const struct writer *s);
 /* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}:
  * the message has no body. Valid until the next call. */
 struct slice writer_last_body(const struct writer *s);
-/* Return the commitment, in hex, of the message that was added last, or of a stored message. false:
- * the message has no commitment. */
+/* These functions return the commitment, in hex, of the message that was added last, or of a stored
+ * message. They return false if the message has no commitment. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
@@ -82,9 +83,9 @@ MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
 void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
-/* Adds broken rules to the finding of a stored message. It is not an error if the message does not
- * exist. A second call adds the rules again: so call it in the transaction that stores the position
- * of the journal behind the entry with the rules. */
+/* Adds broken rules to the finding of a stored message. Does nothing if the message does not exist.
+ * A second call adds the rules again. So call it in the transaction that stores the journal
+ * position after the entry with the rules. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
 /* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads
@@ -92,7 +93,7 @@ MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq,
 MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
                                     int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
-/* Like bodies_take_new_range(), for the file of large bodies. */
+/* Calls bodies_take_new_range() for the file of large bodies. */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
 const char *writer_error(const struct writer *s); /* returns the reason why the last call failed */
@@ -101,13 +102,13 @@ bool writer_is_damaged(const struct writer *s);
 /* Whether the last call failed because disk space or memory ran out: the connection is still
  * usable. */
 bool writer_is_full(const struct writer *s);
-/* Whether the vault's path no longer leads to the open database. */
+/* Whether the vault's path leads to another database than the open one, or to none. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
 /* Returns the number of pages in the write-ahead log after the last commit. */
 int64_t writer_wal_pages(const struct writer *s);
-/* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
- * it outside a transaction. 0, or MI_ESTORE; if writer_is_busy(), another process prevents it now,
- * and the log grows until a later call. */
+/* Makes a checkpoint and restarts the write-ahead log (vault/store/checkpoint.h). Waits for the
+ * disk. Call it outside a transaction. Returns 0 or MI_ESTORE. If writer_is_busy() is then true,
+ * another process prevents the checkpoint, and the log grows until a later call. */
 MI_MUST int writer_checkpoint(struct writer *s);
 
 #endif

@@ -48,8 +48,9 @@ static struct slice cut_at_nul(struct slice text)
         FIELD_UPDATE_##journal, ,                                                                  \
         FIELD_EITHER(FIELD_NUMBER_##type, sqlite3_bind_int64, connect_bind)(q, at++, n.name);)
 
-/* Reports that no session id is left: the ids of the session's messages would be out of range. No
- * vault has so many sessions, so another program has written a row with this id. */
+/* Reports that no session id is left: with a greater id, the ids of the session's messages would
+ * not fit. No vault has so many sessions, so another program must have written a row with the
+ * greatest id. */
 static int writer_fail_no_session_id(struct writer *s)
 {
     s->rc = SQLITE_CONSTRAINT;
@@ -98,8 +99,8 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         buf_close(&text[i]);
     if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
         st = writer_fail_no_session_id(s);
-    /* A removed session may have had this id, and left no trace in the log: its position must not
-     * be used for the new session. */
+    /* A removed session may have had this id without a trace in the log. Remove its journal
+     * position, so that the new session does not use it. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);

@@ -16,7 +16,7 @@ enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
     Q_ROWS,
-    Q_ROWS_USUAL, /* faster statement for the rows of a batch with row_batch.usual */
+    Q_ROWS_USUAL, /* a faster statement, for the rows of a batch whose row_batch.usual is true */
     Q_RULES,
     Q_EVENT,
     Q_EVENT_SESSION,
@@ -32,20 +32,21 @@ enum writer_query {
 
 struct writer {
     sqlite3 *db;              /* owned */
-    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once, when the writer is opened */
+    sqlite3_stmt *q[Q_COUNT]; /* owned; statements, prepared once, when the writer is opened */
     struct row_sanitizer sanitizer;
     struct row_batch batch;  /* rows of the transaction that were not inserted yet */
     struct call_batch calls; /* calls that begin or end with the rows of `batch` */
     struct bodies bodies;
-    struct coverage coverage; /* evidence of the session whose records were written last */
+    struct coverage coverage; /* evidence of the session whose records were written most recently */
     dev_t dev;                /* device of the database file at the time when it was opened */
     ino_t ino;
     int64_t wait_us;       /* longest time that the busy handler may wait */
     int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
     int64_t wal_pages;
-    bool begins;       /* true: the next statement must begin the transaction */
-    bool want_bodies;  /* value set by writer_want_bodies() */
-    bool left_body;    /* value returned by writer_left_body_unchanged() */
+    bool begins;      /* true: the next statement must begin the transaction */
+    bool want_bodies; /* value set by writer_want_bodies() */
+    /* true: the sanitizer did not change the body of the message that was added last */
+    bool left_body;
     struct slice body; /* value returned by writer_last_body() */
     bool covered;      /* true: the message that was added last has a commitment */
     struct digest commitment;
@@ -54,8 +55,8 @@ struct writer {
     char error[200];
 };
 
-/* Set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses SQLite's last error,
- * writer_mark_coverage_failed() an error of coverage.h or call_batch.h. */
+/* These functions set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses
+ * SQLite's last error, writer_mark_coverage_failed() an error of coverage.h or call_batch.h. */
 int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
 int writer_mark_coverage_failed(struct writer *s, int st);
@@ -64,11 +65,13 @@ int writer_mark_coverage_failed(struct writer *s, int st);
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);
-/* Begin and end a transaction around a call, unless a transaction is open. *ret_own, own: whether
- * it was begun here. st: the result of the call. */
+/* These functions begin and end a transaction, unless one is open already. *ret_own: whether the
+ * first function began the transaction; pass it as `own` to the second, with the result `st` of the
+ * work in between. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
-/* Call it before adding records of this session, or changing its row. */
+/* Prepares the evidence of a session. Call it before adding records of the session or changing its
+ * row. */
 MI_MUST int writer_use_coverage(struct writer *s, int64_t session_id);
 
 #endif

@@ -1,9 +1,9 @@
 /* cursors.h - records in the vault what was sent to other stores: the tables `shipped` and
  * `ship_targets` (docs/vault.md).
  *
- * `prune`, `ship status` and `doctor` read these tables. A shipper begins where the other store
- * says; if the other store cannot say it, as a collector of OpenTelemetry, a shipper begins where
- * these tables say.
+ * `prune`, `ship status` and `doctor` read these tables. A shipper asks the other store where to
+ * begin. If a store cannot answer, like an OpenTelemetry collector, the shipper begins after the
+ * position that these tables have.
  *
  * Owns      nothing.
  * Errors    MI_ESTORE, with a sentence in unsent_error().
@@ -40,8 +40,9 @@ MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
  * there. */
 MI_MUST int cursors_forget(struct unsent *u, struct slice url);
 
-/* Finds the next session after session `after` that is not complete at a target, and how far it was
- * sent. Use it for a target that cannot say what it has. MI_ENOENT: there is no such session. */
+/* Finds the first session with an id greater than `after` that was not sent completely to a target,
+ * and how far it was sent. Use it for a target that cannot report which records it has. MI_ENOENT:
+ * there is no such session. */
 MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);
 
 /* How much is missing at a target. */

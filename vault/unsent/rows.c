@@ -9,7 +9,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 #define CELLS_MAX 32
 
-/* ?3 is true if only the data that the level `minimal` allows may be sent. */
+/* ?3 is true if only data that the level `minimal` allows may be sent */
 #define SENT_YES(name) ", " #name
 #define SENT_FULL(name) ", CASE WHEN NOT ?3 THEN " #name " END"
 #define SENT_PROGRAM(name)                                                                         \
@@ -71,7 +71,7 @@ const char *const unsent_sql[UNSENT_STATEMENTS] = {
 /* clang-format on */
 
 /* Syncs all commits that are visible now, because a recorder commits without syncing. Does nothing
- * if there was no commit since the last sync. */
+ * if there was no commit since the last call. */
 static int unsent_sync_commits(struct unsent *u)
 {
     sqlite3_file *log = NULL;
@@ -93,8 +93,8 @@ static int unsent_sync_commits(struct unsent *u)
     return 0;
 }
 
-/* Whether the number of a row is greater than that of the previous row, and is in the requested
- * range. Otherwise the file is damaged, and sending might never end. n: number of previous rows. */
+/* Whether the number of a row is in the requested range, and greater than that of the previous row.
+ * If not, the file is damaged, and sending might never end. n: number of previous rows. */
 static bool row_number_is_next(enum unsent_rows what, const int64_t key[3],
                                const struct cell *first, int64_t n, int64_t *last)
 {

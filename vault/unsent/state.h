@@ -6,7 +6,7 @@
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-/* The statements that follow those of enum unsent_rows. */
+/* Statements with numbers after those of enum unsent_rows. */
 enum {
     UNSENT_BY_UID = UNSENT_KINDS,
     UNSENT_FINDING,
@@ -23,8 +23,9 @@ extern const char *const unsent_sql[UNSENT_STATEMENTS];
 struct unsent {
     struct db d;          /* owned */
     struct vault_dir dir; /* owned */
-    struct buf error;     /* owned; errors of `d` */
-    /* unsent_version() when all commits so far were synced to the disk; -1: never */
+    struct buf error;     /* owned; text of the last error of `d` */
+    /* value of unsent_version() when all commits so far had been synced to the disk; -1: never
+     * synced */
     int64_t synced;
     int lock_fd; /* owned; descriptor of the lock file; -1: none */
     int body_fd; /* owned; descriptor of the file of body_uid; -1: none */

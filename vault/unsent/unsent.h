@@ -2,9 +2,10 @@
  * its columns.
  *
  * Rules     a batch is read in one short transaction. It has at most UNSENT_ROWS rows and about
- *           UNSENT_BYTES, including large bodies; a longer row is a batch of its own. Rows are
- *           synced to the disk before they are sent: after a power failure, the vault still has
- *           all rows that the other store has. The cursors (cursors.h) use the same connection.
+ *           UNSENT_BYTES, including large bodies; a row that is larger is a batch of its own. Rows
+ *           are synced to the disk before they are sent, so that after a power failure the vault
+ *           still has all rows that the other store has. The cursors (cursors.h) use the same
+ *           connection.
  * Owns      the connection. Cells are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body
  *           any more.
@@ -22,24 +23,24 @@
 
 struct unsent;
 
-/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of
- * unsent_read_rows(). */
+/* Kinds of rows. `a`, `b` and `c` are the three numbers in the key of unsent_read_rows(), which the
+ * statements have as ?1, ?2 and ?3. */
 enum unsent_rows {
-    /* sessions with a <= id <= b; columns: SESSION_…, the last of which are not sent. If c is not
-     * 0, without the arguments of the command and the rules of the sanitizer. */
+    /* Sessions with `a` <= id <= `b`; columns: SESSION_…, the last of which are not sent. If `c` is
+     * not 0, the arguments of the command and the rules of the sanitizer are omitted. */
     UNSENT_SESSIONS,
-    UNSENT_MESSAGES,    /* messages of session a with b <= seq <= c; columns: MESSAGE_… */
-    UNSENT_EVENTS,      /* events of session a with b <= id <= c; columns: EVENT_… */
-    UNSENT_LEAVES,      /* leaves with n >= a; columns: n, leaf */
-    UNSENT_CHECKPOINTS, /* checkpoints with size > a; columns: size, at_us, note */
-    /* replaced commitments of session a and leaf b, without the first c rows; columns: record,
-     * leaf, commitment, session_id, and the number in `record` */
+    UNSENT_MESSAGES,    /* messages of session `a` with `b` <= seq <= `c`; columns: MESSAGE_… */
+    UNSENT_EVENTS,      /* events of session `a` with `b` <= id <= `c`; columns: EVENT_… */
+    UNSENT_LEAVES,      /* leaves of the log with n >= `a`; columns: n, leaf */
+    UNSENT_CHECKPOINTS, /* checkpoints with size > `a`; columns: size, at_us, note */
+    /* Replaced commitments of session `a` in leaf `b`, without the first `c` rows. Columns: record,
+     * leaf, commitment, session_id, and the number that `record` contains. */
     UNSENT_REPLACED,
     UNSENT_KINDS
 };
 
 /* The columns of a row: the fields that a store has (model/records.h), with the columns of evidence
- * between them. Other files use only the names in capital letters. */
+ * among them. Other files may use only the names in capital letters. */
 /* clang-format off */
 #define UNSENT_FIRST(at, store) FIELD_IF(FIELD_FIRST_##store)(at,)
 #define UNSENT_LAST(at, store) FIELD_IF(FIELD_LAST_##store)(at,)
@@ -56,7 +57,8 @@ enum {
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
-    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* first of the columns that old stores do not have */
+    /* first of the columns that stores of older programs lack */
+    SESSION_LATER = SESSION_BEFORE_LATER + 1,
     SESSION_SEQ = SESSION_COLUMNS, /* seq of the session's last message; read, but not sent */
     SESSION_EVENT,                 /* id of the session's last event; read, but not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
@@ -88,22 +90,24 @@ void unsent_close(struct unsent *u); /* the argument may be NULL */
 const char *unsent_error(struct unsent *u);
 const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
 
-/* Passes on the rows of one kind that match the key, up to the limits of a batch. *ret_n: how many
- * rows were passed on. */
+/* Calls fn for the rows of one kind that match the key, up to the limits of a batch. *ret_n: number
+ * of rows for which fn was called. */
 MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
                              unsent_fn fn, void *ctx, int64_t *ret_n);
 /* Finds the id of a session in this vault. MI_ENOENT: the vault does not have the session. */
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* Finds the seq of the message that an event `finding-added` is about; 0 for another event. */
 MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
-/* Whether the session's file of large bodies has this range. After a power failure, it may not. */
+/* Whether the session's file of large bodies has this range. The range may be missing after a power
+ * failure. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
-/* Makes this process the only one that sends this vault to this target, until unsent_close().
- * Returns 0, MI_EBUSY (another process does so) or MI_EIO; the last two set a sentence. */
+/* Until unsent_close(), makes this process the only one that may send this vault to this target.
+ * Returns 0, MI_EBUSY (another process sends there) or MI_EIO. After MI_EBUSY and MI_EIO,
+ * unsent_error() has a sentence. */
 MI_MUST int unsent_lock(struct unsent *u, const char *target);
 /* Reads a number that changes when another connection has changed the database. */
 MI_MUST int unsent_version(struct unsent *u, int64_t *ret);

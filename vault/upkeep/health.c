@@ -29,7 +29,8 @@ static const char *const sql[HEALTH_QUERIES] = {
     [H_PAGE_SIZE] = "PRAGMA page_size",
     [H_UNUSED_PAGES] = "PRAGMA freelist_count",
     [H_IS_WAL] = "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
-    /* count(*) would be one step of SQLite, which has no budget (connect.h) */
+    /* do not use count(*): it is a single step of SQLite, so the budget of steps does not limit it
+     * (connect.h) */
     [H_SESSIONS] = "SELECT count(id) FROM sessions",
     [H_GAPS] = "SELECT count(*) FROM events WHERE kind = 'gap'",
     [H_UNFILLED] = "SELECT count(*) FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL",
@@ -163,7 +164,8 @@ static int count_seal_before(void *ctx, int64_t n, struct slice text)
     struct leaf l;
     int st = leaf_read(text, &l);
     x->n += st == 0 && l.type == LEAF_SEAL && l.at_us < x->before_us;
-    return st == MI_ENOMEM ? st : 0; /* `audit verify` reports a damaged log */
+    /* a damaged leaf is ignored, because `audit verify` reports it */
+    return st == MI_ENOMEM ? st : 0;
 }
 
 /* Reads the last checkpoint. If there is none, *size and *note are not changed. */

@@ -22,24 +22,27 @@ struct health {
     bool journal_is_wal;
 };
 
-/* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or
- * MI_ENOMEM. */
+/* Reads facts about the database of a vault. Returns 0, MI_ENOMEM, MI_ENOENT (there is no
+ * database), MI_EBUSY (the database is locked) or MI_ESTORE. After MI_EBUSY and MI_ESTORE, `error`
+ * has a sentence. */
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
 /* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
  * database cannot be read: health_check() says why. */
 int64_t health_count_unfilled(const char *vault);
-/* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
- * the findings are in `error`. Otherwise returns as health_read(). */
+/* Checks the database and its indexes for corruption, and for objects of other programs. Returns
+ * MI_ESTORE if the check finds something: `error` then has the findings. Its other results are
+ * those of health_read(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
-/* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: number
- * of seals that were added to the log after that checkpoint and before the time before_us. Returns
- * as health_read(); MI_ENOENT also if the vault has no evidence. */
+/* Appends the last checkpoint of the log to `note`, or nothing if there is none. *ret_unsigned:
+ * number of seals that were added to the log after that checkpoint and before the time before_us.
+ * Its results are those of health_read(); MI_ENOENT also means that the vault has no evidence. */
 MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                 struct buf *note, struct buf *error);
 
-/* The identity of the log: its origin, and its root over `size` leaves. A damaged or missing leaf
- * ends the log. Returns as health_read(); a vault without evidence has no origin. */
+/* The identity of the log: its origin, and its root over `size` leaves. The log ends before a
+ * damaged or missing leaf. A vault without evidence has no origin. health_check_log() has the
+ * results of health_read(). */
 struct health_log {
     uint64_t size;
     char origin[HEALTH_ORIGIN]; /* origin of the log; "": there is none */
@@ -49,8 +52,8 @@ struct health_log {
 MI_MUST int health_check_log(const char *vault, struct health_log *log, struct buf *error);
 
 int64_t health_schema(void); /* returns the schema version that this program creates */
-/* Returns the version of the SQLite library, such as "3.40.1", and whether it is new enough and
- * has FTS5. */
+/* Returns the version of the SQLite library, such as "3.40.1". *ret_new_enough: whether this
+ * version is supported; *ret_fts5: whether it has FTS5. */
 const char *health_sqlite_version(bool *ret_new_enough, bool *ret_fts5);
 
 #endif

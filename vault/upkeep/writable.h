@@ -14,8 +14,8 @@
 
 #define WRITABLE_BYTES ((size_t)64 << 10)
 
-/* Returns 0, or MI_EIO: `where` has the path of the directory or file that cannot be written,
- * *ret_errno the reason. */
+/* Tests whether the vault can be written. Returns 0, or MI_EIO; then `where` has the path of the
+ * directory or file that cannot be written, and *ret_errno the reason. */
 MI_MUST int writable_check_vault(const char *vault, struct buf *where, int *ret_errno);
 
 #endif

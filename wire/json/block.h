@@ -57,7 +57,8 @@ static inline uint64_t json_block_non_ascii(struct json_block b)
 /* Returns which bytes are less than 0x20, or 0x80 or more. */
 static inline uint64_t json_block_control_or_non_ascii(struct json_block b)
 {
-    const __m128i v = _mm_set1_epi8(0x20); /* compared as signed numbers */
+    /* bytes are compared as signed numbers, so a byte of 0x80 or more is less than 0x20 */
+    const __m128i v = _mm_set1_epi8(0x20);
     return json_block_bits((struct json_block){_mm_cmplt_epi8(b.a, v), _mm_cmplt_epi8(b.b, v),
                                                _mm_cmplt_epi8(b.c, v), _mm_cmplt_epi8(b.d, v)});
 }
@@ -88,7 +89,7 @@ static inline uint64_t json_block_escapes(uint64_t slashes, uint64_t *carry)
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    /* These bits include the byte after each row; the next line removes it. */
+    /* `begins` has the byte after each row too; the mask in the next line removes it */
     uint64_t begins = (((first << 1) | odd) - first) ^ odd;
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;

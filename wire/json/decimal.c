@@ -92,12 +92,12 @@ bool decimal_is_multiple(struct decimal a, struct decimal b)
     struct digits w = decimal_digits(b);
     if (a.digits.n == 0)
         return true;
-    if (decimal_count_digits(b) > 17) /* `rest` times ten must fit into 64 bits below */
+    if (decimal_count_digits(b) > 17) /* more digits could make `rest` times ten exceed 64 bits */
         return true;
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         by = by * 10 + (uint64_t)c;
     if (a.exp10 < b.exp10 || by == 0)
-        return false; /* b has more zeros at its end than a, whose last digit is not zero */
+        return false; /* `b` ends with more zeros than `a`, so `a` is not a multiple */
     w = decimal_digits(a);
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         rest = (rest * 10 + (uint64_t)c) % by;

@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 
-/* A number as its digits without trailing zeros, possibly with a point, and the power of ten of the
- * last digit. Zero has no digits. */
+/* A number: its digits without trailing zeros, possibly with a decimal point, and the power of ten
+ * of its last digit. Zero has no digits. */
 struct decimal {
     struct slice digits;
     int64_t exp10;
@@ -18,10 +18,10 @@ struct decimal {
 };
 
 struct decimal decimal_read(struct slice number); /* JSON text of a number */
-/* Returns < 0, 0 or > 0, like strcmp(). */
+/* Returns a number < 0, 0 or > 0, like strcmp(). */
 int decimal_compare(struct decimal a, struct decimal b);
-/* Whether a is an integer multiple of b, which must not be zero. Always true if b has more than 17
- * digits. */
+/* Whether `a` is an integer multiple of `b`, which must not be zero. Always true if `b` has more
+ * than 17 digits. */
 bool decimal_is_multiple(struct decimal a, struct decimal b);
 
 #endif

@@ -50,9 +50,9 @@ MI_MUST int pointers_add(struct pointers *p, const char *below, struct slice tex
                          struct buf *error);
 void pointers_close(struct pointers *p);
 
-/* These return the pointers that match so far. At the root all pointers match. One level further
- * down, a pointer of `from` matches if its token at this depth (0: the first token) names this
- * member or element. */
+/* These functions return the pointers that match a position. At the root, all pointers match. One
+ * level below, a pointer of the set `from` matches if its token at index `depth` names the member
+ * or element. */
 pointer_set pointers_at_root(const struct pointers *p);
 pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
                                   struct slice member);

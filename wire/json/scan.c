@@ -19,14 +19,14 @@ struct scanner {
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* keys of the members being read at depth 1 and 2 */
-    const char *value_at[3]; /* for these members: first byte of the value */
+    const char *value_at[3]; /* first byte of the value of each of these members */
     bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;
     uint32_t keys_n; /* number of hashes in use */
-    /* for each depth: index of the first hash of the open object */
+    /* for each depth: index in `keys` of the first hash of the open object */
     uint16_t keys_from[JSON_MAX_DEPTH + 1];
-    /* for each depth: bit h % 64 is set for each hash h of the open object */
+    /* for each depth: set of the open object's hashes; hash h sets bit h % 64 */
     uint64_t keys_seen[JSON_TREE_DEPTH + 1];
     uint32_t keys[JSON_KEYS_MAX];
 };
@@ -133,8 +133,9 @@ static bool are_valid_characters(const struct scanner *s, const char *p, uint64_
     return true;
 }
 
-/* Skips valid blocks inside a string. Returns where the scan must go on byte by byte: before the
- * end of the string, a fault, an escape that begins with \u, or the last bytes. */
+/* Skips valid blocks inside a string. Returns the position from which each byte must be scanned. It
+ * precedes the end of the string, a fault, an escape that begins with \u, or the last bytes of the
+ * text. */
 static const char *skip_blocks(struct scanner *s, const char *p)
 {
     uint64_t escaped_first = 0, wide_first = 0;
@@ -153,7 +154,8 @@ static const char *skip_blocks(struct scanner *s, const char *p)
         escaped_first = carry;
         wide_first = wide_carry;
     }
-    if (wide_first != 0) /* these bytes of a character that began in the last block are valid */
+    /* the first bytes of this block end a valid character, which began in the block before */
+    if (wide_first != 0)
         return p + JSON_BLOCK - __builtin_clzll(wide_first);
     return p - escaped_first;
 }
@@ -267,15 +269,15 @@ static inline uint64_t load1(const char *p)
     return (unsigned char)*p;
 }
 
-/* Uses both halves of the product: with the upper half alone, the hashes of numbered keys would
- * collide. */
+/* Mixes `w` into the hash `h`. Uses both halves of the product, because the upper half alone would
+ * give numbered keys equal hashes. */
 static inline uint64_t mix_hash(uint64_t h, uint64_t w)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Equal keys have equal hashes. */
+/* Returns the hash of a key. Equal keys have equal hashes. */
 static inline uint32_t hash_key(struct slice key)
 {
     uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
@@ -285,7 +287,7 @@ static inline uint32_t hash_key(struct slice key)
         h = mix_hash(h, w);
     }
     const char *last = key.p + key.n - 1;
-    if (key.n >= 4) /* the two loads may overlap */
+    if (key.n >= 4) /* the two loads overlap in keys of less than 8 bytes */
         h = mix_hash(h, load4(key.p) | load4(last - 3) << 32);
     else if (key.n > 0)
         h = mix_hash(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
@@ -333,7 +335,7 @@ static bool open_container(struct scanner *s, bool object)
     s->keys_from[s->open.depth] = (uint16_t)s->keys_n;
     if (s->open.depth > JSON_TREE_DEPTH) {
         s->deep = true;
-        s->keys_n = JSON_KEYS_MAX; /* keys are not compared until this container ends */
+        s->keys_n = JSON_KEYS_MAX; /* compare no more keys until this container ends */
         return true;
     }
     s->keys_seen[s->open.depth] = 0;
@@ -398,8 +400,7 @@ value:
         return p;
 
 ended:
-    /* Members of the root object are reported, and at depth 2 those of objects in the root
-     * object. */
+    /* report the members of the root object, and of objects that are values of its members */
     if (object && s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
         (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0))
         report_ended_member(s, p);

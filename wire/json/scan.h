@@ -1,13 +1,13 @@
 /* scan.h - checks in one pass that a text is exactly one valid JSON value, and reports members of
  * the top two levels.
  *
- * Rules     RFC 8259 grammar, UTF-8 (RFC 3629), exactly one value, no byte order mark, no raw NUL
- *           or other control character in a string, at most JSON_MAX_DEPTH levels. Lone surrogate
- *           escapes and duplicate keys are valid JSON: the former are accepted, the latter
- *           reported.
- * Depth     a few bytes for each level, and no recursion. Code that descends into values by
- *           recursion, or keeps more for each level, stops at JSON_TREE_DEPTH levels and says in
- *           its header what follows.
+ * Rules     RFC 8259 grammar; UTF-8 (RFC 3629); exactly one value; no byte order mark; no raw NUL
+ *           or other control character in a string; at most JSON_MAX_DEPTH levels. Lone surrogate
+ *           escapes and duplicate keys are valid JSON: lone surrogates are accepted, duplicate keys
+ *           are reported.
+ * Depth     the scan needs a few bytes for each level, and no recursion. Code that descends into
+ *           values by recursion, or needs more memory for each level, stops at JSON_TREE_DEPTH
+ *           levels; its header says what happens to deeper values.
  * Owns      nothing. All slices point into the caller's text.
  * Errors    the kind of fault and the offset of the byte where it was detected.
  * Blocks    never. Pure; uses 30 KiB of stack and allocates nothing. */
@@ -17,11 +17,12 @@
 #include "base/base.h"
 
 #define JSON_MAX_DEPTH 10000
-/* number of levels in which duplicate keys are found; see Depth above */
+/* number of levels in which duplicate keys are found (see "Depth" above) */
 #define JSON_TREE_DEPTH 512
-/* most keys that are checked for duplicates in all open objects together */
+/* maximum number of keys, in all open objects together, that are checked for duplicates */
 #define JSON_KEYS_MAX 512
-#define JSON_OBJECT_KEYS_MAX 128 /* most keys that are checked for duplicates in one object */
+/* maximum number of keys of one object that are checked for duplicates */
+#define JSON_OBJECT_KEYS_MAX 128
 
 enum json_type {
     JSON_NONE, /* absent */
@@ -37,17 +38,17 @@ enum json_type {
 enum json_fault_kind {
     JSON_OK,
     JSON_EMPTY,    /* the text is empty or only white space */
-    JSON_SYNTAX,   /* the grammar does not allow this byte here */
-    JSON_CONTROL,  /* raw control character inside a string */
-    JSON_UTF8,     /* not well-formed UTF-8 */
-    JSON_DEEP,     /* more than JSON_MAX_DEPTH levels */
+    JSON_SYNTAX,   /* the grammar does not allow the byte at this position */
+    JSON_CONTROL,  /* the text contains a raw control character inside a string */
+    JSON_UTF8,     /* the text contains bytes that are not well-formed UTF-8 */
+    JSON_DEEP,     /* the text has more than JSON_MAX_DEPTH levels */
     JSON_CUT,      /* the text is truncated: it ends inside the value */
-    JSON_TRAILING, /* something follows the value */
+    JSON_TRAILING, /* more text follows the value */
 };
 
 struct json_fault {
     enum json_fault_kind kind;
-    size_t at; /* offset in bytes */
+    size_t at; /* offset of the fault, in bytes */
 };
 
 struct json_value {

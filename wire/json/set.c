@@ -43,7 +43,8 @@ static struct json_value json_set_element(struct json_value array, size_t index,
     return (struct json_value){0};
 }
 
-/* Returns the member or element that a token names. b: the token, unescaped by read_token(). */
+/* Returns the member or element that a token names. b: the unescaped token, as read_token() writes
+ * it. */
 static struct json_value find_child(struct json_value parent, struct slice token, struct buf *b)
 {
     size_t index, n;
@@ -85,7 +86,7 @@ static bool add_nested(struct buf *out, struct slice rest, struct slice value, s
     return rest.n == 0;
 }
 
-/* Adds a member or an element at the end of `into`, which is a part of text. */
+/* Adds a member or an element at the end of `into`, which is an object or array inside `text`. */
 static int json_set_append(struct buf *out, struct slice text, struct json_value into,
                            struct slice token, struct slice rest, struct slice value, struct buf *b)
 {
@@ -139,7 +140,7 @@ static int set_at_pointer(struct buf *out, struct slice text, struct slice point
             buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
             return MI_EINVAL;
         }
-        if (at.type == JSON_NULL) /* null becomes an object */
+        if (at.type == JSON_NULL) /* null counts as missing: replace it by an object */
             return json_set_replace(out, text, at.text, here, value, b);
         if (at.type != JSON_OBJECT && at.type != JSON_ARRAY) {
             buf_printf(error, "is inside of %s",

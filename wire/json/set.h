@@ -1,9 +1,9 @@
 /* set.h - changes one value in JSON text, which is otherwise copied byte for byte.
  *
- * Place     a JSON Pointer (RFC 6901); "" is the whole value. Among duplicate members the last one
- *           is used. A member that is missing is added to its object, and so are the objects that
- *           lead to it; null counts as missing. An element of an array must exist, or be the next
- *           one: its index, or `-`.
+ * Place     a JSON Pointer (RFC 6901); "" is the whole value. If members have the same name, the
+ *           last of them is used. A missing member is added to its object, and so are the missing
+ *           objects that lead to it; null counts as missing. An element of an array must exist;
+ *           only the element after the last one may be new: its token is its index, or `-`.
  * Errors    MI_EINVAL with the reason in `error`, which continues a sentence that begins with the
  *           pointer.
  * Blocks    never. Pure. */

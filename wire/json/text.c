@@ -14,7 +14,9 @@ void json_unescape(struct buf *b, struct slice raw)
     }
     size_t n;
     if (!buf_reserve(b, raw.n) || json_unescape_to(raw, b->p + b->n, raw.n, &n) < 0)
-        return; /* no memory: b->failed is set; json_unescape_to() cannot fail here */
+        /* out of memory: buf_reserve() has set b->failed; the text fits, so json_unescape_to() does
+         * not fail */
+        return;
     b->n += n;
 }
 
@@ -64,7 +66,7 @@ static const char *skip_string(const char *p)
     }
 }
 
-/* Skips a value inside a container, so at least one byte follows it. */
+/* Skips a value in a container. At least one byte, such as a bracket, follows the value. */
 static const char *skip_value(const char *p)
 {
     if (*p == '"')
@@ -146,7 +148,7 @@ struct slice json_string_head(const char *quote, size_t max)
     struct slice head = {quote + 1, 0};
     const char *quote_end = memchr(head.p, '"', max);
     size_t n = quote_end != NULL ? (size_t)(quote_end - head.p) : max;
-    /* without escapes, the string ends at `quote_end`, or continues after `max` */
+    /* a string without escapes ends at `quote_end`, or has more than `max` bytes */
     if (memchr(head.p, '\\', n) == NULL)
         return text_head((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
     /* Finds the next quotation mark, which may be escaped, or the end of the first `max` bytes. */

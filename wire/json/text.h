@@ -16,11 +16,11 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* Returns a string value without its quotes, with escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* Used by json_key_is() if raw is longer than the text: then they can be equal only if raw has
- * escapes. n: length of the text. */
+/* The part of json_key_is() for a `raw` that is longer than the text. Such a `raw` can equal the
+ * text only if it has escapes. n: length of the text. */
 bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
-/* Whether raw, unescaped, is exactly this text. {NULL, 0} equals nothing. Inline, so that the
- * compiler knows the length of a constant. */
+/* Whether the unescaped form of `raw` is exactly this text. {NULL, 0} equals nothing. The function
+ * is inline, so that the compiler knows the length of a constant text. */
 static inline bool json_key_is(struct slice raw, const char *text)
 {
     size_t n = strlen(text);
@@ -40,7 +40,7 @@ struct json_walk {
     bool object;
 };
 struct json_walk json_walk_begin(struct json_value container);
-struct json_walk json_walk_at(const char *bracket); /* the first byte of an object or array */
+struct json_walk json_walk_at(const char *bracket); /* bracket: first byte of an object or array */
 bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
 /* Returns one past the container's closing bracket. Call it after json_walk_next() or

@@ -8,18 +8,19 @@
 #include <jsmn.h>
 #include <stdlib.h>
 
-#define SHORT 64 /* number of tokens; the arguments of most calls have fewer */
+/* number of tokens that fit on the stack; most calls have arguments with fewer tokens */
+#define SHORT 64
 
-/* Makes a node for each token, except keys of objects. node_of: the node of each token; last: the
- * last child of each node. */
+/* Makes a node for each token, except for the keys of objects. node_of and `last` are scratch
+ * arrays: the node of each token, and the last child of each node. */
 static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
                        uint32_t *node_of, uint32_t *last)
 {
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
         if (up != NULL && up->type == JSMN_OBJECT)
-            /* The token is a key: the next token is its value, and jsmn makes the value a child of
-             * the key. */
+            /* The token is a key. Its value is the next token, which jsmn makes a child of the
+             * key. */
             continue;
         uint32_t me = (uint32_t)t->n++;
         struct json_node *node = &t->node[me];

@@ -17,13 +17,14 @@
 #define JSON_TREE_TEXT_MAX ((size_t)16 << 20)
 #define JSON_TREE_CLIMBS ((size_t)1 << 20)
 
-/* Nodes are identified by number; 0 is the root. `child` and `next` are 0 if there is none. */
+/* A node of the tree. Nodes are identified by number; 0 is the root. `child` and `next` are 0 if
+ * there is no child or no next node. */
 struct json_node {
     struct json_value value;
     struct slice key; /* raw, without quotes; {NULL, 0}: not in an object */
     uint32_t child, next;
-    uint32_t count; /* number of children */
-    uint32_t up;    /* index of the parent */
+    uint32_t count; /* number of children of the node */
+    uint32_t up;    /* index of the node's parent */
     uint32_t depth; /* depth: number of objects and arrays that contain the node */
 };
 

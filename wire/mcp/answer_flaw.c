@@ -29,8 +29,8 @@ bool answer_flaw_is_final(enum finding flaw, struct slice method)
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
-/* Returns the text of the member with this value, with one adjacent comma. The object must have
- * another member. */
+/* Returns the text of the member that has this value, together with one adjacent comma. The object
+ * must have another member. */
 static struct slice member_text_of_value(struct slice text, struct slice value)
 {
     const char *from = value.p, *to = value.p + value.n;

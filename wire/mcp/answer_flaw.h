@@ -1,9 +1,10 @@
-/* answer_flaw.h - repairs answers of a server that some clients do not recognize, because the id
- * has another type or is null, or other members are null.
+/* answer_flaw.h - repairs answers of a server that some clients do not accept: the id has another
+ * type or is null, or another member is null.
  *
- * Repairs   the id of an answer whose request has the same id with another JSON type ("7" for 7),
- *           or null in an error; a null error beside a result, or the reverse, which is removed; a
- *           null result of a method whose result is empty, which becomes {}. All other bytes are
+ * Repairs   an id that equals that of the request except for its JSON type ("7" for 7) gets the
+ *           type of the request's id. An id of null in an error becomes the id of the request. An
+ *           error of null is removed beside a result, and a result of null beside an error. A
+ *           result of null becomes {} if the result of the method is empty. All other bytes are
  *           unchanged.
  * Rejects   a null result of any other method of MCP, because it cannot be interpreted.
  * Owns      struct changes owns its list; all slices are borrowed.
@@ -17,7 +18,7 @@
 /* The request to which an answer belongs. */
 struct answered {
     struct slice id;     /* JSON text */
-    struct slice method; /* without quotes, with escapes */
+    struct slice method; /* text of the method, without quotes and with its escapes */
 };
 
 /* A change: a text that replaces another text. */
@@ -26,7 +27,7 @@ struct change {
 };
 
 struct changes {
-    struct change *list; /* owned; in the order of the text */
+    struct change *list; /* owned; changes in the order of their positions in the text */
     size_t n, cap;
 };
 
@@ -35,13 +36,13 @@ struct changes {
 enum finding answer_flaw_find(const struct rpc *answer, struct slice method);
 /* Whether the flaw cannot be repaired. */
 bool answer_flaw_is_final(enum finding flaw, struct slice method);
-/* Adds the changes that repair an answer in `text`, and notes them in r. id_differs: the JSON type
- * of the id differs from the request's. Returns 0 or MI_ENOMEM. */
+/* Adds the changes of `text` that repair an answer, and adds the repairs to `r`. id_differs: the id
+ * of the answer has another JSON type than the id of the request. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
                                const struct answered *q, bool id_differs, struct changes *c,
                                struct repairs *r);
 /* Writes the repaired answer to `out`, replacing its content; `out` is empty if there is nothing to
- * repair. The findings are in r. Returns 0 or MI_ENOMEM. */
+ * repair. The findings are stored in `r`. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
                              struct buf *out, struct repairs *r);
 

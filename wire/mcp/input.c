@@ -47,7 +47,7 @@ uint64_t protocol_hash_value(struct json_value v)
         struct slice scalar = {p, (size_t)(to - p)};
         uint64_t hash = *p == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, scalar})
                                   : rpc_id_hash(scalar);
-        if (hash == 0) /* the hash is 0 if out of memory */
+        if (hash == 0) /* the hash is 0 if memory runs out */
             return 0;
         if (scalar_is_key(to, end)) {
             key = hash;
@@ -82,7 +82,7 @@ static bool text_is_url(struct slice s)
     return n > 0 && n + 1 < s.n && s.p[n] == ':';
 }
 
-/* Whether the schema is an object whose members are not objects. */
+/* Whether the schema describes an object that has no objects as members. */
 static bool schema_is_flat(struct json_value schema)
 {
     struct slice key;
@@ -147,7 +147,7 @@ breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
     breaches r = 0;
     struct json_walk w = json_walk_begin(requests);
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        /* In a recording, as `check` reads it, the request may be redacted. */
+        /* The request may be redacted if `check` reads it from a recording. */
         if (slice_begins(json_string_raw(one), "[redacted:"))
             continue;
         const char *flaw = find_request_flaw(one);
@@ -213,10 +213,11 @@ breaches protocol_check_responses(struct protocol *p, const struct rpc *m)
 
 /* ---- retries -------------------------------------------------------------------------------- */
 
-/* Checks that a retry has a requestState, or input, that the server asked for. If there was no
- * input_required result on this connection, the state may come from another process of the server:
- * a conversation is not bound to a connection (mcp-wire.md 3.3), and some gateways start a process
- * for each request. A server may give one state to several requests. */
+/* Checks that a retry has a requestState that the server has given, or input that the server has
+ * requested without a state. If no input_required result was seen on this connection, any state is
+ * accepted: another process of the server may have made it. A conversation is not bound to a
+ * connection (mcp-wire.md 3.3), and some gateways start a process for each request. A server may
+ * give one state to several requests. */
 breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
                               const struct protocol_asked *a)
 {

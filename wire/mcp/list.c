@@ -8,7 +8,7 @@
 static const struct {
     enum field items;
     const char *key;     /* name of the member that identifies an entry */
-    const char *other;   /* another string that an entry must have; NULL: none */
+    const char *other;   /* name of another member that must be a string; NULL: there is none */
     const char *changed; /* the notification by which the server says that the list has changed */
 } lists[PROTOCOL_LISTS] = {
     {FIELD_TOOLS, "name", NULL, "notifications/tools/list_changed"},
@@ -25,8 +25,8 @@ static bool entry_lacks_string(struct protocol *p, struct json_value entry, cons
     return true;
 }
 
-/* Whether the tool lacks a valid schema. In every revision, the schema of its arguments must
- * describe an object. */
+/* Whether a schema of the tool is missing or invalid. In every revision, the schema of the tool's
+ * arguments must describe an object. */
 static bool tool_lacks_schema(struct protocol *p, struct json_value tool)
 {
     struct json_value schema = json_get(tool, "inputSchema"), out = json_get(tool, "outputSchema");
@@ -57,9 +57,9 @@ static breaches check_entries(struct protocol *p, const struct rpc *m, int kind,
     return r;
 }
 
-/* Checks a page together with the pages before it, if its cursor is the last one that the server
- * has given. Otherwise, for example when two clients read the list alternately, the page is checked
- * by itself. */
+/* Checks a page of a list. If the request has the cursor that the server gave last, the page is
+ * checked together with the pages before it. Otherwise, for example when two clients read the list
+ * alternately, the page is checked alone. */
 static breaches check_page(struct protocol *p, const struct rpc *m, const struct protocol_asked *a,
                            int kind)
 {

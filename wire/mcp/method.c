@@ -3,7 +3,7 @@
 #include "base/nearest.h"
 #include "wire/json/text.h"
 
-/* Short names for sets of revisions and of types, used in the table below. */
+/* Short names for sets of revisions and sets of types in the table below. */
 #define A REVS_2024_11_05
 #define B REVS_2025_03_26
 #define C REVS_2025_06_18
@@ -27,7 +27,7 @@
 
 #define NAME(text) text, sizeof(text) - 1
 
-/* The fields of a task in 2025-11-25, flat in a result or in params. */
+/* Fields of a task in 2025-11-25: members of a result or of params. */
 #define TASK_FIELDS(revs)                                                                          \
     {                                                                                              \
         NEED(TASK_ID, revs, STRING), NEED(STATUS, revs, STRING), NEED(CREATED_AT, revs, STRING),   \
@@ -91,8 +91,7 @@ static const struct method methods[] = {
      REV_2024_11_05,
      {NEED(URI, ALL, STRING), NEED(REQUEST_STATE, 0, STRING), NEED(INPUT_RESPONSES, 0, OBJECT)},
      {NEED(CONTENTS, ALL, ARRAY)}},
-    /* Repeating a subscribe, an unsubscribe or a logging/setLevel has no further effect:
-     * METHOD_READS. */
+    /* METHOD_READS: a repeated subscribe, unsubscribe or logging/setLevel has no further effect */
     {NAME("resources/subscribe"),
      true,
      LEGACY,
@@ -216,7 +215,7 @@ static const struct method methods[] = {
      {NEED(MESSAGES, LEGACY, ARRAY), NEED(MAX_TOKENS, LEGACY, NUMBER)},
      {NEED(ROLE, LEGACY, STRING), NEED(CONTENT, LEGACY, OBJECT | ARRAY),
       NEED(MODEL, LEGACY, STRING)}},
-    /* protocol.c checks the members that one of the two modes requires */
+    /* the two modes require different members, which protocol.c checks */
     {NAME("elicitation/create"),
      true,
      0,
@@ -356,8 +355,9 @@ const char *revision_name(enum revision r)
 /* ---- capabilities --------------------------------------------------------------------------- */
 
 static const struct {
-    const char *part, *inner; /* member of `part`; NULL: `part` alone declares the capability */
-    bool is_flag; /* true: `inner` must be the value true; false: `inner` must be an object */
+    /* member of the object `part`; NULL: `part` itself declares the capability */
+    const char *part, *inner;
+    bool is_flag; /* true: the member must be the value true; false: the member must be an object */
 } capabilities[CAP_COUNT] = {
     [CAP_TOOLS] = {"tools", NULL, false},
     [CAP_TOOLS_CHANGED] = {"tools", "listChanged", true},
@@ -381,7 +381,8 @@ static const struct {
     [CAP_TASKS_EXTENSION] = {"extensions", "io.modelcontextprotocol/tasks", false},
 };
 
-/* part: the value of the member capabilities[c].part. */
+/* Whether the value of a member of capabilities declares capability `c`. part: value of the member
+ * capabilities[c].part. */
 static bool part_declares_capability(struct json_value part, unsigned c)
 {
     if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)
@@ -397,7 +398,7 @@ uint32_t capabilities_declared(struct json_value declared)
     struct json_value part;
     for (struct json_walk w = json_walk_begin(declared); json_walk_next(&w, &key, &part);)
         for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
-            /* of several members with one name, the last one is used */
+            /* if several members have the same name, the last of them is used */
             if (json_key_is(key, capabilities[c].part))
                 set = (set & ~(1u << c)) | (part_declares_capability(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
@@ -408,7 +409,7 @@ uint32_t capabilities_declared(struct json_value declared)
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
-#define NAME_MAX_BYTES 48 /* more bytes than the longest name of a method */
+#define NAME_MAX_BYTES 48 /* size of a buffer that holds every method name, in bytes */
 
 /* name: the name of a method, without escapes. */
 static const struct method *method_find_plain(struct slice name)

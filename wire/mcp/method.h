@@ -13,14 +13,14 @@
 #include "wire/field.h"
 #include "wire/json/scan.h"
 
-/* A revision of the protocol; sets of revisions have one bit each. */
+/* The revisions of the protocol. A set of revisions has one bit for each revision. */
 enum revision {
     REV_2024_11_05,
     REV_2025_03_26,
     REV_2025_06_18,
     REV_2025_11_25,
     REV_2026_07_28,
-    REV_COUNT, /* also used if the revision is missing or unknown */
+    REV_COUNT, /* number of revisions; also stands for a missing or unknown revision */
 };
 enum {
     REVS_2024_11_05 = 1u << REV_2024_11_05,
@@ -28,7 +28,7 @@ enum {
     REVS_2025_06_18 = 1u << REV_2025_06_18,
     REVS_2025_11_25 = 1u << REV_2025_11_25,
     REVS_2026_07_28 = 1u << REV_2026_07_28,
-    REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions that have the method initialize */
+    REVS_LEGACY = REVS_2026_07_28 - 1, /* set of the revisions that have the method initialize */
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
 /* date: such as "2025-06-18". Returns REV_COUNT if no revision has this date. */
@@ -57,7 +57,8 @@ enum capability {
     CAP_ELICITATION,
     CAP_ELICITATION_FORM,
     CAP_ELICITATION_URL,
-    CAP_TASKS_EXTENSION, /* defined in 2026-07-28; CAP_TASKS is defined in 2025-11-25 */
+    /* tasks as defined in 2026-07-28; CAP_TASKS stands for tasks as defined in 2025-11-25 */
+    CAP_TASKS_EXTENSION,
     CAP_COUNT
 };
 /* Returns the capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
@@ -80,7 +81,7 @@ enum method_flag {
 struct method_need {
     uint8_t field;  /* enum field */
     uint8_t must;   /* bits of the revisions that require the member; 0: always optional */
-    uint16_t types; /* 1u << JSON_STRING | … */
+    uint16_t types; /* allowed types of the member, as bits: 1u << JSON_STRING | … */
 };
 #define METHOD_NEEDS_MAX 5
 
@@ -91,20 +92,23 @@ struct method {
     uint8_t from_client; /* bits of the revisions in which the client may send the method */
     uint8_t from_server; /* bits of the revisions in which the server may send the method */
     uint8_t flags;       /* enum method_flag */
-    uint8_t capability;  /* enum capability, of a request's receiver or a notification's sender */
+    /* capability that the receiver of a request, or the sender of a notification, must declare */
+    uint8_t capability;
     uint8_t capability_since; /* the first revision in which the capability exists */
-    struct method_need params[METHOD_NEEDS_MAX]; /* the list ends with an entry without types */
+    /* required members; the list ends with an entry without types */
+    struct method_need params[METHOD_NEEDS_MAX];
     struct method_need result[METHOD_NEEDS_MAX];
 };
 
 /* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
-const struct method *method_get(size_t i); /* NULL if i is past the last method */
+/* returns NULL if `i` is greater than the index of the last method */
+const struct method *method_get(size_t i);
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
-/* Whether a user who writes `name` can mean a client's request: a method of MCP or LSP, or a method
- * with a `/` of an extension, unless it looks like a misspelt method of MCP. If false, a sentence
- * is appended to `why`. */
+/* Whether `name` can be a method that a client requests. True for a method of MCP or LSP, and for a
+ * name with a `/`, as extensions have, unless it looks like a misspelt method of MCP. If false, a
+ * sentence is appended to `why`. */
 MI_MUST bool method_is_plausible(const char *name, struct buf *why);
 /* Whether this is a method of LSP, such as shutdown, exit, $/…, textDocument/…. */
 bool method_is_lsp(struct slice raw);

@@ -35,8 +35,8 @@ static bool is_valid_implementation(struct json_value info)
            json_get(info, "version").type == JSON_STRING;
 }
 
-/* Whether an entry of _meta is valid. A key that another revision or an extension defines may have
- * any value. */
+/* Whether an entry of _meta is valid. An entry whose key another revision or an extension defines
+ * may have any value. */
 static bool is_valid_meta_entry(struct slice key, struct json_value v)
 {
     struct slice text = json_string_raw(v);

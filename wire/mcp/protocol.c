@@ -47,7 +47,7 @@ static breaches check_unknown_method(const struct rpc *m)
     return method_is_lsp(m->method) ? RULE(RULE_LSP_METHOD) : RULE(RULE_UNKNOWN_METHOD);
 }
 
-/* Checks that this side may send the method in this revision. */
+/* Checks that the sender, the client or the server, may send the method in this revision. */
 static breaches check_sender(const struct method *k, enum protocol_party from,
                              enum revision revision)
 {
@@ -210,7 +210,8 @@ breaches protocol_check_request(struct protocol *p, enum protocol_party from, co
     breaches misplaced = check_sender(k, from, a.revision);
     if (misplaced != 0)
         return r | misplaced;
-    /* initialize has the same requirements in all revisions, and no revision is negotiated yet */
+    /* initialize, which comes before a revision is negotiated, has the same rules in all
+     * revisions */
     enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
     if (find_invalid_member(p, k->params, m->in_params, revision) || log_level_is_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);
@@ -296,8 +297,8 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
         return r | check_unknown_method(m);
     if (rpc_method_is(m, "notifications/cancelled"))
         r |= check_cancelled(p, from, m);
-    /* Old and new revisions may share the connection: only a notification with a `subscriptionId`
-     * shows its revision. */
+    /* A connection may use old and new revisions. A notification shows that it is of the new
+     * revision only by a `subscriptionId`. */
     bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
                     json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
     enum revision revision = streamed || protocol_is_modern_only(p) ? REV_2026_07_28 : p->revision;
@@ -308,7 +309,8 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
         r |= RULE(RULE_INVALID_PARAMS);
     if (rpc_method_is(m, "notifications/tasks/status"))
         r |= protocol_check_legacy_task(p, m->params);
-    if (revision != REV_2026_07_28) /* in 2026-07-28 the subscription decides what may be sent */
+    /* in 2026-07-28 a notification needs no capability, but a subscription */
+    if (revision != REV_2026_07_28)
         r |= check_capability(p, k, from, revision);
     return r;
 }
@@ -358,7 +360,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     breaches r = 0;
     enum revision revision = a->revision;
     if (m->result.type != JSON_OBJECT)
-        return 0; /* not reported here, because FIND_RESULT_NOT_OBJECT reports it */
+        return 0; /* FIND_RESULT_NOT_OBJECT already reports such a result */
     if (a->modern)
         r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)

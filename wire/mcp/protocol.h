@@ -25,13 +25,13 @@
 /* number of keys of inputRequests that are tracked, for all tasks together */
 #define PROTOCOL_KEYS 256
 #define PROTOCOL_LEVELS 9 /* number of levels of log messages, with 0 for no level */
-/* bytes of the URIs and tasks of a subscription that are tracked */
+/* maximum number of bytes of the URIs and tasks that are tracked for one subscription */
 #define PROTOCOL_STREAM_SET 4096
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
 
 enum protocol_phase {
     PHASE_NEW,      /* no initialize was sent yet, or the last initialize has failed */
-    PHASE_ASKED,    /* initialize is pending */
+    PHASE_ASKED,    /* initialize was sent, but not answered yet */
     PHASE_ANSWERED, /* initialize was answered, but notifications/initialized was not sent yet */
     PHASE_READY,
 };
@@ -39,20 +39,20 @@ enum protocol_phase {
 enum protocol_stream_state {
     STREAM_ASKED,  /* the server has not acknowledged the subscription yet */
     STREAM_AGREED, /* acknowledged */
-    /* the client has cancelled the subscription; the server may have sent notifications before it
-     * knew */
+    /* the client has cancelled the subscription; a notification that the server sent earlier may
+     * still arrive */
     STREAM_CANCELLED,
     STREAM_ENDED, /* the server has ended the subscription */
 };
 struct protocol_stream {
     uint64_t id; /* hash of the id of the request; 0: the stream is free */
     enum protocol_stream_state state;
-    /* one bit for each kind of notification: the requested kinds, later those that the server
-     * agrees to */
+    /* Bits of the kinds of notifications: first those that the client has requested, later those
+     * that the server has agreed to. */
     uint8_t kinds;
     bool tasks; /* true: the client declared the extension for tasks */
-    /* owned; the object `notifications` with URIs and tasks, first as requested, then as agreed on;
-     * empty: no URIs and tasks, or too many */
+    /* Owned; the URIs and tasks of the object `notifications`: first those that were requested,
+     * later those that the server has agreed to. Empty if there are none, or too many. */
     struct buf what;
 };
 
@@ -68,10 +68,11 @@ struct protocol_task {
     uint64_t id; /* hash of the id of the task; 0: the entry is free */
     /* hash of the id of the request that created the task; 0: unknown, or the id was used again */
     uint64_t request;
-    uint32_t capabilities; /* capabilities that the client declared in that request */
-    uint8_t status;        /* enum task_status */
-    bool is_known;         /* the client has named the task in a request */
-    bool asked;            /* the task has asked for input */
+    /* capabilities that the client declared in the request that created the task */
+    uint32_t capabilities;
+    uint8_t status; /* enum task_status */
+    bool is_known;  /* the client has named the task in a request */
+    bool asked;     /* the task has asked for input */
 };
 
 struct protocol_key {
@@ -83,7 +84,7 @@ struct protocol_key {
 /* A list, for example of tools, whose pages the client is reading. */
 struct protocol_list {
     uint64_t next;       /* hash of the next page's cursor; 0: none */
-    struct id_set names; /* hashes of the names of the entries */
+    struct id_set names; /* hashes of the names of the entries read so far */
     uint64_t scope;      /* hash of the cacheScope of the last page of the list; 0: none */
 };
 
@@ -94,24 +95,26 @@ struct protocol {
     bool modern; /* a request of 2026-07-28 was received */
     bool client_spoke;
     bool said_initialized; /* notifications/initialized was sent before initialize was answered */
-    bool uninitialized;    /* the client sent requests, but no notifications/initialized */
-    bool early_reported;   /* RULE_REQUEST_BEFORE_INITIALIZE was reported */
-    bool after_error;      /* the server's last message was an error */
+    /* true: the client has sent requests, but no notifications/initialized so far */
+    bool uninitialized;
+    bool early_reported; /* true: RULE_REQUEST_BEFORE_INITIALIZE was reported */
+    bool after_error;    /* the server's last message was an error */
     /* true: a request asked for a task, so progress may follow the answer to that request */
     bool tasks;
-    bool declared[2];         /* for each party: true: its capabilities are known */
-    uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
+    /* true: the capabilities of the party are known; one element for each party */
+    bool declared[2];
+    uint32_t capabilities[2]; /* for each party: a set of capabilities, 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
-    struct id_set ids[2];     /* for each party: ids of its requests without a version in _meta */
+    struct id_set ids[2];     /* ids of each party's requests without a version in _meta */
     struct id_set modern_ids; /* ids of the client's requests of 2026-07-28 */
     struct protocol_list list[PROTOCOL_LISTS];
-    /* number of pending requests, by the level of log messages that they ask for */
+    /* number of pending requests for each level of log messages that a request asks for */
     unsigned log_requests[PROTOCOL_LEVELS];
     struct protocol_stream stream[PROTOCOL_STREAMS];
     unsigned next_stream;
     struct protocol_state given[PROTOCOL_STATES];
-    unsigned states; /* number of requestStates that the server has sent */
+    unsigned states; /* number of requestStates that the server has given so far */
     struct protocol_task task[PROTOCOL_TASKS];
     unsigned next_task;
     struct protocol_key key[PROTOCOL_KEYS];
@@ -120,17 +123,18 @@ struct protocol {
     const char *blame;  /* name of the member that violates one of RULES_OF_MEMBERS; static */
 };
 
-/* What must be known about a request when its answer arrives. */
+/* The facts about a request that the check of its answer needs. */
 struct protocol_asked {
-    const struct method *method; /* method of the request; NULL: not a method of MCP */
+    const struct method *method; /* method of the request; NULL if MCP does not define the method */
     enum revision revision;      /* revision of the request */
     bool modern, is_task, has_progress;
     bool task_over;    /* true: the task that the request names had already ended */
     uint8_t log_level; /* 0: none */
     /* capabilities that the client declared in the request; 0 in older revisions */
     uint32_t capabilities;
-    uint64_t id, cursor; /* hashes; 0: none */
-    /* hash of method, name or URI, and arguments; or of a task's id; 0: none */
+    uint64_t id, cursor; /* hash of the request's id; hash of its cursor; 0: none */
+    /* Hash of the request's target: of the method, the name or URI, and the arguments, or of a
+     * task's id. 0: none. */
     uint64_t target;
     double progress; /* progress that was reported last */
 };
@@ -142,16 +146,16 @@ void protocol_close(struct protocol *p);
  * message, in the order of the messages. */
 breaches protocol_check_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
                                 struct protocol_asked *ret);
-/* Call it for a request that was rejected, so that the server has not received it: the request is
- * not pending, and opens and initializes nothing. Its id still counts as used. */
+/* Forgets a request that was rejected and therefore not sent to the server: it is not pending, and
+ * it opens and initializes nothing. Its id still counts as used. */
 void protocol_forget_asked(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_check_notification(struct protocol *p, enum protocol_party from,
                                      const struct rpc *m);
-/* asked: what protocol_check_request() returned for the request that this message answers. */
+/* asked: *ret of protocol_check_request() for the request that this message answers */
 breaches protocol_check_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
                                const struct protocol_asked *asked);
-/* Checks a progress notification, in addition to protocol_check_notification(). asked is NULL if no
- * pending request has its token. */
+/* Checks a progress notification. Call it in addition to protocol_check_notification(). asked: the
+ * request with the notification's token; NULL if no pending request has it. */
 breaches protocol_check_progress(struct protocol *p, const struct rpc *m,
                                  struct protocol_asked *asked);
 

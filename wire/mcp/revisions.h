@@ -14,12 +14,13 @@ static inline bool protocol_is_modern_only(const struct protocol *p)
 
 /* ---- require.c ---- */
 
-/* Returns whether the member is missing or has another type; if so, sets p->blame to its name. */
+/* Returns whether the member is missing or has another type. If so, sets p->blame to the name of
+ * the member. */
 bool protocol_lacks_member(struct protocol *p, const uint8_t *have, enum field f,
                            enum json_type type);
-/* Checks that the client's capabilities, `has`, include the part that a request of the server
- * needs, from 2025-11-25 on: the mode of an elicitation, or tools in sampling. 0 if the whole
- * capability is missing: check_capability() reports that. */
+/* Checks the client's capabilities, `has`, for a request of the server. From 2025-11-25 on, some
+ * requests need a part of a capability: the mode of an elicitation, or tools in sampling. Returns 0
+ * if the whole capability is missing, because check_capability() reports that. */
 breaches protocol_check_capability_part(const struct method *k, struct json_value params,
                                         uint32_t has);
 
@@ -34,8 +35,8 @@ breaches protocol_check_error(struct protocol *p, const struct rpc *m, enum revi
  * lists are not checked. */
 breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
-/* Call it for a notification of the server that a list has changed: an entry may move from a page
- * that was read to a later page. */
+/* Handles a notification of the server that a list has changed: an entry may now move from a page
+ * that the client has read to a later page. */
 void protocol_list_changed(struct protocol *p, const struct rpc *m);
 
 /* ---- modern.c ---- */
@@ -46,7 +47,8 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
 unsigned protocol_log_level(struct slice name);
 /* Checks that a pending request has asked for log messages of the level that this message has. */
 breaches protocol_check_log_level(const struct protocol *p, const struct rpc *m);
-/* *ret_plain: true: m is an ordinary result of the method; false: m is input_required or a task. */
+/* *ret_plain: true if `m` is an ordinary result of the method; false if it is input_required or a
+ * task */
 breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
                                       const struct protocol_asked *a, bool *ret_plain);
 
@@ -58,18 +60,18 @@ uint64_t protocol_hash_value(struct json_value v);
 /* Returns a hash of the request's target, which is the same for a retry; 0 if the target is too
  * long. */
 uint64_t protocol_hash_target(const struct rpc *m, const struct method *k);
-/* Checks the requests for input in a result or a task, and that the client has the capabilities for
- * them. */
+/* Checks the requests for input in a result or a task: their form, and whether the client has the
+ * capabilities that they need. */
 breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
                                uint32_t capabilities);
-/* Returns whether a URI in a list of roots does not begin with file://; if so, sets p->blame. */
+/* Returns whether a URI in a list of roots does not begin with file://. If so, sets p->blame. */
 bool protocol_roots_invalid(struct protocol *p, struct json_value roots);
 /* Checks the lists of roots in the inputResponses of a request. */
 breaches protocol_check_responses(struct protocol *p, const struct rpc *m);
 breaches protocol_check_input_required(struct protocol *p, const struct rpc *m,
                                        const struct protocol_asked *a);
-/* Checks a retry: it must have a new id and the requestState of the input_required result, if that
- * had one, and must repeat the request. */
+/* Checks a retry: it must have a new id, and must repeat the request. If the input_required result
+ * had a requestState, the retry must have the same requestState. */
 breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
                               const struct protocol_asked *a);
 
@@ -79,9 +81,9 @@ void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct 
 /* Forgets the stream of a request that was rejected. */
 void protocol_stream_forget(struct protocol *p, uint64_t id);
 void protocol_streams_close(struct protocol *p);
-/* Ends the stream whose request's id has this hash. Returns false if there was no stream with this
- * id; true also if the stream may have been forgotten, because there were more than
- * PROTOCOL_STREAMS. */
+/* Ends the stream whose request's id has this hash. Returns whether there was such a stream. Also
+ * returns true if there were more than PROTOCOL_STREAMS streams, because the stream may have been
+ * forgotten. */
 bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id);
 /* Checks that a notification of a stream names an open stream and is of a kind that the server has
  * agreed to. Older revisions have no streams. */
@@ -94,7 +96,8 @@ breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
 
 breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
                                      const struct protocol_asked *a);
-/* Checks a request of 2026-07-28 that names a task, and its result. */
+/* These functions check a request of 2026-07-28 that names a task, and the answer to such a
+ * request. */
 breaches protocol_note_task_request(struct protocol *p, const struct rpc *m,
                                     struct protocol_asked *a);
 breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
@@ -102,11 +105,11 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
 breaches protocol_check_task_notification(struct protocol *p, const struct rpc *m);
 /* Checks the status of a task of 2025-11-25. */
 breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
-/* Call this when a new request has this id: the id then no longer identifies the request that
- * created a task. */
+/* Forgets that a request with this id created a task. Call this when a new request has the same
+ * id. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
-/* Whether the request with this id has ended, and has created a task that is known to the client
- * and has not ended. */
+/* Whether the request with this id has ended and has created a task. The client must know the task,
+ * and the task must not have ended. */
 bool protocol_cancels_task(const struct protocol *p, uint64_t id);
 
 #endif

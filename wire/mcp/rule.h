@@ -10,7 +10,7 @@
 #include "wire/finding.h"
 
 enum rule {
-    /* the life of a connection */
+    /* rules about the life of a connection */
     RULE_REQUEST_BEFORE_INITIALIZE,
     RULE_REQUEST_BEFORE_INITIALIZED,
     RULE_BARE_INITIALIZED,
@@ -18,7 +18,7 @@ enum rule {
     RULE_EARLY_SERVER_REQUEST,
     RULE_EARLY_SERVER_MESSAGE,
     RULE_UNKNOWN_REVISION,
-    /* methods, their params and results */
+    /* rules about methods, their params and results */
     RULE_UNKNOWN_METHOD,
     RULE_LSP_METHOD,
     RULE_OTHER_REVISION,
@@ -69,9 +69,9 @@ enum rule {
 };
 _Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");
 
-typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
+typedef uint64_t breaches; /* a set of rules: RULE(RULE_UNKNOWN_METHOD) | … */
 #define RULE(r) ((breaches)1 << (r))
-/* Rules about a member, whose name is in the `blame` of struct protocol. */
+/* Rules about a single member; `blame` in struct protocol has the name of the member. */
 #define RULES_OF_MEMBERS                                                                           \
     (RULE(RULE_INVALID_PARAMS) | RULE(RULE_INVALID_RESULT) | RULE(RULE_MISSING_ERROR_DATA) |       \
      RULE(RULE_INVALID_CACHE_FIELDS) | RULE(RULE_INVALID_META) | RULE(RULE_INVALID_TASK) |         \
@@ -79,20 +79,20 @@ typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
 
 const char *rule_name(enum rule r);    /* "unknown-method" */
 const char *rule_meaning(enum rule r); /* one sentence */
-const char *rule_remedy(enum rule r);  /* sentences: the usual cause, and what to do */
+const char *rule_remedy(enum rule r);  /* sentences that state the usual cause and what to do */
 enum severity rule_severity(enum rule r);
 /* Returns the rules of the set that are a MUST in the specification; these have the severity
  * error. */
 breaches rules_keep_errors(breaches set);
 
-/* Appends the names, joined by commas: findings first, then rules. */
+/* Appends the names of the findings, then those of the broken rules, joined by commas. */
 void finding_list(struct buf *b, findings set, breaches broken);
 
 struct finding_info {
     const char *name, *meaning, *remedy;
     enum severity severity;
-    findings finding; /* of a finding: its bit; of a rule: 0 */
-    breaches rule;    /* of a rule: its bit; of a finding: 0 */
+    findings finding; /* bit of the finding; 0 if the name is that of a rule */
+    breaches rule;    /* bit of the rule; 0 if the name is that of a finding */
 };
 /* Looks up the name of a finding or a rule. Returns false if it is unknown. */
 bool finding_by_name(struct slice name, struct finding_info *ret);

@@ -21,7 +21,8 @@ static const struct {
 };
 #define KIND_TASKS 4 /* index of notifications/tasks in `kinds` */
 
-/* Returns a bit for each kind that an object `notifications` requests. */
+/* Returns the kinds of notifications that the object `notifications` requests, one bit for each
+ * kind. */
 static uint8_t notification_kinds_in(struct json_value notifications)
 {
     uint8_t set = 0;
@@ -86,8 +87,8 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
     return s != NULL || p->next_stream > PROTOCOL_STREAMS;
 }
 
-/* Whether the subscription lists this task, or this resource, or a resource that contains this
- * resource. Returns true if this is unknown: a text with escapes has several spellings, and is not
+/* Whether the subscription lists this task, this resource, or a resource that contains this
+ * resource. Also true if the text has escapes: such a text has several spellings, so it is not
  * compared. */
 static bool stream_may_list_name(const struct protocol_stream *s, unsigned kind, struct slice name)
 {
@@ -129,8 +130,8 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
     return true;
 }
 
-/* Call it when the server acknowledges a subscription, and states which notifications it agrees to
- * send. */
+/* Handles the notification by which the server acknowledges a subscription and states which
+ * notifications it agrees to send. */
 static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");

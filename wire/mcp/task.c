@@ -102,7 +102,8 @@ static breaches fail_invalid_task(struct protocol *p, const char *member)
 
 /* ---- keys of inputRequests ------------------------------------------------------------------ */
 
-/* Returns the hash of a key as a JSON string. key: the text between its quotes. */
+/* Returns the hash of the JSON string that a key is. key: the text of the string without its
+ * quotes. */
 static uint64_t hash_input_key(struct slice key)
 {
     return rpc_id_hash_json((struct json_value){JSON_STRING, {key.p - 1, key.n + 2}});
@@ -166,8 +167,8 @@ breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
     if (id == 0)
         return r;
     struct protocol_task *t = find_or_add_task(p, id);
-    /* Forget an earlier task with this id and its keys, because a restarted server may use the id
-     * again. */
+    /* A restarted server may use the id of an earlier task again: forget the earlier task and its
+     * keys. */
     for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
         if (p->key[i].task == id)
             p->key[i] = (struct protocol_key){0};
@@ -216,7 +217,7 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
 {
     breaches r =
         (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0 ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
-    /* the method is tasks/update or tasks/cancel */
+    /* the remaining methods are tasks/update and tasks/cancel */
     if (!slice_is(slice_of("tasks/get"), a->method->name)) {
         static const enum field fields[] = {FIELD_TASK_ID, FIELD_STATUS, FIELD_TASK};
         for (size_t i = 0; i < MI_COUNT(fields); i++)

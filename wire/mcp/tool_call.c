@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* An error shows at most this many bytes of the rule, and of the tool's name. */
+/* Maximum number of bytes of the rule, and of the tool's name, that an error shows. */
 #define RULE_SHOWN 300
 #define NAME_SHOWN 200
 
@@ -21,7 +21,7 @@ static const char *find_message_fault(const struct rpc *m)
         if (tool_rule_key(key, "params", &exact) && !exact)
             return "a member differs from `params` only in case or by a NUL";
     }
-    /* a reader for which a NUL ends a string would read another method */
+    /* a program that takes a NUL for the end of a string would read another method */
     if (m->method.n > 0 && memmem(m->method.p, m->method.n, "\\u0000", 6) != NULL)
         return "the method contains a NUL character";
     return NULL;
@@ -54,7 +54,7 @@ static const char *find_name_fault(struct json_value params, struct buf *name)
     json_unescape(name, raw);
     if (name->failed)
         return "out of memory";
-    /* programs read NUL and lone surrogates differently */
+    /* programs differ in how they read a NUL or a lone surrogate */
     if (memchr(name->p != NULL ? name->p : "", '\0', name->n) != NULL)
         return "`name` contains a NUL character";
     if (name->n >= 3 && memmem(name->p, name->n, "\xEF\xBF\xBD", 3) != NULL)

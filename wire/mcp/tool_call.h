@@ -18,14 +18,16 @@ enum tool_verdict {
     TOOL_CALL_UNLISTED,  /* --read-only refuses the call: the list does not have the tool */
     TOOL_CALL_UNKNOWN,   /* --read-only refuses the call: no list is known */
 };
-/* hints: if NULL, every tool counts as read-only. *name gets the unescaped name of the called tool,
- * unless the message is ambiguous or not a call. */
+/* Decides whether a message is forwarded. hints: NULL means that every tool counts as read-only.
+ * *name: unescaped name of the called tool, unless the message is ambiguous or not a call. */
 enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
                                   const struct rpc *m, struct buf *name, const char **ret_fault);
-/* Appends why a call is refused. failure: why no list of tools is known; "" if nothing failed. */
+/* Appends the reason why a call is refused. failure: the reason why no list of tools is known; ""
+ * if nothing failed. */
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why);
-/* Returns the finding of a refused call; its name is error.data.cause. */
+/* Returns the finding of a refused call. The answer has the name of the finding in
+ * error.data.cause. */
 enum finding tool_call_finding(enum tool_verdict v);
 /* Appends the text of the rule, truncated. */
 void tool_call_add_rule(const struct tool_rule *r, struct buf *b);

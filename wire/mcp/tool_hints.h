@@ -18,14 +18,14 @@
 
 enum tool_hint {
     TOOL_HINT_READS,   /* readOnlyHint: true */
-    TOOL_HINT_WRITES,  /* the tool is in the list without this hint */
-    TOOL_HINT_ABSENT,  /* the list is complete and does not have the tool */
+    TOOL_HINT_WRITES,  /* the tool is in the list, but is not marked read-only */
+    TOOL_HINT_ABSENT,  /* the list is complete, and the tool is not in it */
     TOOL_HINT_UNKNOWN, /* no complete list was seen */
 };
 
 struct tool_hints {
     struct intern names;
-    /* owned; reads[i]: whether the tool whose name has number i in `names` is read-only */
+    /* owned; reads[i] is true if the tool with name number i in `names` is read-only */
     bool *reads;
     size_t cap;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */

@@ -256,8 +256,8 @@ bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slic
 
 /* ---- keys that readers may interpret differently --------------------------------------------- */
 
-/* Returns the letter that a character stands for if case is ignored as in Go, which includes two
- * characters outside ASCII; 0: none. */
+/* Returns the ASCII letter that equals a character if case is ignored as in Go; 0 if there is none.
+ * Two characters outside ASCII also equal a letter. */
 static char folded_letter(const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
@@ -370,8 +370,8 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
     return 0;
 }
 
-/* Cuts a definition with one comma: the comma before it, or if no definition before it is kept, the
- * comma after it. */
+/* Cuts a definition and one comma out of the list: the comma before the definition, or the comma
+ * after it if no earlier definition remains. */
 static int cut_member(struct changes *c, struct slice tool, const char *before, const char *behind)
 {
     struct slice nothing = {"", 0};
@@ -387,7 +387,7 @@ static int cut_member(struct changes *c, struct slice tool, const char *before, 
     return changes_add(c, (struct slice){from, (size_t)(end - from)}, nothing);
 }
 
-/* Returns the comma after a value of a valid array, or NULL after the last value. */
+/* Returns the comma after an element of a valid array; NULL if it is the last element. */
 static const char *find_comma_behind(struct slice value)
 {
     const char *p = value.p + value.n;
@@ -449,7 +449,7 @@ int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes 
     return st;
 }
 
-/* Whether the object has a member whose key only some readers treat as this name. */
+/* Whether the object has a member whose key some programs, but not all, take for this name. */
 static bool object_has_ambiguous_member(struct json_value object, const char *name)
 {
     struct slice key;

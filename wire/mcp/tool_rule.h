@@ -2,16 +2,16 @@
  * and --read-only of `proxy`.
  *
  * A list has names, or globs with `*` (any characters) and `?` (one character), separated by
- * commas. A tool is kept if it matches --tools (if given), does not match --hide-tools, and is
- * marked readOnlyHint: true (with --read-only). Names are compared byte for byte after JSON escapes
- * are resolved; case and Unicode forms make a difference.
+ * commas. A tool is kept if it matches --tools (if that option is given), does not match
+ * --hide-tools, and is marked readOnlyHint: true (if --read-only is given). Names are compared byte
+ * for byte after JSON escapes are resolved; case and Unicode forms make a difference.
  *
  * Text      the recorded form of the rule: `tools = list_*, get_issue; hide-tools = drop;
  *           read-only`.
- * Readers   a server may read a message differently: it may use the first or the last of two
- *           members with one name, ignore case as Go does, or read keys only up to a NUL as C does.
- *           So a definition is kept only if it is kept in every reading, and a call must have a
- *           single reading (tool_call.h).
+ * Readers   servers differ in how they read a message: of two members with the same name, a server
+ *           may use the first or the last; it may ignore case, as Go does, or read keys only up to
+ *           a NUL, as C does. So a definition is kept only if it is kept in every reading, and a
+ *           call must have a single reading (tool_call.h).
  * Owns      its text and patterns; tool_rule_close() frees them.
  * Errors    MI_EINVAL with a clause in `why`, MI_ENOMEM.
  * Limits    a name of more than TOOL_RULE_NAME_MAX bytes is never kept, so that a server cannot
@@ -25,7 +25,7 @@
 #define TOOL_RULE_PATTERNS_MAX 1024
 #define TOOL_RULE_GLOBS_MAX 100
 #define TOOL_RULE_GLOB_MAX 256  /* bytes */
-#define TOOL_RULE_NAME_MAX 1024 /* MCP recommends at most 128 */
+#define TOOL_RULE_NAME_MAX 1024 /* longest name of a tool, in bytes; MCP recommends at most 128 */
 #define TOOL_RULE_TEXT_MAX ((size_t)32 << 10)
 
 struct tool_pattern {
@@ -40,19 +40,19 @@ struct tool_rule {
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;
-    /* true: set by the owner; later matches of patterns are not recorded in `matched` */
+    /* true: the owner has stopped the recording of matched patterns in `matched` */
     bool judged;
     bool keeps; /* --tools is given */
     bool read_only;
 };
 
-/* Checks a list, as the value of an option. */
+/* Checks a list of tools that is the value of an option. */
 MI_MUST int tool_rule_check(const char *list, struct buf *why);
-/* NULL means that the option is not given. Without any option there is no rule. Always call
- * tool_rule_close(). */
+/* Makes the rule from the options; NULL stands for an option that is not given. Without any option
+ * there is no rule. Call tool_rule_close() even after an error. */
 MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
                            struct buf *why);
-/* Reads a rule from the text that a recording has. */
+/* Reads a rule from the text in a recording. */
 MI_MUST int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why);
 void tool_rule_close(struct tool_rule *r);
 static inline bool tool_rule_exists(const struct tool_rule *r)
@@ -76,14 +76,14 @@ typedef void (*tool_rule_named_fn)(void *ctx, struct slice name, bool read_only,
 struct tool_cut {
     size_t listed, hidden; /* tools */
 };
-/* Returns why readers might see, in an answer to tools/list, a list that tool_rule_cut() does not
- * cut: the result is not an object, `tools` is not an array, or only some readers take a member
- * for one of these. NULL: there is no such fault. */
+/* Returns why a client might find tools in an answer to tools/list that tool_rule_cut() does not
+ * remove: the result is not an object, `tools` is not an array, or clients disagree about which
+ * member is meant. NULL: tool_rule_cut() removes all hidden tools. */
 const char *tool_rule_list_fault(const struct rpc *m);
 /* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */
 uint64_t tool_rule_next_page(struct json_value next_cursor);
-/* Adds the changes that cut hidden tools out of a result of tools/list: each definition and one
- * comma. `named` may be NULL. Returns 0 or MI_ENOMEM. */
+/* Adds changes that cut the hidden tools, each with one comma, out of a result of tools/list.
+ * `named` may be NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 

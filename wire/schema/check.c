@@ -26,8 +26,8 @@ static void explain_unchecked_keyword(const struct check *c, struct buf *b)
 
 /* ---- several schemas ------------------------------------------------------------------------ */
 
-/* anyOf needs one matching schema. But if children are noted, the notes of all matching schemas
- * count, so all are checked. */
+/* Checks anyOf or oneOf. anyOf matches if one schema matches. But if evaluated children are noted,
+ * every schema that matches adds notes, so all schemas are checked. */
 static bool check_any_of(struct check *c, enum keyword word, const struct json_node *k,
                          const struct place *here)
 {
@@ -70,8 +70,8 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
     return false;
 }
 
-/* Checks `then` and `else` if it is unknown whether `if` matches. If both have the same result,
- * returns it; otherwise the result is unknown because of the keyword `unsure`. */
+/* Checks `then` and `else` if it is unknown whether `if` matches. Returns their result if both have
+ * the same result. Otherwise the result is unknown because of the keyword `unsure`. */
 static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
                                const struct place *here)
 {
@@ -170,9 +170,9 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return check_not_schema(c, kw->at, here);
     case KW_IF:
         return check_if(c, r, kw->at, here);
-    case KW_THEN: /* these keywords are checked together with `if` */
+    case KW_THEN: /* check_if() checks `then` and `else` */
     case KW_ELSE:
-    case KW_MIN_CONTAINS: /* these keywords are checked together with `contains` */
+    case KW_MIN_CONTAINS: /* minContains and maxContains are checked together with `contains` */
     case KW_MAX_CONTAINS:
     case KW_DEFS:
         return true;
@@ -214,7 +214,7 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
 {
     struct json_tree v;
     struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
-    /* the steps for building the tree of the value */
+    /* count the steps that building the tree of the value takes */
     (void)work_count_steps(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8);
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {

@@ -6,12 +6,11 @@
  *           on the keyword. A value that fails anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which
- * children of its value the
- *           keywords beside it have evaluated, at any depth of allOf, $ref and the like. These
- *           keywords note each child in a trail. The notes of a schema that fails are removed. A
- *           child counts in a scope if it was noted since the scope began; notes of an inner scope
- *           remain for the outer one. Without these keywords `c->seen` is NULL and nothing is
- *           noted.
+ *           children of its value other keywords of the schema have evaluated, at any depth of
+ *           allOf, $ref and the like. These keywords note each child that they evaluate. The notes
+ *           of a schema that fails are removed. A child counts in a scope if it was noted after the
+ *           scope began; notes of an inner scope remain for the outer one. In a schema without
+ *           unevaluated… keywords, `c->seen` is NULL and nothing is noted.
  *
  * Nothing here blocks. */
 #ifndef MI_WIRE_SCHEMA_CHECK_H
@@ -28,7 +27,8 @@ struct place {
 };
 
 struct note {
-    /* `node`: node of the noted child; `before`: value of last[node] before this note */
+    /* `node`: node of the child that was evaluated; `before`: value of last[node] before this note
+     * was added */
     uint32_t node, before;
 };
 
@@ -37,7 +37,7 @@ struct scope {
     size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of the value to which the scope belongs */
     unsigned depth; /* nesting depth of the scope; 0: no scope is open */
-    /* true: a keyword whose result is unknown may have evaluated children of the value */
+    /* true: children of the value may have been evaluated by a keyword whose result is unknown */
     bool blind;
 };
 
@@ -51,18 +51,23 @@ struct evaluated {
 };
 
 struct check {
-    bool (*fits)(struct check *c, uint32_t rule, const struct place *here); /* defined in check.c */
+    /* checks a value against a rule; check.c sets this pointer */
+    bool (*fits)(struct check *c, uint32_t rule, const struct place *here);
     struct schema *s;
-    const struct json_tree *v;  /* the value */
-    struct schema_fault *fault; /* NULL: the caller does not need the reason */
-    int quiet; /* > 0: the check is inside anyOf, not and the like, where a failure is not final */
+    const struct json_tree *v; /* the value */
+    /* receives the reason of a failure; NULL: the caller does not need the reason */
+    struct schema_fault *fault;
+    /* greater than 0 inside anyOf, not and the like, where a failure does not decide the result */
+    int quiet;
     int depth;
     struct work *work;
-    struct evaluated *seen; /* NULL: no schema has an unevaluated… keyword */
-    /* for dynamic references: base of each of the `depth` rules that are being evaluated */
+    /* notes of evaluated children; NULL: no schema has an unevaluated… keyword */
+    struct evaluated *seen;
+    /* bases of the `depth` rules that are being evaluated; dynamic references need them */
     uint32_t *bases;
-    uint32_t unsure;     /* node of a keyword that could not be checked; 0: none */
-    const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */
+    uint32_t unsure; /* node of a keyword that could not be checked; 0: none */
+    /* name of the exceeded limit, which makes the result unknown; NULL: no limit was exceeded */
+    const char *gave_up;
 };
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_MAYBE };
@@ -81,7 +86,8 @@ static inline bool schema_count_steps(struct check *c, size_t n)
         c->gave_up = SCHEMA_TOO_LONG;
     return c->gave_up == NULL;
 }
-/* Whether the values are equal. Counts the steps; also true if the limit is exceeded. */
+/* Whether the values are equal. The comparison counts steps; if it exceeds their limit, returns
+ * true. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason, or
  * NULL if no reason is needed. */
@@ -93,7 +99,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
             buf_printf(say_to, __VA_ARGS__);                                                       \
     } while (0)
 
-/* Stores that the keyword with this node cannot be checked for this value. */
+/* Notes that the keyword with this node cannot be checked for this value. */
 void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)
@@ -101,7 +107,8 @@ static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct
     uint32_t rule = c->s->rule_of[schema];
     return rule == SCHEMA_NO_RULE || c->fits(c, rule, there);
 }
-/* Checks a schema whose failure is not final; *ret_unsure is set for TRUTH_MAYBE. */
+/* Checks a schema whose failure does not decide the result of the check. *ret_unsure: set if the
+ * result is TRUTH_MAYBE. */
 enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct place *here,
                                 uint32_t *ret_unsure);
 /* Returns another keyword of the same schema, or NULL if absent. */
@@ -113,8 +120,8 @@ schema_find_sibling_keyword(struct check *c, const struct schema_rule *r, enum k
             return &c->s->keyword[i];
     return NULL;
 }
-/* Returns the next element or member of the schema; each costs a step. 0: there is none, or the
- * limit is exceeded. */
+/* Returns the next element or member of the schema. Each call costs a step. Returns 0 if there is
+ * none, or if the limit of steps is exceeded. */
 static inline uint32_t schema_next_sibling(struct check *c, uint32_t at)
 {
     return schema_count_steps(c, 1) ? schema_node(c->s, at)->next : 0;
@@ -128,7 +135,8 @@ static inline bool schema_is_in_scope(const struct check *c, const struct place 
 {
     return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
 }
-/* Called before and after the keywords of a rule, if c->seen is not NULL. */
+/* Enter and leave the scope of a rule. Call them before and after the rule's keywords, if c->seen
+ * is not NULL. */
 struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
                                    const struct place *here);
 void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,

@@ -11,7 +11,7 @@ static uint32_t next_child_of_value(struct check *c, uint32_t at)
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-/* Compares raw keys. Only a key with an escape can equal a key that has other bytes. */
+/* Compares raw keys. Keys with different bytes can be equal only if one of them has an escape. */
 static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
 {
     if (a.n == b.n && memcmp(a.p, b.p, a.n) == 0)
@@ -23,8 +23,8 @@ static bool schema_keys_equal(struct check *c, struct slice a, struct slice b)
            slice_eq(schema_unescape(c, 0, a), schema_unescape(c, 1, b));
 }
 
-/* Returns the last member of an object that has this name; 0: there is none. The object is in the
- * tree of the value, or in that of the schema. */
+/* Returns the last member with this name of an object; 0 if there is none. `t` is the tree of the
+ * value or that of the schema. */
 static uint32_t find_last_member(struct check *c, const struct json_tree *t, uint32_t object,
                                  struct slice name)
 {
@@ -152,7 +152,7 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
         struct check inner = *c;
         struct place top = {0};
         inner.v = &name;
-        /* the nodes in a scope are nodes of the value, and the name has a tree of its own */
+        /* note no evaluated children: the node of the name is not in the tree of the value */
         inner.seen = NULL;
         inner.quiet = 1;
         bool good = schema_fits_at(&inner, at, &top);
@@ -312,7 +312,7 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
         return check_member_names(c, kw->at, here);
     case KW_UNEVALUATED_PROPERTIES:
         return check_unevaluated_children(c, kw->at, here);
-    default: /* the keywords are dependentRequired, dependentSchemas and dependencies */
+    default: /* the remaining keywords: dependentRequired, dependentSchemas and dependencies */
         return !map || check_dependencies(c, k, here);
     }
 }

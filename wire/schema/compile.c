@@ -67,8 +67,9 @@ static const struct {
 /* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as
  * \uXXXX. */
 #define DIALECT_URI_MAX 512
-/* The steps that are counted for compiling a pattern with a text of text_n bytes that takes this
- * many bytes of memory. A step takes 4 to 13 ns (tests/unit/wire/test_schema_limits.c). */
+/* The number of steps that compiling a pattern counts: its text has text_n bytes, and the compiled
+ * pattern takes `bytes` of memory. A step takes 4 to 13 ns
+ * (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 
 /* ---- keywords ------------------------------------------------------------------------------- */
@@ -77,7 +78,7 @@ static const struct {
  * memory depend on the expanded pattern: `(a{99}){99}` stands for 9801 letters. */
 static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
-    /* without JIT, because a pattern is compiled once and used only a few times */
+    /* the JIT compiler is not used, because a pattern is compiled once and used only a few times */
     struct pattern_rules rules = {.ecma = true,
                                   .steps = 100000,
                                   .depth = 1000,
@@ -192,9 +193,9 @@ static int compare_keywords_by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* Whether the schema in this node has a true exclusiveMinimum or exclusiveMaximum (`name`) of
- * draft-04, which makes its minimum or maximum exclusive. In later dialects these keywords are
- * numbers. */
+/* Whether `minimum` or `maximum` of the schema in this node is exclusive: in draft-04,
+ * exclusiveMinimum or exclusiveMaximum (`name`) can be the value true. In later dialects these
+ * keywords are numbers. */
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
@@ -217,7 +218,8 @@ static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_r
         if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
-        if (word == KW_DIALECT) /* in that dialect, the other keywords may have another meaning */
+        /* the other keywords may have another meaning in the dialect that this schema names */
+        if (word == KW_DIALECT)
             s->keywords = rule->first;
         if (!GROW(s->keyword, s->keywords, s->keywords_cap))
             return MI_ENOMEM;

@@ -45,11 +45,12 @@ enum schema_result {
     SCHEMA_UNKNOWN,
 };
 
-/* The first failure; a check appends it to both buffers. The reason never contains text of the
- * value. For SCHEMA_UNKNOWN the reason says which limit was exceeded, or what cannot be checked. */
+/* The first failure of a check, which is appended to both buffers. The reason never contains text
+ * of the value. For SCHEMA_UNKNOWN, the reason says which limit was exceeded, or what cannot be
+ * checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
-    struct buf reason;  /* "must be a string, is a number" */
+    struct buf reason;  /* why the value does not match, such as "must be a string, is a number" */
 };
 void schema_fault_close(struct schema_fault *f);
 
@@ -60,15 +61,16 @@ struct schema_limits {
     int64_t cpu_us; /* limit of CPU time for compiling a schema, and for one check; 0: no limit */
 };
 
-/* The text must have passed json_scan(). Returns 0, MI_EINVAL (not a schema) or MI_EFULL (a limit
- * was exceeded), both with the reason in `why`, or MI_ENOMEM. The limits are borrowed and must
- * outlive the schema; NULL: the schema has its own. */
+/* Compiles a schema, whose text must have passed json_scan(). Returns 0, MI_ENOMEM, MI_EINVAL (the
+ * text is not a schema) or MI_EFULL (a limit was exceeded). After MI_EINVAL and MI_EFULL, `why` has
+ * the reason. The limits are borrowed and must outlive the schema; NULL gives the schema limits of
+ * its own. */
 MI_MUST int schema_open(struct schema **ret, struct slice text, struct schema_limits *limits,
                         struct buf *why);
 void schema_close(struct schema *s); /* accepts NULL */
 
-/* The value must have passed json_scan(). fault may be NULL. It gets the failure on SCHEMA_FAILS,
- * and only a reason on SCHEMA_UNKNOWN. */
+/* Checks a value, which must have passed json_scan(). fault: gets the failure after SCHEMA_FAILS,
+ * and only a reason after SCHEMA_UNKNOWN; may be NULL. */
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault);
 
 #endif

@@ -21,7 +21,7 @@ static int consume_number(struct slice *s, int n)
     return v;
 }
 
-/* Removes the first character of s if it is one of these characters. */
+/* Removes the first character of `s` if it is one of these characters. Returns whether it did. */
 static bool consume_char(struct slice *s, const char *any_of)
 {
     if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
@@ -148,7 +148,8 @@ static bool text_is_uri(struct slice s)
         i++;
     if (i == s.n || s.p[i] != ':')
         return false;
-    size_t host = i + 3, end = 0; /* the authority is from host to end; end 0: there is none */
+    /* the authority of the URI is between the offsets `host` and `end`; end 0: there is none */
+    size_t host = i + 3, end = 0;
     if (slice_begins((struct slice){s.p + i, s.n - i}, "://"))
         for (end = host; end < s.n && strchr("/?#", s.p[end]) == NULL;)
             end++;

@@ -18,14 +18,15 @@
 
 #define NAMES_ADDRESS_MAX ((size_t)2048)
 #define NAMES_ADDRESSES_MAX ((size_t)1 << 20)
-#define INDEX_MAX 8 /* digits of an index: a tree has at most JSON_TREE_MAX nodes */
+#define INDEX_MAX 8 /* maximum number of digits of an index, which is less than JSON_TREE_MAX */
 
-/* A name, unescaped, and the node that it names. */
+/* An unescaped name, and the node to which it refers. */
 struct schema_name {
-    /* of a member: node of its parent; of an anchor: node of its base; of an address: 0 */
+    /* scope of the name: for a member, the node of its parent; for an anchor, the node of its base;
+     * for an address, 0 */
     uint32_t scope;
     uint32_t node;
-    uint32_t rank; /* if several names are equal, the name with the lowest rank is used */
+    uint32_t rank; /* rank among equal names: the name with the lowest rank is used */
     struct slice text;
 };
 
@@ -41,10 +42,10 @@ struct schema_names {
     uint32_t *base;
     struct slice *address; /* owned; for each node that is a base: its address */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* those anchors that are dynamic */
+    struct schema_name_list dynamic; /* the dynamic anchors among the anchors */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* texts of all addresses, one after the other */
-    struct buf want, part;           /* buffers that the search uses */
+    struct buf want, part;           /* buffers that the search for a target uses */
 };
 
 static const struct json_node *schema_names_node(const struct schema_names *n, uint32_t at)
@@ -151,7 +152,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
         } else {
             name = schema_names_unescape(n, name);
         }
-        /* if several members have one name, the last one is used, as in json_tree_get() */
+        /* if several members have the same name, the last of them is used, as in json_tree_get() */
         if (!schema_names_add(&n->members, (struct schema_name){parent, c, UINT32_MAX - c, name}))
             return false;
     }
@@ -299,7 +300,7 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
     }
     if (fragment.n > 0 && *fragment.p != '/')
         return schema_names_lookup(&n->anchors, base, fragment, ret);
-    /* the fragment is a JSON Pointer, or "" for the base itself */
+    /* the fragment is a JSON Pointer; the empty fragment refers to the base itself */
     uint32_t at = base;
     for (struct slice raw; pointer_next(&fragment, &raw);) {
         struct slice token = read_token(n, raw);
@@ -319,7 +320,7 @@ static bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node,
 
 /* ---- linking -------------------------------------------------------------------------------- */
 
-/* A dynamic anchor. The anchors with one name are a group. */
+/* A dynamic anchor. All anchors with the same name form a group. */
 struct named_anchor {
     struct slice text;
     uint32_t base, node;
@@ -401,8 +402,8 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
     return st;
 }
 
-/* Links a reference. Compiles its target if necessary; schema_link() then also links the references
- * that this adds. */
+/* Links a reference to its target, which is compiled if necessary. Compiling may add references;
+ * schema_link() links them later. */
 static int link_ref(struct linking *l, size_t i)
 {
     struct schema *s = l->s;

@@ -10,7 +10,8 @@
 #include "wire/json/tree.h"
 #include "wire/schema/compile.h"
 
-/* In the order of publication: a keyword of a later dialect is unknown in an earlier one. */
+/* The dialects, in the order of their publication. A dialect does not have the keywords that later
+ * dialects added. */
 enum dialect {
     DIALECT_DRAFT4,
     DIALECT_DRAFT6,
@@ -20,8 +21,8 @@ enum dialect {
     DIALECT_UNKNOWN
 };
 
-/* Keywords in the order in which they are checked: cheap ones first, and last those that depend on
- * what the others have evaluated. */
+/* Keywords in the order in which they are checked: cheap keywords come first. Keywords that depend
+ * on what other keywords have evaluated come last. */
 enum keyword {
     /* a `$schema` with an unsupported dialect, or with another dialect than that of the root
      * schema */
@@ -76,8 +77,8 @@ struct schema_keyword {
     uint32_t at; /* node of the keyword's value */
     /* for a reference: number of the target rule plus one; 0: the target is not in this document */
     uint32_t rule;
-    /* for KW_DYNAMIC_REF: group of the anchors with the name in the reference; 0: treat it like
-     * $ref */
+    /* for KW_DYNAMIC_REF: group of the anchors that have the name in the reference; 0: the
+     * reference is treated like a $ref */
     uint32_t group;
     uint8_t word; /* enum keyword */
 };
@@ -85,7 +86,7 @@ struct schema_keyword {
 struct schema_rule {
     uint32_t first, n; /* its keywords */
     uint32_t base; /* the resource that contains the rule; set only if there are dynamic anchors */
-    bool never;    /* the schema is `false` */
+    bool never;    /* true: the schema is the value `false` */
     bool unevaluated; /* true: the rule has one of the keywords KW_UNEVALUATED_… */
 };
 
@@ -97,7 +98,7 @@ struct schema_anchor {
 #define SCHEMA_NO_RULE UINT32_MAX
 
 struct schema {
-    char *text; /* owned, like all members below */
+    char *text; /* owned, like the other pointers of this struct except `limits` */
     size_t text_n;
     struct json_tree tree;
     enum dialect dialect;
@@ -113,11 +114,11 @@ struct schema {
     /* for each node: the compiled pattern; NULL: the node is not a pattern, or its pattern is
      * invalid */
     struct pattern **pattern;
-    struct buf scratch[2]; /* unescaped text */
-    struct schema_limits *limits;
-    struct schema_limits own; /* limits that are used if the caller passes none */
+    struct buf scratch[2];        /* unescaped text */
+    struct schema_limits *limits; /* borrowed, or a pointer to `own` */
+    struct schema_limits own;     /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
-    struct work work; /* steps that compiling has taken */
+    struct work work; /* steps that the compiler has taken so far */
 };
 
 static inline const struct json_node *schema_node(const struct schema *s, uint32_t at)

@@ -45,7 +45,7 @@ static int schema_open_prepare(struct schema *s, struct slice text, struct buf *
     return schema_allocate_arrays(s);
 }
 
-/* Appends which limit was exceeded, unless `why` has a reason already. */
+/* Appends the name of the limit that was exceeded, unless `why` has a reason already. */
 static void schema_open_explain(const struct schema *s, struct buf *why)
 {
     if (why->n > 0)

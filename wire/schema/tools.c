@@ -30,8 +30,8 @@ void tools_close(struct tools *t)
     *t = (struct tools){0};
 }
 
-/* Returns whether a tool has this name. *ret: its index, or else the index at which it must be
- * inserted. */
+/* Returns whether a tool has this name. *ret: index of the tool; if there is none, the index at
+ * which to insert it. */
 static bool tools_find_slot(const struct tools *t, struct slice name, size_t *ret)
 {
     size_t low = 0, high = t->n;
@@ -106,7 +106,7 @@ static void tools_add_or_replace(struct tools *t, struct slice name, struct slic
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         tools_remove_unlisted(t);
-        /* the tool is still missing, but the index at which to insert it has changed */
+        /* find the index at which to insert the tool, because removing tools has changed it */
         (void)tools_find_slot(t, name, &at);
     }
     if (known && slice_eq(t->tool[at].text, text)) {
@@ -140,7 +140,7 @@ void tools_add_page(struct tools *t, const struct rpc *m, uint64_t cursor)
         t->generation++;
         t->overflow = false;
     } else if (!t->begun || t->next != cursor) {
-        return; /* the page belongs to another list */
+        return; /* this page belongs to another list than the pages so far */
     }
     if (list.type != JSON_ARRAY) {
         tools_forget(t);
@@ -197,8 +197,8 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
 }
 
-/* Returns the rule that the result of a check violates: `failed`, or once for each tool
- * schema-not-checked. */
+/* Returns the rule that the result of a check violates. This is `failed` if the check failed. If
+ * the result is unknown, it is schema-not-checked for the first time, and no rule later. */
 static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
                                        enum rule failed)
 {

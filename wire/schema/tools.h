@@ -23,9 +23,9 @@
 #define TOOLS_BYTES_MAX ((size_t)8 << 20)
 
 enum tool_schema_state {
-    TOOL_SCHEMA_NEW, /* the schema was not compiled yet */
+    TOOL_SCHEMA_NEW, /* a schema that was not compiled yet */
     TOOL_SCHEMA_READY,
-    TOOL_SCHEMA_NONE,      /* the schema is missing or invalid: any value fits */
+    TOOL_SCHEMA_NONE,      /* the tool has no schema or an invalid one: any value matches */
     TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded, so it is unknown whether a value matches */
 };
 
@@ -37,8 +37,8 @@ struct tool_schema {
 };
 
 struct tool {
-    struct slice name; /* unescaped; followed by a NUL */
-    struct slice text; /* the whole definition, JSON */
+    struct slice name; /* name of the tool, unescaped; a NUL follows it */
+    struct slice text; /* JSON of the whole definition of the tool */
     struct tool_schema input, output;
     bool warned;         /* a warning about the tool's arguments was logged */
     bool not_checked;    /* the finding schema-not-checked was reported */
@@ -52,8 +52,8 @@ struct tools {
     struct schema_limits limits;
     size_t n, cap, bytes;
     unsigned generation;
-    /* generation in which tools that are not in the list were last removed; set once for each
-     * list */
+    /* generation of the list for which unlisted tools were removed last; they are removed once for
+     * each list */
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun;    /* at least one page was read */
@@ -66,17 +66,17 @@ void tools_close(struct tools *t); /* safe to call twice */
 void tools_add_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* Drops the list, because it is outdated: all tools are unknown until the next list. */
 void tools_forget(struct tools *t);
-/* Whether all pages have been read. */
+/* Whether all pages of the list have been read. */
 bool tools_are_complete(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);
 
-/* Returns the rule that a tools/call violates, if any; *fault has the place and reason. *ret: the
- * tool, or NULL if unknown. */
+/* Returns the rule that a tools/call violates, or 0; *fault has the place and the reason. *ret: the
+ * tool, or NULL if it is unknown. */
 breaches tools_check_call(struct tools *t, const struct rpc *call, struct tool **ret,
                           struct schema_fault *fault);
-/* Returns the rule that the result of a tools/call violates, if any. raw: the name of the called
- * tool. *ret: the tool; NULL if nothing was checked. */
+/* Returns the rule that the result of a tools/call violates, or 0. raw: name of the called tool.
+ * *ret: the tool; NULL if the result was not checked. */
 breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *result,
                             struct tool **ret, struct schema_fault *fault);
 

@@ -8,7 +8,7 @@
 #include "wire/schema/tools.h"
 
 enum tools_change { TOOLS_NEW, TOOLS_CHANGED, TOOLS_GONE };
-const char *tools_change_name(enum tools_change c); /* "new", "changed", "gone" */
+const char *tools_change_name(enum tools_change c); /* returns "new", "changed" or "gone" */
 
 /* Whether two definitions of one tool are equal. */
 typedef bool (*tools_equal_fn)(const struct tool *before, const struct tool *now);
@@ -16,8 +16,9 @@ typedef bool (*tools_equal_fn)(const struct tool *before, const struct tool *now
 typedef void (*tools_change_fn)(void *ctx, enum tools_change change, struct slice name,
                                 const struct tool *before, const struct tool *now);
 
-/* Calls fn for each difference, sorted by name, and returns their number. equal: NULL compares the
- * JSON text. fn may be NULL. */
+/* Calls fn for each difference, in the order of the tools' names. Returns the number of
+ * differences. If `equal` is NULL, the JSON texts of the definitions are compared. fn may be
+ * NULL. */
 size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
                   tools_change_fn fn, void *ctx);
 

@@ -5,7 +5,7 @@ struct uri {
     struct slice scheme, authority, path, query;
 };
 
-/* Moves the first n bytes from *rest. */
+/* Cuts the first n bytes off *rest, and returns them. */
 static struct slice schema_uri_cut(struct slice *rest, size_t n)
 {
     struct slice head = {rest->p, n};
@@ -13,7 +13,7 @@ static struct slice schema_uri_cut(struct slice *rest, size_t n)
     return head;
 }
 
-/* Returns the number of bytes before the first of these characters. */
+/* Returns the number of bytes that precede the first character of the set. */
 static size_t schema_uri_before(struct slice s, const char *set)
 {
     size_t n = 0;
@@ -53,7 +53,7 @@ static void remove_dots(struct buf *b, size_t from)
         size_t whole = n + (slash != NULL);
         if (n == 2 && memcmp(b->p + in, "..", 2) == 0) {
             if (out > from)
-                out--; /* the slash at the end of the previous segment */
+                out--; /* remove the slash at the end of the previous segment */
             while (out > from && b->p[out - 1] != '/')
                 out--;
         } else if (n != 1 || b->p[in] != '.') {

@@ -15,9 +15,9 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_UNUSED_PAGES] = "PRAGMA freelist_count",
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
-    /* Selects all sessions, oldest first: id, start, end, whether no end is recorded, whether the
-     * session is older than the last ?1 ones, and whether it is running. Without a recorded end,
-     * the end is the time of the last message. */
+    /* Selects all sessions, oldest first. Columns: id, start, end, whether no end is recorded,
+     * whether the session is older than the newest ?1 sessions, whether it is running. If no end is
+     * recorded, the end is the time of the last message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
         "m.t_us"
@@ -67,7 +67,7 @@ int prune_convert_status(struct prune *p, int st)
     return MI_EFULL;
 }
 
-/* A session counts as sent for good when this time has passed since it was sent. */
+/* Time in microseconds after which a session that was sent may be removed. */
 #define SENT_US ((int64_t)3600 * 1000000)
 
 int prune_is_sent(struct prune *p, int64_t id, bool *ret)
@@ -78,7 +78,7 @@ int prune_is_sent(struct prune *p, int64_t id, bool *ret)
     if (*ret)
         return 0;
     int st = db_has_table(&p->d, "shipped", &has);
-    if (st < 0 || !has) /* nothing was ever sent from this vault */
+    if (st < 0 || !has) /* without this table, nothing was ever sent from this vault */
         return st;
     st = db_read_number(&p->d, P_SENT, &sent,
                         DB_WITH(db_text(slice_of(p->rule.target)), db_int(id), db_int(SENT_US)));

@@ -13,7 +13,7 @@ enum prune_query {
     P_UNUSED_PAGES,
     P_PAGE_SIZE,
     P_DATA_VERSION,
-    /* The following statements are used to make the plan. */
+    /* The following statements read what the plan needs. */
     P_SESSIONS,
     P_SENT,
     P_UID,
@@ -25,7 +25,8 @@ enum prune_query {
     P_SIZE_SESSIONS,
     P_SIZE_CALLS,
     P_SIZE_OPERATIONS,
-    /* The following statements remove rows. ?1: the session, ?2: how many rows. */
+    /* The following statements remove rows of a session. ?1: id of the session; ?2: number of rows
+     * to remove. */
     P_REMOVE_NEXT_CALLS, /* statement: calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_MESSAGES,
     P_REMOVE_EVENTS,
@@ -34,7 +35,7 @@ enum prune_query {
     P_REMOVE_CALLS,
     P_REMOVE_OPERATIONS,
     P_REMOVE_SESSION,
-    P_REMOVE_ESCALATION, /* statement; ?1 is the name of the escalation's file */
+    P_REMOVE_ESCALATION, /* removes an escalation; ?1 is the name of its file */
     PRUNE_QUERIES
 };
 
@@ -43,9 +44,9 @@ MI_MUST int prune_connect(struct prune *p);
 /* Converts the status of a public function: MI_ESTORE becomes MI_EFULL, without a sentence, if
  * another process held the lock. */
 int prune_convert_status(struct prune *p, int st);
-/* Whether the rule about a target allows the removal of the session: the rule names no target, or
- * the target still had the whole session an hour after it was sent. (After a failover, a target may
- * have lost the rows that it received last; then a shipper changes the rows of `shipped`.) */
+/* Whether the session may be removed as far as a target is concerned. True if no target is set, or
+ * if the target still had the whole session an hour after it was sent. (A failover may lose the
+ * rows that the target received last; then a shipper changes the rows of `shipped`.) */
 MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
 /* Reads the uid of a session; "" if the session has no row. */
 MI_MUST int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);

@@ -38,7 +38,7 @@ static int64_t file_changed_us(const struct stat *st)
 typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
                        int64_t *ret_until);
 
-/* Whether the file is a log file. Until the end of its day, it may get more lines. */
+/* Whether the file is a log file. A log file may get more lines until its day ends. */
 static int file_is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
 {
     struct tm day = {0};
@@ -90,7 +90,7 @@ static int prune_files_find_in_folder(struct prune *p, struct prune_files *f, in
     if (d == NULL) {
         if (again >= 0)
             close(again);
-        return 0; /* nothing to remove: the folder is missing or unreadable */
+        return 0; /* the folder is missing or unreadable, so there is nothing to remove */
     }
     int found = 0;
     for (struct dirent *e; found >= 0 && (e = readdir(d)) != NULL;) {

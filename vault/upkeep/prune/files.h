@@ -6,15 +6,16 @@
 
 #include "vault/upkeep/prune/state.h"
 
-/* Finds the log files, the escalations, and large bodies without a session, which an interrupted
- * removal has left. Plans the removal of these bodies, and adds their size to *bytes. 0, MI_ESTORE
- * or MI_ENOMEM. */
+/* Finds the log files, the escalations, and the large bodies without a session, which an
+ * interrupted removal leaves behind. Plans the removal of these bodies, and adds their size to
+ * *bytes. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
 /* Plans the removal of the large bodies of a session, and adds their size to *bytes. */
 MI_MUST int prune_files_plan_bodies(struct prune *p, int64_t id, int64_t *bytes);
 /* Plans the removal of the next file. Returns the size of the file. */
 int64_t prune_files_plan_next(struct prune_files *f);
-/* Plans the removal of the files that have no data later than until_us. Returns their size. */
+/* Plans the removal of the files whose data all precede the time until_us. Returns their total
+ * size. */
 int64_t prune_files_plan_until(struct prune_files *f, int64_t until_us);
 void prune_files_close(struct prune_files *f);
 

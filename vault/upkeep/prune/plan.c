@@ -99,8 +99,9 @@ static int plan_named_session(struct prune *p, struct candidates *l, int64_t *by
 
 /* ---- files and size ---- */
 
-/* Returns the time before which log files and escalations are removed. They are removed if they are
- * older than the rule's age and than kept_us, the start of the oldest session that is kept. */
+/* Returns the time before which log files and escalations are removed. It is the earlier of two
+ * times: the one that the rule's age gives, and kept_us, the start of the oldest session that is
+ * kept. */
 static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;
@@ -119,16 +120,16 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
 }
 
 /* Plans removals until the vault is small enough. As long as log files take more than all other
- * data, the oldest log file is removed; otherwise the oldest session, with the log files that are
- * then older than all sessions. Today's log file is still written to, so it is kept. It is not
- * counted either, because otherwise sessions would be removed in its place. *bytes: size of the
- * vault after the plan. */
+ * data, plans the removal of the oldest log file. Otherwise plans the removal of the oldest
+ * session, and of the log files that are then older than all sessions. Today's log file is kept,
+ * because it is still written to. It is not counted, because otherwise sessions would be removed in
+ * its place. *bytes: size of the vault after the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
-    /* `logs`: bytes of the log files of past days that are not planned; `today`: bytes of newer log
-     * files */
+    /* `logs`: bytes of log files of past days that the plan does not remove; `today`: bytes of
+     * newer log files */
     int64_t logs = 0, today = 0;
-    int64_t kept_us = INT64_MAX; /* start of the oldest session that is kept by the plan so far */
+    int64_t kept_us = INT64_MAX; /* start of the oldest session that the plan keeps so far */
     size_t past = p->logs.planned, i = 0;
     int st = 0;
     for (; past < p->logs.n && p->logs.file[past].until_us <= p->now_us; past++)
@@ -160,7 +161,8 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 
 /* ---- all ---- */
 
-/* Plans by age, then by size. Adds the bytes that the plan frees to *freed. */
+/* Plans removals by age, then by the size of the vault. Adds the bytes that the plan frees to
+ * *freed. */
 static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
 {
     bool all = p->rule.older_us == 0 && p->rule.max_bytes == 0;
@@ -209,7 +211,8 @@ int prune_make_plan(struct prune *p)
             p->rule.session != 0 ? plan_named_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
-    /* sort again: sessions planned for their age may be newer than sessions planned for size */
+    /* sort again, because sessions that are removed for their age may be newer than sessions that
+     * are removed for the size of the vault */
     if (p->n > 1)
         qsort(p->session, p->n, sizeof *p->session, compare_numbers);
     p->plan.sessions = (int64_t)p->n;

@@ -143,7 +143,7 @@ static int prune_remove_other_rows(struct prune *p, int64_t id)
 }
 
 /* Removes up to PRUNE_ROWS messages of a session, with their calls. The row of the session is
- * removed with its last messages. *ret_n: how many messages were removed. */
+ * removed with its last messages. *ret_n: number of removed messages. */
 static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 {
     bool sent;
@@ -248,8 +248,8 @@ static int prune_next_step(struct prune *p, bool *ret_done)
     if (p->logs.at < p->logs.planned)
         return prune_file_step(&p->logs, &p->done.logs, &p->done, p->d.error);
     if (p->escalations.at < p->escalations.planned) {
-        /* Remove the rows that name the file before the file is removed. If the problem occurs
-         * again, it gets a new file. */
+        /* Remove the rows that name the file before removing the file: if the problem occurs again,
+         * a new file is then made. */
         const char *file = p->escalations.file[p->escalations.at].name;
         bool recorded;
         int st = db_has_table(&p->d, "escalations", &recorded);

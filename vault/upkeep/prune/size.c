@@ -48,9 +48,9 @@ int prune_size_vault(struct prune *p, int64_t *ret)
 
 /* ---- a session ---- */
 
-/* The tables that have rows of sessions; older vaults lack some of these tables. Of messages, only
- * the columns whose sizes differ much are read, which halves the time. others: estimated bytes of
- * the columns that are not read. */
+/* The tables that have rows of sessions. Older vaults lack some of these tables. For messages, only
+ * columns whose sizes differ much are read, which halves the time. others: estimated bytes of the
+ * columns that are not read. */
 static const struct {
     const char *name;
     int others;
@@ -92,7 +92,7 @@ static int64_t record_bytes(sqlite3_stmt *q)
 static int64_t pages_add_row(struct prune_pages *x, int64_t page, int64_t row)
 {
     int64_t most = page - 35, least = (page - 12) * 32 / 255 - 23, more = 0, local = row;
-    if (row > most) { /* the row does not fit: the rest is in overflow pages */
+    if (row > most) { /* the row does not fit into a page, so a part of it is in overflow pages */
         local = least + (row - least) % (page - 4);
         if (local > most)
             local = least;

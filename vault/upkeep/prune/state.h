@@ -9,7 +9,7 @@
 /* A file that may be removed. */
 struct prune_file {
     char *name;       /* owned */
-    int64_t until_us; /* time after which the file has no data */
+    int64_t until_us; /* end of the period of which the file has data */
     int64_t bytes;
 };
 
@@ -37,10 +37,11 @@ struct prune {
     struct prune_files bodies, logs, escalations;
     struct prune_report plan, done;
     int64_t page_size;
-    struct prune_pages pages[2]; /* pages of `messages`, and pages of all other tables */
+    /* leaf pages of the table `messages`; leaf pages of all other tables */
+    struct prune_pages pages[2];
     int64_t index; /* number of the index file that was counted last, plus 1; 0: none was counted */
-    int64_t
-        version; /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */
+    /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */
+    int64_t version;
     bool forgotten; /* true: the search index of session[at] was removed */
     /* true: the log has a leaf that states the removal of session[at] */
     bool stated;

@@ -98,7 +98,7 @@ int scrub_run_change(struct scrub *s, enum scrub_query i, const struct cell *val
 void scrub_roll_back(struct scrub *s)
 {
     if (s->d.depth > 0)
-        /* ignore an error of this call, because the first error is reported */
+        /* an error of this call is ignored, because the first error is reported */
         (void)!db_end(&s->d, MI_EIO);
     s->waiting = s->changed_n = 0;
 }

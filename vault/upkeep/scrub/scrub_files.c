@@ -66,8 +66,8 @@ static int scrub_escalation_row(struct scrub *s, sqlite3_stmt *q)
     return st;
 }
 
-/* Replaces names in the table. A run without changes skips the table, because the files in
- * VAULT/Escalations have the same names. 0, MI_ESTORE or MI_ENOMEM. */
+/* Replaces secrets in the names of the table `escalations`. A run without changes skips the table,
+ * because the files in VAULT/Escalations have the same names. Returns 0, MI_ESTORE or MI_ENOMEM. */
 static int scrub_escalations(struct scrub *s)
 {
     sqlite3_stmt *q;
@@ -123,8 +123,8 @@ static int copy_begin(struct lines *l, struct copy *c, long upto)
     return 0;
 }
 
-/* Writes a line to the replacement, which begins at the first line that has a secret. clean: the
- * sanitized line; {NULL, 0}: the line has no secret. at: offset of the line. */
+/* Writes a line to the copy of the file. The copy is made at the first line with a secret. clean:
+ * the sanitized line; {NULL, 0}: the line has no secret. at: offset of the line in the file. */
 static int copy_or_replace_line(struct lines *l, struct copy *c, struct slice line,
                                 struct slice clean, bool ended, long at)
 {

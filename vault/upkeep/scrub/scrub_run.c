@@ -55,7 +55,7 @@ int scrub_finish(struct scrub *s, bool rebuild)
 {
     if (s->d.db == NULL)
         return 0;
-    /* VACUUM's temporary copy may not fit into memory */
+    /* VACUUM copies the database to a temporary file, because the copy may not fit into memory */
     if (rebuild) {
         int st = db_exec(&s->d, "PRAGMA temp_store = FILE");
         if (st == 0 && rebuild_database(s->d.db) < 0)

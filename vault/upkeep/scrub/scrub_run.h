@@ -3,12 +3,13 @@
  * Data      a session's row, its messages with their large bodies, its events, the lines of the log
  *           directory and the escalations. Ids are not changed, because recording does not change
  *           ids either.
- * Apply     secrets are replaced, a few hundred rows per transaction. Old bytes do not remain:
- *           pages of the database are overwritten (secure_delete), and the write-ahead log is
- *           emptied at the end. A changed large body is appended to its file before its row refers
- *           to it; then all bytes that no row refers to are overwritten. Log files and escalations
- *           are rewritten; the search index of the session is removed (vault/search/index.h). An
- *           interrupted run can be repeated. The applied rules are stored in the session's row.
+ * Apply     secrets are replaced, a few hundred rows per transaction. No old bytes remain: pages of
+ *           the database are overwritten (secure_delete), and the write-ahead log is emptied at the
+ *           end. A changed large body is appended to its file before its row refers to it. At the
+ *           end, all bytes of the file that no row refers to are overwritten. Log files and
+ *           escalations are rewritten, and the search index of the session is removed
+ *           (vault/search/index.h). An interrupted run can be repeated. The applied rules are
+ *           stored in the session's row.
  * Rules     do not call it for a running session: its proxy writes to the same files.
  * Owns      with `apply`, a second connection. The query is borrowed, and must outlive it.
  * Errors    negative, with one sentence in scrub_error().
@@ -29,7 +30,7 @@ struct scrub_hit {
     /* path of the file in the vault, if the secret is in a line of a file; otherwise NULL */
     const char *file;
     size_t line; /* number of the line: 1, 2, … */
-    /* rules that found secrets, with their counts: "github-token, password 2" */
+    /* rules that found secrets, with the number of secrets of each: "github-token, password 2" */
     struct slice rules;
     size_t n; /* number of secrets found at this place */
 };
@@ -37,8 +38,8 @@ typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
 struct scrub;
 
-/* fn: called for each hit. apply: replaces secrets in the query's vault. 0, MI_ENOMEM, MI_ESTORE or
- * MI_EIO. */
+/* Opens a search for secrets. fn: called for each secret that is found. apply: also replaces the
+ * secrets in the query's vault. Returns 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
 void scrub_close(struct scrub *s); /* the argument may be NULL */
@@ -48,13 +49,14 @@ MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
 /* Searches the log directory and the escalations for lines of one session; uid NULL: of all
  * sessions. today: includes today's log, to which a running proxy may be writing. */
 MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
-/* Empties the write-ahead log; call it at the end. rebuild: first rewrites the whole database
- * (VACUUM), because rows that proxies have changed may have left old bytes behind; writers wait
- * meanwhile. */
+/* Empties the write-ahead log. Call it at the end of a run. rebuild: also rewrites the whole
+ * database first (VACUUM), because rows that proxies have changed may have left old bytes behind.
+ * Writers wait until the database is rewritten. */
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 
-/* Appends the rules whose marks are in `after` but not in `before`: "github-token, password 2". */
+/* Appends the rules of which `after` has more marks than `before`, with the number of additional
+ * marks: "github-token, password 2". */
 void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
 
 #endif

@@ -21,7 +21,8 @@ static int scrub_bodies_fail(struct scrub *s, const char *what)
     return scrub_fail(s, what, VAULT_BODIES);
 }
 
-/* Opens the session's file of large bodies. 0, MI_ENOENT (there is no such file) or MI_EIO. */
+/* Opens the session's file of large bodies. Returns 0, MI_ENOENT (there is no such file) or
+ * MI_EIO. */
 static int scrub_open_bodies(struct scrub *s)
 {
     if (s->bodies_fd >= 0)
@@ -38,7 +39,8 @@ static int scrub_open_bodies(struct scrub *s)
     return e == ENOENT ? MI_ENOENT : scrub_bodies_fail(s, "open a file in");
 }
 
-/* Adds a range to which a row refers to s->ranges, so that the range is not overwritten. */
+/* Adds a range of the file of large bodies to s->ranges. A row refers to the range, so the range
+ * must not be overwritten. */
 static int scrub_note_used_range(struct scrub *s, int64_t offset, int64_t length)
 {
     if (s->d.db == NULL)
@@ -152,8 +154,8 @@ static int scrub_method_and_target(struct scrub *s, const struct query_message *
     if (st == 0 && s->d.db != NULL && n + more > 0) {
         const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)m->seq)),
                                      db_text(now[0]), db_text(now[1]), db_int(0)};
-        /* change the call before the message: if the process is killed in between, the next run
-         * finds the message again */
+        /* change the call before the message: if the process is killed after the first change, the
+         * next run still finds the secret in the message */
         st = scrub_run_change(s, S_CALL, value, MI_COUNT(value));
         if (st == 0)
             st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq, value, MI_COUNT(value));
@@ -162,7 +164,7 @@ static int scrub_method_and_target(struct scrub *s, const struct query_message *
     return st;
 }
 
-/* n: number of secrets that were replaced in the body. */
+/* Stores a sanitized body. n: number of secrets that were replaced in it. */
 static int scrub_replace_body(struct scrub *s, const struct query_message *m, struct slice body,
                               size_t n)
 {
@@ -264,8 +266,8 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
     return st;
 }
 
-/* Adds the active rules to the rules of the session: its texts are now sanitized by both sets of
- * rules, and a replay applies both. */
+/* Adds the active rules to the rules that the session's row has. Both sets of rules have then
+ * sanitized its texts, and a replay applies both. */
 static int scrub_add_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
@@ -317,7 +319,7 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     s->found = s->ranges_n = 0;
     memset(s->lines, 0, sizeof s->lines);
     buf_clear(&s->error);
-    if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
+    if (!uid_is_valid(slice_of(uid))) { /* the uid is used as a file name */
         buf_printf(&s->error, "session %lld has no valid UID: another program has changed it",
                    (long long)id);
         return MI_EINVAL;

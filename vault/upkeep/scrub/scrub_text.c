@@ -1,6 +1,6 @@
 #include "vault/upkeep/scrub/scrub_text.h"
 
-#define NAMES_MAX 32 /* most rules whose marks are counted in one text */
+#define NAMES_MAX 32 /* maximum number of rules whose marks are counted in one text */
 
 struct names {
     struct slice name[NAMES_MAX];
@@ -8,7 +8,7 @@ struct names {
     size_t n;
 };
 
-/* Finds the marks in the text, and for each mark adds `by` to the count of its rule. */
+/* Finds the marks of redaction in the text, and adds `by` to the count of each mark's rule. */
 static void count_marks(struct names *names, struct slice text, long by)
 {
     static const char mark[] = "[redacted:";

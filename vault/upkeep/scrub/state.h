@@ -25,7 +25,7 @@ enum scrub_query {
     S_COUNT
 };
 
-/* [from, to) in a file of large bodies, including the newline after the body. */
+/* The range [from, to) of a file of large bodies. It includes the newline after the body. */
 struct scrub_range {
     int64_t from, to;
 };
@@ -37,11 +37,11 @@ struct scrub {
     scrub_fn fn;
     void *ctx;
     struct redact *rules; /* borrowed: the active rules */
-    /* for lines of noise, and for lines of stderr: state of the search */
+    /* state of the search for secrets: [0] in lines of noise, [1] in lines of stderr */
     struct redact_lines lines[2];
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting; /* number of rows changed since the last commit; 0: no transaction is open */
-    /* those records of the session that the open transaction has changed */
+    /* records of the session that the open transaction has changed */
     struct restated changed[SCRUB_BATCH];
     size_t changed_n;
     struct salts salts;
@@ -51,7 +51,7 @@ struct scrub {
     int64_t session_id;
     const char *uid;
     size_t found; /* number of secrets found in this session */
-    int status;   /* value that the callback has returned last */
+    int status;   /* last return value of the callback */
 };
 
 #endif
