@@ -63,7 +63,8 @@ static void note_unchecked_message(struct traffic *t, struct slice name,
 {
     struct buf why = {0};
     describe_argument_fault(&why, name, fault);
-    log_warn("noted: not compared with its schema: server=%s %s", t->server, buf_str(&why));
+    log_warn("noted: a message was not compared with the tool's schema: server=%s %s", t->server,
+             buf_str(&why));
     buf_close(&why);
 }
 
