@@ -152,7 +152,8 @@ static int exchange_edit_params(const struct exchange *x)
         log_note("nothing was sent: the file is empty");
         return EXIT_FOUND;
     case EDIT_UNCHANGED:
-        log_note("nothing was sent: the file was not changed; without --edit it is sent as it is");
+        log_note("nothing was sent: the file was not changed; without --edit the request is sent "
+                 "unchanged");
         return EXIT_FOUND;
     case EDIT_FAILED:
         break;

@@ -132,7 +132,7 @@ static void check_tool_result(struct traffic *t, struct message *x, const struct
         struct buf why = {0};
         describe_argument_fault(&why, p->target, &fault);
         if (!tool->warned)
-            log_warn("noted: a result violates its outputSchema: server=%s %s", t->server,
+            log_warn("noted: a result violates the tool's outputSchema: server=%s %s", t->server,
                      buf_str(&why));
         tool->warned = true;
         buf_close(&why);

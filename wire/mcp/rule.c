@@ -102,8 +102,8 @@ static const struct {
     [RULE_STRAY_CANCELLATION] =
         {"stray-cancellation", SEVERITY_ERROR,
          "The cancellation names no request that its sender may cancel.",
-         "An id that was never sent, or was sent with another JSON type; a server that cancels a "
-         "request of the client: in 2026-07-28 a server may only end a `subscriptions/listen`."},
+         "An id that was never used, or was used with another JSON type; or a server that cancels "
+         "a request of the client: in 2026-07-28 a server may only end a `subscriptions/listen`."},
     [RULE_CANCELLED_TASK] =
         {"cancelled-task", SEVERITY_ERROR,
          "The cancelled request is finished; the task that it started continues.",
@@ -152,7 +152,7 @@ static const struct {
          "`input_required` without `inputRequests`; a task that changes after its end."},
     [RULE_MISPLACED_INPUT_REQUIRED] = {"misplaced-input-required", SEVERITY_ERROR,
                                        "The result is input_required for a method that does not "
-                                       "allow it, or has no input requests.",
+                                       "allow it, or has neither inputRequests nor requestState.",
                                        "A client cannot answer such a result."},
     [RULE_INVALID_INPUT_REQUEST] =
         {"invalid-input-request", SEVERITY_ERROR,

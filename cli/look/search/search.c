@@ -31,7 +31,7 @@ static const char about[] =
     "      answers with this status; failed: as with --failed\n"
     "  kind:request|notification|result|error|batch|noise|stderr\n"
     "  took:DURATION\n"
-    "      answers after at least this time; 'took:>1s' means the same\n"
+    "      answers that took at least this time; 'took:>1s' means the same\n"
     "The index is in Search/ of the vault, and is updated first. Another word before\n"
     "a colon and a letter, as in is:failed, is an error: --exact searches it as text.\n"
     "Exit status: 0 something was found; 1 nothing was found.\n"
