@@ -33,7 +33,7 @@ static const char about[] =
     "\n"
     "  mcp-interposer show ID      the messages of a session; also by the beginning\n"
     "                              of its UID\n"
-    "  mcp-interposer show NAME    those of the newest session of this server\n";
+    "  mcp-interposer show NAME    the messages of the newest session of this server\n";
 /* clang-format on */
 
 struct listing {

@@ -253,7 +253,7 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
         buf_addc(&what, ' ');
         text_visible(&what, head);
         buf_adds(&what, head.n < args.n ? "..." : "");
-        buf_adds(&what, "\nIt may change something. Send it?");
+        buf_adds(&what, "\nThe request may change something. Send it?");
         if (!ask_yes(buf_str(&what))) {
             log_note("nothing was sent");
             status = EXIT_FOUND;

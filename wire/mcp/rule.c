@@ -170,8 +170,8 @@ static const struct {
          "A client that renames keys, or answers the question of another task."},
     [RULE_BAD_RETRY] =
         {"bad-retry", SEVERITY_ERROR,
-         "A retry with the id of the first attempt, with an unknown requestState or that of "
-         "another request, or without the input that was asked for.",
+         "The retry has the id of the first attempt, has an unknown requestState or that of "
+         "another request, or lacks the input that the server asked for.",
          "A client that treats the retry as the same request, changes the `requestState`, or sends "
          "it with another method, another tool or other arguments."},
     [RULE_NOT_ACKNOWLEDGED] = {"not-acknowledged", SEVERITY_ERROR,
