@@ -187,8 +187,8 @@ static const struct {
                                    "A server that sends everything to everybody, or agrees to more "
                                    "than was requested."},
     [RULE_UNASKED_LOG] = {"unasked-log", SEVERITY_ERROR,
-                          "No pending request asked for this log message: its level is below the "
-                          "requested one, or it came on a subscription.",
+                          "No pending request asked for log messages of this level, or the log "
+                          "message came on a subscription.",
                           "A server of an older revision with a new version string."},
     [RULE_UNKNOWN_TOOL] = {"unknown-tool", SEVERITY_ERROR,
                            "The server's list of tools has no tool with this name.",
