@@ -38,7 +38,8 @@ int run_unknown_verb(const struct command *c, const char *verb)
         buf_printf(&verbs, "%s%s", i > 0 ? ", " : "", name);
     }
     if (verb == NULL)
-        snprintf(text, sizeof text, "%s: missing what to do: %s", c->name, buf_str(&verbs));
+        snprintf(text, sizeof text, "%s: missing command: expected one of: %s", c->name,
+                 buf_str(&verbs));
     else if (n.best != NULL)
         snprintf(text, sizeof text, "unknown command '%s %s'; did you mean '%s %s'?", c->name, verb,
                  c->name, n.best);

@@ -176,8 +176,8 @@ void incidents_report_alive(struct incidents *t, const struct incident_call *c, 
         .cause = ESCALATION_TIMEOUT,
         .action = "cancelled",
         .happened = slice_of(happened),
-        .done = slice_of("The call got an error, and the server a cancellation. The server was not "
-                         "killed."),
+        .done = slice_of(
+            "The call got an error, and the server got a cancellation. The server was not killed."),
     };
     send_escalation(t, &e, c);
 }
@@ -249,7 +249,8 @@ void incidents_escalate_tools_rule(struct incidents *t, const char *happened)
         .cause = ESCALATION_TOOLS_RULE,
         .action = "applied",
         .happened = buf_slice(&sentence),
-        .done = slice_of("The list of tools was answered as the rule says. The session goes on."),
+        .done = slice_of(
+            "The client got the list of tools that the rule allows. The session continues."),
     };
     escalate_request(t, &e, NULL);
     buf_close(&sentence);

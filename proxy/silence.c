@@ -158,7 +158,7 @@ void silence_ask_server(struct proxy *p)
     struct silence *s = &p->silence;
     struct buf sentence = {0};
     take_process_sample(p, &s->asked);
-    log_warn("the server is silent, asking whether it lives: server=%s pid=%d", p->cfg->name,
+    log_warn("the server is silent, asking it whether it lives: server=%s pid=%d", p->cfg->name,
              (int)p->child.pid);
     describe_server_processes(p, "asked", expire_ask_server(&p->traffic, s->modern), &sentence);
     buf_clear(&s->found);

@@ -39,7 +39,8 @@ static int init_run_sql(const char *url, const char *device, struct buf *sql)
     if (st == 0) {
         st = link_run(l, SCHEMA_FILL);
         if (st < 0)
-            log_error("the calls of older sessions are not all added; run this again: %s",
+            log_error("not all calls of older sessions have been added to the table of calls; run "
+                      "this command again: %s",
                       st == MI_ENOMEM ? "out of memory" : link_error(l));
     }
     link_free(l);

@@ -11,7 +11,7 @@ static const struct {
     [FIND_BOM] = {"bom", SEVERITY_WARNING,
                   "A byte order mark precedes the message; the mark was removed.",
                   ".NET and PowerShell writers with the encoding \"UTF-8\". Use the variant "
-                  "without the mark."},
+                  "without the byte order mark."},
     [FIND_BLANK_LINE] = {"blank-line", SEVERITY_WARNING, "An empty line, which was dropped.",
                          "A `print()` to stdout, or two newlines after a message."},
     [FIND_GLUED_TEXT] =
@@ -21,12 +21,13 @@ static const struct {
     [FIND_NOT_JSON] = {"not-json", SEVERITY_ERROR, "The line is not JSON.",
                        "Banners and logs on stdout, from the server, from `npx`, `npm run` or "
                        "`uvx`, or from a native library. Send logs to stderr."},
-    [FIND_CUT_JSON] = {"cut-json", SEVERITY_ERROR,
-                       "The object or array does not end on this line: it continues on the next "
-                       "line, or its end was lost.",
-                       "Output that is cut at a size, or two writers. Together with `no-newline`: "
-                       "the writer exited before everything was written, which can happen with "
-                       "Node's `process.exit()`; the size shows where the line was truncated."},
+    [FIND_CUT_JSON] =
+        {"cut-json", SEVERITY_ERROR,
+         "The object or array does not end on this line: it continues on the next line, or its end "
+         "was lost.",
+         "Output that was cut at a size limit, or two writers. If `no-newline` is reported, too, "
+         "the writer exited before everything was written, which can happen with Node's "
+         "`process.exit()`; the size shows where the line was truncated."},
     [FIND_INVALID_UTF8] = {"invalid-utf8", SEVERITY_ERROR, "The line is not well-formed UTF-8.",
                            "A stdout with another encoding, or bytes of a file sent as text. Set "
                            "`PYTHONIOENCODING=utf-8` or the equivalent of the runtime."},
@@ -41,8 +42,8 @@ static const struct {
                        "A file or a screenshot in one answer, or an endless line. Raise "
                        "`--max-message`, or let the tool return a link."},
     [FIND_NO_NEWLINE] = {"no-newline", SEVERITY_WARNING, "The stream ended inside this line.",
-                         "The peer exited in the middle of a write. Together with `cut-json`, "
-                         "bytes were lost: flush before `exit()`."},
+                         "The peer exited in the middle of a write. If `cut-json` is reported, "
+                         "too, bytes were lost: flush before `exit()`."},
     [FIND_UNFINISHED_LINE] = {"unfinished-line", SEVERITY_WARNING,
                               "The line began, but nothing more of it arrived for 5 seconds: the "
                               "newline is missing, or the writer did not flush.",
@@ -61,12 +62,12 @@ static const struct {
     [FIND_LARGE_MESSAGE] =
         {"large-message", SEVERITY_WARNING,
          "The message is larger than 10 MiB: some clients close the connection at that size.",
-         "Files and screenshots in base64. Some clients close the connection at that size; if a "
-         "session ends here, this is the reason."},
+         "Files and screenshots in base64. Some clients close the connection at 10 MiB: if the "
+         "session ends after this message, its size is probably the reason."},
     [FIND_DEEP_MESSAGE] =
         {"deep-message", SEVERITY_WARNING,
          "The message is nested deeper than 512 levels: some parsers reject it, Python's from "
-         "about 1,000 on.",
+         "about 1,000 levels on.",
          "A tree that is sent as nested objects. Python's `json` reads about 1,000 levels, "
          "SQLite's JSON functions 1,000 or 2,000, the SDKs for TypeScript any number. Send a list "
          "of nodes with the ids of their parents."},
@@ -78,7 +79,8 @@ static const struct {
                            "Python's `json.dumps`: use `allow_nan=False`."},
     [FIND_TRAILING_TEXT] = {"trailing-text", SEVERITY_ERROR,
                             "Text follows a message on the same line.",
-                            "A log call before the newline. Send logs to stderr."},
+                            "A program that logs to stdout before it writes the newline of a "
+                            "message. Send logs to stderr."},
     [FIND_SEVERAL_LINES] = {"several-lines", SEVERITY_ERROR,
                             "A message over several lines; the lines were joined.",
                             "Indented JSON, or a raw newline inside a string: write it as "
@@ -108,15 +110,16 @@ static const struct {
                     "A batch in a revision without batches, or an empty or invalid batch.",
                     "A library that batches on its own. Send the messages one by one."},
     [FIND_NULL_ID] = {"null-id", SEVERITY_ERROR, "The id is null.",
-                      "Libraries that write every member; a server that answers a notification, or "
-                      "could not read a request."},
+                      "Libraries that write every member, even if it is null; a server that "
+                      "answers a notification, or could not read a request."},
     [FIND_FRACTIONAL_ID] = {"fractional-id", SEVERITY_ERROR,
                             "The id is a number but not an integer.",
                             "Ids made from a clock. Some peers drop the fraction, and then never "
                             "match the answer to its request."},
-    [FIND_NULL_PARAMS] =
-        {"null-params", SEVERITY_WARNING, "params is null; it should be an object, or omitted.",
-         "Libraries that write every member. Strict servers reject the null: omit `params`."},
+    [FIND_NULL_PARAMS] = {"null-params", SEVERITY_WARNING,
+                          "params is null; it should be an object, or omitted.",
+                          "Libraries that write every member, even if it is null. Strict servers "
+                          "reject the null: omit `params`."},
     [FIND_ARRAY_PARAMS] = {"array-params", SEVERITY_ERROR,
                            "params is an array; MCP requires an object.",
                            "Generic JSON-RPC libraries. MCP requires an object."},
@@ -124,14 +127,15 @@ static const struct {
         {"null-beside-answer", SEVERITY_WARNING,
          "A null error beside a result, a null result beside an error, or a null result or error "
          "beside a method.",
-         "Libraries that write every member. Strict clients reject such a message."},
+         "Libraries that write every member, even if it is null. Strict clients reject such a "
+         "message."},
     [FIND_RESULT_NOT_OBJECT] =
         {"result-not-object", SEVERITY_ERROR, "The result is not an object, which MCP requires.",
          "A handler that returns text or a list, or `null` for a method that is not one of MCP. "
          "MCP requires an object; `{}` if there is nothing to return."},
     [FIND_MALFORMED_ANSWER] = {"malformed-answer", SEVERITY_ERROR,
-                               "An answer that cannot be read, or has no result and no error, "
-                               "both, or members of a wrong type.",
+                               "An answer that cannot be read, has both a result and an error or "
+                               "neither, or has members of a wrong type.",
                                "A server with its own JSON-RPC code. `error` requires an integer "
                                "`code` and a string `message`."},
     [FIND_REUSED_ID] = {"reused-id", SEVERITY_ERROR,
@@ -140,7 +144,7 @@ static const struct {
                         "id cannot be told apart: the oldest request gets the first answer."},
     [FIND_ID_TYPE_CHANGED] =
         {"id-type-changed", SEVERITY_ERROR,
-         "The answer has the request's id with another JSON type, \"7\" for 7.",
+         "The answer has the request's id with another JSON type, for example \"7\" instead of 7.",
          "Servers that keep ids as text. Strict clients wait forever: answer with the id as it was "
          "received."},
     [FIND_UNKNOWN_ANSWER] = {"unknown-answer", SEVERITY_ERROR,

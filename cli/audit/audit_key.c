@@ -175,7 +175,7 @@ static const struct {
 static int audit_key_run(const struct settings *s)
 {
     if (s->operands_n == 0)
-        return settings_fail_usage(s, "missing what to do: new, show or rotate");
+        return settings_fail_usage(s, "missing action: use new, show or rotate");
     if (!key_name_is_valid(slice_of(settings_text(s, "name"))))
         return settings_fail_usage(
             s,
@@ -197,10 +197,10 @@ const struct command audit_key = {
     .name = "audit key",
     .summary = "make, show or replace the key that signs checkpoints",
     .usage = "[OPTIONS] new|show|rotate",
-    .about = "new     makes a key, and never overwrites one\n"
+    .about = "new     makes a key, and never overwrites an existing key\n"
              "show    prints the public key, the file, and the origin of the checkpoints\n"
              "rotate  makes another key. The vault's log states that the new key follows the\n"
-             "        old one, signed by both\n"
+             "        old one; both keys sign this statement\n"
              "\n"
              "Give the verifier key, the line `key`, to those who verify. Keep a copy of the\n"
              "file: a vault whose key is lost cannot be signed again.\n",

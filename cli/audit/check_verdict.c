@@ -173,13 +173,13 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     key_write_public(&key, &v->b->signer);
     print_text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
-        print_text_line(p, "", slice_of("which the given key, its predecessor, has signed"));
+        print_text_line(p, "", slice_of("a key that was signed by the given key, its predecessor"));
     if (v->anchor != NULL)
         print_text_line(p, "anchored", slice_of(v->anchor));
     print_text_line(
         p, "not proven",
         slice_of(v->anchor != NULL
-                     ? "that what was sent is true"
+                     ? "that the contents of the messages are true"
                      : "that this checkpoint was anchored: compare it with the copy of an "
                        "anchor (--checkpoint NOTE)"));
     buf_close(&key);

@@ -163,16 +163,17 @@ const struct command audit_checkpoint = {
     .summary = "sign the vault's log, and copy the signature",
     .usage = "[OPTIONS]",
     .about = "Prints a signed note: the number of entries of the vault's log, and a hash over\n"
-             "them. Where nobody with access to the vault can change it, it proves later that\n"
-             "nothing was changed before. The proxy does this at the end of each session if\n"
-             "there is a key; the configuration names the anchors:\n"
+             "them. Keep a copy where nobody with access to the vault can change it: the copy\n"
+             "proves later that these entries were not changed. If there is a key, the proxy\n"
+             "signs at the end of each session, too, and copies the note to the anchors that\n"
+             "the configuration names:\n"
              "\n"
              "  [audit]\n"
              "  anchor = /mnt/worm/checkpoints\n"
              "\n"
              "FILE      the note is appended, unless it contradicts the last one of this vault\n"
-             "git:DIR   the same to a file in this git work tree, which is committed\n"
-             "syslog    one line\n",
+             "git:DIR   the note is appended to a file in this git work tree, and committed\n"
+             "syslog    the note is sent as one line\n",
     .table = table_of_options,
     .run = audit_checkpoint_run,
 };

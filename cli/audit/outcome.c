@@ -224,8 +224,8 @@ static void print_log(struct outcome *r, const struct audit_vault *v)
     if (!v->has_log) {
         if (v->wrong > 0)
             return;
-        out_raw(o, "This vault was recorded by a version without evidence. Sessions are covered "
-                   "from the next recording on.");
+        out_raw(o, "This vault was recorded by a version without evidence. Sessions that are "
+                   "recorded from now on have evidence.");
         out_fill_line(o, from, 2);
         return;
     }
@@ -269,7 +269,7 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
                "%lld from elsewhere%s",
                (unsigned long long)covered, covered == 1 ? "" : "s", (long long)v->checkpoints,
                v->checkpoints == 1 ? "" : "s", (long long)v->notes,
-               v->kept > 0 ? ", and the checkpoint beside the key" : "");
+               v->kept > 0 ? ", and the checkpoint next to the key" : "");
     out_fill_line(o, from, 2);
     from = o->b.n;
     out_raw(o, "not compared: ");
@@ -312,7 +312,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
         out_raw(o, ", but no session has evidence: nothing was compared");
     else if (v->anchored == 0 && v->kept > 0)
         out_raw(o,
-                ": the vault agrees with its log, and the log with the checkpoint beside the key");
+                ": the vault agrees with its log, and the log with the checkpoint next to the key");
     else if (v->anchored == 0)
         out_raw(o, ": the vault agrees with its own log, but was compared with nothing else");
     else if (v->anchored < v->leaves)

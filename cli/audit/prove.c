@@ -17,7 +17,7 @@ static const struct opt table_of_options[] = {
     {'o', "output", "FILE", "-", "output file; -: stdout"},
     {'s', "seq", "N", NULL, "only message N, with its request or its answer"},
     {0, "checkpoint", "NOTE", NULL,
-     "a file with a signed note, or the size of a checkpoint; default: the newest"},
+     "a file with a signed note, or the size of a checkpoint; default: the newest checkpoint"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

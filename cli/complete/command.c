@@ -12,7 +12,7 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "`make install` installs all three; without it:\n"
+    "`make install` installs the completion scripts. To use one without it:\n"
     "\n"
     "  bash   source <(mcp-interposer completion bash)\n"
     "  zsh    source <(mcp-interposer completion zsh)        after compinit\n"

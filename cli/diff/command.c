@@ -31,12 +31,13 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "Compares recording B with A: calls that were added, are missing, were moved or\n"
-    "changed: arguments, results, status. One SESSION is compared with the session\n"
-    "of its server before it; without SESSION, the newest finished session is.\n"
+    "Compares the second recording with the first, and reports calls that were added,\n"
+    "are missing, were moved, or differ in arguments, results or status. A single\n"
+    "SESSION is compared with the previous session of its server; without SESSION,\n"
+    "the newest finished session is.\n"
     COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or neither: the\n"
-    "newest finished session.\n"
+    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
+    "selects the newest finished session.\n"
     "Exit status: 0 the same; 1 different; 2 usage error; 3 failure.\n";
 /* clang-format on */
 

@@ -183,12 +183,12 @@ static const struct report_rule rules[RESULT_CHANGES] = {
                       "that do not wait for each other.",
                       REPORT_WARNING},
     [RESULT_MISSING] = {"missing", "The call is only in the first recording.",
-                        "The client did not make the call the second time, or with other "
-                        "arguments: then there is an added call, too.",
+                        "The client did not make this call in the second recording, or made it "
+                        "with other arguments; then the report also has an added call.",
                         REPORT_ERROR},
     [RESULT_ADDED] = {"added", "The call is only in the second recording.",
                       "The client made a call that is not in the first recording. If only its "
-                      "arguments differ, there is a missing call, too.",
+                      "arguments differ, the report also has a missing call.",
                       REPORT_WARNING},
 };
 

@@ -47,9 +47,9 @@ static const char about[] =
     "last day, sessions that are not sealed, the key that signs checkpoints, whether\n"
     "ended sessions are signed and anchored, wrapped configuration files of MCP\n"
     "clients, and the libraries.\n"
-    "Servers that failed in their newest session of the last week are listed with\n"
-    "their last error, and calls that came close to their deadline by tool.\n"
-    "Problems are printed, and how many checks found none. Changes nothing, except\n"
+    "Lists the servers that failed in their newest session of the last week, with\n"
+    "their last error, and the tools whose calls came close to their deadline. Prints\n"
+    "the problems, and the number of checks that found none. Changes nothing, except\n"
     "with --repair.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
 /* clang-format on */
@@ -80,8 +80,8 @@ static void check_wal_size(struct doctor *d, const struct health *h)
     if (h->wal_bytes > WAL_MAX)
         doctor_report_fault(
             d, "wal",
-            "stop the program that keeps the database open; the next idle proxy then "
-            "shrinks the log",
+            "stop the program that keeps the database open; the next idle proxy then shrinks the "
+            "write-ahead log",
             "the write-ahead log has %s: a long-running reader prevents a checkpoint", wal.s);
     else
         doctor_report_fine(d, "wal", "the write-ahead log has %s", wal.s);
@@ -91,7 +91,7 @@ static void check_wal_size(struct doctor *d, const struct health *h)
 }
 
 #define UNLOCK                                                                                     \
-    "run doctor again; if it says the same, end the program that keeps the database locked"
+    "run doctor again; if the problem remains, end the program that keeps the database locked"
 
 static void check_integrity(struct doctor *d)
 {
@@ -165,8 +165,8 @@ static int doctor_on_ship_target(void *ctx, const struct target_state *t,
     if (late)
         doctor_report_fault(
             c->d, "shipping",
-            "run: mcp-interposer ship to URL, or if it is no longer used: mcp-interposer ship "
-            "forget URL; `mcp-interposer ship status` says more",
+            "run: mcp-interposer ship to URL, or if the target is no longer used: mcp-interposer "
+            "ship forget URL; `mcp-interposer ship status` says more",
             "%lld message%s of %lld session%s not sent to %.*s; the last attempt: %.*s",
             (long long)lag->messages, lag->messages == 1 ? "" : "s", (long long)lag->sessions,
             lag->sessions == 1 ? "" : "s", (int)t->url.n, t->url.p, (int)error.n, error.p);

@@ -19,16 +19,15 @@ static void report_recorder_trouble(struct doctor *d, const struct journal_view 
                                     const char *unstored)
 {
     if (v->trouble == RING_BUSY)
-        doctor_report_fault(
-            d, "recorders", "end the program that keeps the database locked",
-            "the recorder of %s cannot store: another process has locked the database; %s "
-            "not yet stored",
-            v->name, unstored);
+        doctor_report_fault(d, "recorders", "end the program that keeps the database locked",
+                            "the recorder of %s cannot store messages: another process has locked "
+                            "the database; %s not yet stored",
+                            v->name, unstored);
     else
         doctor_report_fault(
             d, "recorders",
             "free some space, and see what the proxy of this session wrote to stderr",
-            "the recorder of %s cannot store; %s not yet stored", v->name, unstored);
+            "the recorder of %s cannot store messages; %s not yet stored", v->name, unstored);
 }
 
 static void report_silent_recorder(struct doctor *d, const struct journal_view *v,
@@ -36,7 +35,7 @@ static void report_silent_recorder(struct doctor *d, const struct journal_view *
 {
     char remedy[128];
     if (v->reader) {
-        snprintf(remedy, sizeof remedy, "kill -9 %d: the proxy starts another one",
+        snprintf(remedy, sizeof remedy, "kill -9 %d: the proxy starts another recorder",
                  (int)v->recorder);
         doctor_report_fault(d, "recorders", remedy,
                             "the recorder of %s has stored nothing for %d ms; %s not yet stored",

@@ -295,7 +295,7 @@ static bool on_repaired_session(void *ctx, const struct query_session *s)
 static void repair_report(struct repair *p, int st, struct buf *error)
 {
     char remedy[4400];
-    snprintf(remedy, sizeof remedy, "sqlite3 '%s/%s' .recover | sqlite3 recovered.db finds more",
+    snprintf(remedy, sizeof remedy, "sqlite3 '%s/%s' .recover | sqlite3 recovered.db may find more",
              p->d->vault, p->name);
     if (st < 0)
         doctor_report_fault(p->d, "repair", remedy, "%s: %s", p->name,

@@ -12,7 +12,7 @@
 
 /* a session that ended longer ago than this should be signed */
 #define LATE_US ((int64_t)600 * 1000000)
-#define REMEDY "run mcp-interposer audit checkpoint to see why it fails"
+#define REMEDY "run mcp-interposer audit checkpoint to see the reason"
 
 /* Checks that each anchor has the newest checkpoint of the vault (`last`). own: the settings of
  * `audit checkpoint`. */
@@ -32,7 +32,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
         else if (size < last->size && strcmp(where, "syslog") != 0)
             doctor_report_fault(d, "anchor", REMEDY,
                                 "%s is behind: the last checkpoint has %" PRIu64
-                                " leaves, and the last one copied there %" PRIu64,
+                                " leaves, and the last one that was copied to it has %" PRIu64,
                                 where, last->size, size);
         else
             doctor_report_fine(d, "anchor", "%s", where);
@@ -100,7 +100,7 @@ static void check_signing_key(struct doctor *d, const struct settings *own, bool
     char *path = audit_key_path(own);
     int st = path != NULL ? keyfile_read(path, &key, &error) : MI_ENOENT;
     if (st == MI_ENOENT) {
-        doctor_report_fine(d, "key", "no key: what is recorded is not signed");
+        doctor_report_fine(d, "key", "no key: recordings are not signed");
     } else if (st < 0) {
         doctor_report_fault(d, "key", "correct the file: until then nothing is signed", "%s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));

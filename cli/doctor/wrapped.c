@@ -74,9 +74,9 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
             doctor_report_fault(
                 d, "clients",
                 v.launch > 0 ? "install Node.js, or start mcp-interposer in another way"
-                : where->kind == CLIENT_FILE_EDITED
-                    ? "mcp-interposer wrap writes the path of the current program there"
-                    : "correct the path in that file by hand",
+                : where->kind == CLIENT_FILE_EDITED ? "run mcp-interposer wrap: it writes the path "
+                                                      "of the current program into that file"
+                                                    : "correct the path in that file by hand",
                 "%s: server %s is started by %s, which does not exist", path, s->name,
                 buf_str(&v.command));
         if (v.own < s->args_n)

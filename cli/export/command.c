@@ -37,9 +37,9 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "Without it: the newest session that has a message. A line on stderr says what\n"
-    "was written. A new FILE can be read by its owner only; one that exists is\n"
-    "replaced after asking, or with --force, as a whole or not at all.\n"
+    "Without SESSION: the newest session that has a message. A line on stderr says\n"
+    "what was written. A new FILE can be read by its owner only. An existing FILE is\n"
+    "replaced only after a question or with --force; if the export fails, it remains.\n"
     "\n"
     "  cassette  for replay and verify: no paths and no names of this machine, and\n"
     "            the same session always gives the same bytes (.jsonl, no suffix)\n"
@@ -50,8 +50,9 @@ static const char about[] =
     "  html      one page with timeline, filter and latencies; needs no network\n"
     "            (.html, .htm)\n"
     "\n"
-    "--tool, --method, --failed, --slow, --since and --until select calls, or with\n"
-    "the format jsonl messages, as in `show`. A cassette is always a whole session.\n";
+    "--tool, --method, --failed, --slow, --since and --until select calls; with the\n"
+    "format jsonl they select messages, as in `show`. A cassette is always a whole\n"
+    "session.\n";
 /* clang-format on */
 
 static bool export_on_lines(void *ctx, struct slice lines)
@@ -212,10 +213,10 @@ static int export_run(const struct settings *s)
             settings_text(s, "output"));
     if ((settings_is_on(s, "content") || settings_is_on(s, "notifications")) &&
         strcmp(chosen_export_format(s), "otlp") != 0)
-        return settings_fail_usage(s, "--content and --notifications are for --format otlp");
+        return settings_fail_usage(s, "--content and --notifications require --format otlp");
     if (settings_is_on(s, "requests") && strcmp(chosen_export_format(s), "markdown") != 0 &&
         strcmp(chosen_export_format(s), "html") != 0)
-        return settings_fail_usage(s, "--requests is for --format markdown and html");
+        return settings_fail_usage(s, "--requests requires --format markdown or html");
     struct filter f;
     filter_read(&f, s);
     if (exports_cassette(s) && filter_selects_rows(&f))

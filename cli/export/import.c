@@ -114,7 +114,8 @@ static int import_bundle(struct import *d, struct slice text, const struct publi
     if (st == MI_EINVAL)
         buf_printf(error, "the bundle is not valid: %s", buf_str(&why));
     if (st == 0 && !bundle_has_all_records(&b)) {
-        buf_adds(error, "the bundle has only some records of its session: make one without --seq");
+        buf_adds(error, "the bundle has only some records of its session: make a bundle with "
+                        "`audit prove` without --seq");
         st = MI_EINVAL;
     }
     if (st == 0)

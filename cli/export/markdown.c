@@ -220,7 +220,7 @@ static void add_evidence(struct export *x, const struct query_seal *seal)
             buf_printf(&x->b, ", %lld records, root %s. ", (long long)seal->records, seal->root);
         else
             buf_adds(&x->b, ", but the log of the vault has no seal of this session. ");
-        buf_adds(&x->b, "It can be verified in the vault, not in this note: ");
+        buf_adds(&x->b, "The session can be verified in the vault, not in this note: ");
         markdown_add_plain(x, slice_of("mcp-interposer audit verify "));
         markdown_add_plain(x, x->s->uid);
         buf_adds(&x->b, " (docs/evidence.md)");

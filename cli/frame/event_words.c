@@ -55,7 +55,7 @@ static const struct {
      "repeat was refused: forwarded"},
     {"repeat", "decision", "answered",
      "message {seq} repeats the call {tool} of message {first}, which may have run: answered with "
-     "the late answer"},
+     "that call's late answer"},
     {"repeat", "decision", "refused",
      "message {seq} repeats the call {tool} of message {first}, which may have run: refused"},
     {"repeats-full", NULL, NULL,
@@ -67,7 +67,7 @@ static const struct {
     {"gap", "reason", "database damaged",
      "rows are missing: earlier rows were in a damaged database that was put aside"},
     {"gap", "reason", "damaged",
-     "rows are missing: the journal was damaged, and nothing after this is known"},
+     "rows are missing: the journal was damaged, and what followed is unknown"},
     {"gap", NULL, NULL,
      "{lost} rows are missing, between messages {first_seq} and {last_seq}: {reason}"},
     {"gap", NULL, NULL, "{lost} rows are missing: {reason}"},

@@ -117,6 +117,6 @@ const struct list list_asked = {
     .name = "asked",
     .one = "request for input",
     .all = "requests for input",
-    .none = "no server has asked for anything",
+    .none = "no server has asked for input",
     .read = read_asked,
 };

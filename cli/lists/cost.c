@@ -124,7 +124,7 @@ static void cost_warn_uncounted(struct query *q, const struct cost *c)
                  (int)server.n, server.p, unknown > 1 ? " and others" : "", TOOL_LIST_MESSAGES,
                  TOOL_LIST_SESSIONS);
     if (uncounted > 0)
-        log_warn("result tokens are not known of %lld of %lld calls: %s", (long long)uncounted,
+        log_warn("the result tokens of %lld of %lld calls are not known: %s", (long long)uncounted,
                  (long long)calls,
                  query_is_store(q) ? "a central store has no token counts"
                                    : "an earlier version recorded these calls");

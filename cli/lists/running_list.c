@@ -13,10 +13,10 @@
 
 /* clang-format off */
 static const char about[] =
-    "OPEN is the number of pending requests of the client. UNSTORED has been\n"
-    "forwarded and is in memory, but not yet in the database. MEMORY is used by the\n"
-    "proxy and its recorder, SERVER MEM by the process group of the server; shared\n"
-    "pages count for each process.\n"
+    "OPEN is the number of pending requests of the client. UNSTORED is the size of\n"
+    "messages that were forwarded and wait in memory to be stored in the database.\n"
+    "MEMORY is used by the proxy and its recorder, SERVER MEM by the process group of\n"
+    "the server; shared pages count for each process.\n"
     "\n"
     "  mcp-interposer reap    end servers left by killed proxies\n";
 /* clang-format on */

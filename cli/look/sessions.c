@@ -24,8 +24,8 @@ static const char about[] =
     "`live` while it is running; `died` if its proxy was killed before it could\n"
     "record an end. `tools changed`: the server had other tools than in the session\n"
     "before (see `tools --diff`). `imported`: it was not recorded in this vault.\n"
-    "`sent`: made by `send`, even if CLIENT is that of the session it was taken from.\n"
-    "DIRECTORY is that in which the server ran.\n"
+    "`sent`: `send` made it; CLIENT may be the client of the recorded session.\n"
+    "DIRECTORY is the directory in which the server ran.\n"
     "CALLS are the client's calls; ERRORS are those that failed or were rejected. A\n"
     "call that was several requests counts once; --requests counts each of them.\n"
     "A bad end is `died`, or an exit status other than 0. Options that select\n"
@@ -33,7 +33,7 @@ static const char about[] =
     "\n"
     "  mcp-interposer show ID      the messages of a session; also by the beginning\n"
     "                              of its UID\n"
-    "  mcp-interposer show NAME    those of the newest session of this server\n";
+    "  mcp-interposer show NAME    the messages of the newest session of this server\n";
 /* clang-format on */
 
 struct listing {

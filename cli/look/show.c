@@ -28,13 +28,13 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "Without it: the newest session that has a message, and that matches --server and\n"
+    "Without SESSION: the newest session that has a message and matches --server and\n"
     "--client. The other filters select messages.\n"
     "The arrow points to the server or to the client. TOOK is the time from a request\n"
-    "to its answer. At the end are the findings [in brackets] and the arguments, the\n"
-    "result or the error. On a terminal they are truncated to its width, a narrow one\n"
-    "has fewer columns, and the output is shown with $PAGER, else `less`. In a pipe\n"
-    "nothing is truncated.\n";
+    "to its answer. Each row ends with the findings [in brackets] and the arguments,\n"
+    "the result or the error. On a terminal, rows are truncated to its width, a\n"
+    "narrow terminal has fewer columns, and the output is shown with $PAGER, else\n"
+    "`less`. In a pipe nothing is truncated.\n";
 /* clang-format on */
 
 /* State of the command `show`. */

@@ -31,16 +31,16 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "CALLS are those of clients; with --by tool only those of tools. A call that was\n"
-    "several requests counts once, with its whole duration, of which people took\n"
-    "PERSON to enter what a server asked for; --requests counts each request, and\n"
-    "leaves PERSON out. ERRORS are those that failed, were rejected or timed out,\n"
-    "including TIMEOUTS. OPEN have not ended (only if there are any; not in the other\n"
-    "columns, but CALLS). P50 is the time that half of the answered calls did not\n"
-    "exceed; P95 and P99 likewise.\n"
-    "BYTES are requests and answers together; with --tokens, TOKENS are those of\n"
-    "results, as in `cost`. LATENCY shows how many took up to 1, 3, 10, 30, 100,\n"
-    "300 ms, 1, 3, 10 s, and longer.\n"
+    "CALLS are those of clients; with --by tool only those of tools. A call that took\n"
+    "several requests counts once, with its whole duration; PERSON is the part of it\n"
+    "in which people entered what a server asked for. --requests counts each request,\n"
+    "and leaves PERSON out. ERRORS are calls that failed, were rejected or timed out,\n"
+    "including TIMEOUTS. OPEN are calls that have not ended: they count in CALLS, but\n"
+    "in no other column. The column OPEN is shown only if there are such calls.\n"
+    "P50 is the time that half of the answered calls did not exceed; P95 and P99\n"
+    "likewise. BYTES are requests and answers together; with --tokens, TOKENS are\n"
+    "those of results, as in `cost`. LATENCY shows how many calls took up to 1, 3,\n"
+    "10, 30, 100, 300 ms, 1, 3, 10 s, and longer.\n"
     "--since and --until select calls by their own time, not by their session's.\n";
 /* clang-format on */
 

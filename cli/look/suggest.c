@@ -268,7 +268,7 @@ static int write_config_file(const char *path, struct replace *file, bool exists
     buf_close(&all);
     if (status == EXIT_FINE)
         fprintf(stderr,
-                "written; a running client uses the rule after it has restarted the server\n");
+                "the rule was written; a running client uses it after a restart of the server\n");
     return status;
 }
 
@@ -311,7 +311,8 @@ static bool enough_is_recorded(const struct settings *s, const struct basis *b)
         (b->sessions >= SUGGEST_SESSIONS_MIN && b->days >= SUGGEST_DAYS_MIN))
         return true;
     log_error("too little is recorded to suggest a rule: found %lld session%s on %lld day%s, need "
-              "%d on %d; use --since to look further back, or --force to suggest a rule anyway",
+              "%d sessions on %d days; use --since to look further back, or --force to suggest a "
+              "rule anyway",
               (long long)b->sessions, b->sessions == 1 ? "" : "s", (long long)b->days,
               b->days == 1 ? "" : "s", SUGGEST_SESSIONS_MIN, SUGGEST_DAYS_MIN);
     return false;
@@ -416,7 +417,7 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
         ; /* enough_is_recorded() has logged the reason */
     else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
-                  e.more > 0 ? "its patterns also match all tools that nobody called"
+                  e.more > 0 ? "the patterns of the rule also match all tools that nobody called"
                              : "all tools that clients see were called");
     else {
         suggest_print_basis(b, list, &u, &e);

@@ -20,9 +20,9 @@ static const struct opt table_of_options[] = {
     {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},
     {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
     {0, "suggest", NULL, NULL, "print a rule for `proxy` that keeps the tools that were called"},
-    {0, "since", "WHEN", "30d", "with --suggest: calls and sessions from this time on"},
+    {0, "since", "WHEN", "30d", "with --suggest: use only calls and sessions from this time on"},
     {0, "force", NULL, NULL,
-     "with --suggest: also from fewer than 5 sessions or 2 days of recordings"},
+     "with --suggest: accept fewer than 5 sessions or 2 days of recordings"},
     {0, "apply", NULL, NULL, "with --suggest: write the rule into the configuration file"},
     SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
@@ -33,7 +33,7 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "SERVER is a name as `sessions` prints it; without it, the server of the newest\n"
     "session. The tools are those of the first complete tools/list in its newest\n"
-    "session that has one. Imported sessions are read if none was recorded.\n"
+    "session that has one. Imported sessions are read if no other session has one.\n"
     "--suggest prints one line, `tools = NAME, ...`, for section [server SERVER] of\n"
     "the configuration; --apply writes it there, and shows the change on stderr.\n"
     "Exit status: 0 listed, or no difference; 1 there are differences, or no rule can\n"
@@ -288,9 +288,9 @@ static int tools_run(const struct settings *s)
     if (settings_is_on(s, "suggest") && (settings_is_on(s, "diff") || settings_is_on(s, "json")))
         return settings_fail_usage(s, "--suggest cannot be combined with --diff or --json");
     if (!settings_is_on(s, "suggest") && (settings_is_on(s, "apply") || settings_is_on(s, "force")))
-        return settings_fail_usage(s, "--apply and --force belong to --suggest");
+        return settings_fail_usage(s, "--apply and --force require --suggest");
     if (!settings_is_on(s, "suggest") && opt_get_source(&s->set, "since") == OPT_FLAG)
-        return settings_fail_usage(s, "--since belongs to --suggest");
+        return settings_fail_usage(s, "--since requires --suggest");
     return session_run_command(s, tools_print);
 }
 

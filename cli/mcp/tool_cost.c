@@ -36,7 +36,7 @@ int answer_context_cost(struct tool_call *c)
         st = cost_add_tools(&r, &x.list[0]);
     for (size_t i = (size_t)r.first.n; st == 0 && x.server == NULL && more && i < x.n; i++)
         more = rows_add(&r, 1, (int64_t)i, &list_cost.shown, &x.list[i]);
-    rows_close(&r, x.left_out ? "No matching session, except imported ones (use imported), and "
+    rows_close(&r, x.left_out ? "No matching session, except imported ones (pass `imported`), and "
                                 "sessions made by `send`"
                               : "No matching session is recorded");
     cost_close(&x);

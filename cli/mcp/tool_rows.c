@@ -23,7 +23,7 @@ int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t lim
     *r = (struct rows){.c = c, .name = name, .limit = tool_number_argument(c, "limit", limit)};
     const char *cursor = tool_text_argument(c, "cursor");
     if (cursor != NULL && !read_cursor(cursor, r)) {
-        buf_adds(&c->error, "invalid cursor: use next_cursor of the page before, unchanged");
+        buf_adds(&c->error, "invalid cursor: use next_cursor of the previous page, unchanged");
         return MI_EINVAL;
     }
     json_out_array(&c->j, name);

@@ -83,8 +83,9 @@ int answer_search_messages(struct tool_call *c)
     x.newest_seq = r.first.n;
     if (st == 0)
         st = find_messages(c->q, &x, 0, mcp_search_on_found, &r);
-    rows_close(&r,
-               "Nothing was found; whole words are searched, put a * at the end for longer ones");
+    rows_close(
+        &r,
+        "Nothing was found: whole words are searched; put a * after a word to find longer words");
     question_close(&x);
     return st;
 }

@@ -30,8 +30,8 @@ int answer_stats(struct tool_call *c)
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
         more = rows_add(&r, 1, (int64_t)i, &list, &l[i]); /* the row belongs to no single session */
     free(l);
-    rows_close(&r, x.left_out ? "No matching call, except in imported sessions (use imported), or "
-                                "in sessions made by `send`"
+    rows_close(&r, x.left_out ? "No matching call, except in imported sessions (pass `imported`), "
+                                "or in sessions made by `send`"
                               : "No matching call is recorded");
     count_close(&again);
     count_close(&x);

@@ -20,11 +20,11 @@ static const struct opt proxy_opts[] = {
      "deadline of a request; WHAT: method, glob, tool:NAME; 0: never"},
     {0, "max-timeout", "DURATION", "10m", "deadline that progress does not extend; 0: never"},
     {0, "on-hang", "kill|kill-now|cancel", "kill",
-     "if a server is silent until a deadline: ask it whether it lives, then kill it; kill it at "
-     "once; do not kill it"},
+     "what to do if a server is silent until a deadline; kill: ask it whether it lives, then kill "
+     "it; kill-now: kill it at once; cancel: do not kill it"},
     {0, "on-repeat", "warn|answer|refuse", "warn",
-     "if a call equals a failed one that may have run: note it, give its late answer, or refuse "
-     "it"},
+     "what to do if a call equals an earlier one that failed but may have run; warn: note it; "
+     "answer: give the late answer of the earlier call; refuse: return an error"},
     {0, "repeat-window", "DURATION", "10m",
      "how long a failed call that may have run is remembered; 0: not at all"},
     {0, "restarts", "N", "3", "restarts allowed within a minute; 0: never restart"},
@@ -33,7 +33,7 @@ static const struct opt proxy_opts[] = {
     {0, "name", "NAME", NULL, "the server's name in records; derived from its command by default"},
     {0, "path", "DIR...", NULL, "directory to search for the server's command after those of PATH"},
     {0, "validate", "none|wire|protocol", "wire",
-     "what to reject: nothing, invalid messages, protocol violations"},
+     "what to reject; none: nothing; wire: invalid messages; protocol: protocol violations, too"},
     {0, "check-arguments", "off|warn|reject", "warn",
      "what to do with calls that violate the tool's inputSchema"},
     {0, "tools", "TOOLS", NULL,
@@ -42,11 +42,12 @@ static const struct opt proxy_opts[] = {
      "tools that the client must not see or call: names or globs, separated by commas"},
     {0, "read-only", NULL, NULL, "hide tools that the server does not mark readOnlyHint: true"},
     {0, "record", "full|standard|minimal", "standard",
-     "what is stored: all but secrets; the same with long content truncated; no message text"},
+     "what is stored; full: all but secrets; standard: the same with long content truncated; "
+     "minimal: no message text"},
     {0, "on-record-error", "pass|stop", "pass",
-     "when recording fails: continue with a gap, or end the session"},
+     "what to do when recording fails; pass: continue with a gap; stop: end the session"},
     {0, "sync", "normal|full", "normal",
-     "what recorded messages must survive: a killed process, a power failure"},
+     "what recorded messages must survive; normal: a killed process; full: a power failure, too"},
     {0, "max-message", "SIZE", "128MiB", "reject longer messages"},
     {0, "max-waiting", "SIZE", "256MiB",
      "limit for messages that wait in memory, in all sessions, while the vault cannot be written; "

@@ -45,16 +45,16 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Use this as the command of a server in a test: it answers on stdin and stdout\n"
     "what the recorded server answered, and nothing else.\n" COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or neither: the\n"
-    "newest finished session that is more than a probe.\n"
+    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
+    "selects the newest finished session with other requests than `server/discover`.\n"
     "A request that was not recorded gets an error that names the nearest recorded\n"
     "one; it is also reported on stderr, and the exit status is 1.\n"
     "\n"
     "--on-miss live: SERVER answers requests that were not recorded. --record-mode\n"
-    "records these answers: append (new_episodes) adds them to FILE, new writes FILE\n"
-    "and them to another file. once answers from FILE, or records FILE from SERVER if\n"
-    "it does not exist; all records FILE anew. The file is written when the client\n"
-    "has left.\n"
+    "records these answers: append (new_episodes) adds them to FILE; new writes them\n"
+    "to another file, together with the contents of FILE; once answers from FILE, or\n"
+    "records FILE from SERVER if it does not exist; all records FILE anew. The file\n"
+    "is written when the client has left.\n"
     "\n"
     "Faults: hang, delay=DURATION, error=CODE, close, crash, garbage, truncate,\n"
     "duplicate, wrong-id. METHOD and TARGET (tool, prompt, URI) may contain a *. N:\n"
@@ -123,7 +123,8 @@ static int read_output_file(struct live_choice *l, const struct settings *s)
 {
     const char *output = settings_text(s, "output");
     if ((l->record == LIVE_RECORD_NEW) != (output != NULL))
-        return settings_fail_usage(s, "--record-mode new and --output FILE belong together");
+        return settings_fail_usage(
+            s, "--record-mode new requires --output FILE, and --output requires --record-mode new");
     if (output != NULL && file_exists(output))
         return settings_fail_usage(s,
                                    "--output: %s exists already; name another file, or use "
@@ -154,7 +155,7 @@ static int live_choice_read_options(struct live_choice *l, const struct settings
     if (!l->use && !once && server != NULL)
         return settings_fail_usage(s, "a server is used only with --on-miss live or --record-mode");
     if (l->catch_up && (!l->use || l->record == LIVE_RECORD_ALL))
-        return settings_fail_usage(s, "--catch-up is for a recording with --on-miss live");
+        return settings_fail_usage(s, "--catch-up requires a recording and --on-miss live");
     return EXIT_FINE;
 }
 

@@ -117,15 +117,15 @@ static const struct report_rule rules[VERIFY_VERDICTS] = {
                        "old schema may send arguments that the server rejects now.",
                        REPORT_ERROR},
     [VERIFY_GONE] = {"gone", "The tool, prompt, resource or method does not exist any more.",
-                     "If it was removed on purpose, record the session again. Clients that use it "
-                     "get an error.",
+                     "If the removal is intended, record the session again. Clients that use what "
+                     "was removed get an error.",
                      REPORT_ERROR},
     [VERIFY_SILENT] = {"no-answer", "The server did not answer.",
-                       "The message says how. If the deadline passed, give the server more time "
+                       "The message says why. If the deadline passed, give the server more time "
                        "with `--timeout`. If the server exited, its stderr may say why.",
                        REPORT_ERROR},
     [VERIFY_SKIPPED] = {"skipped", "The request was not sent.",
-                        "The message says why, and what to do.", REPORT_NOTE},
+                        "The message says why it was not sent, and what to do.", REPORT_NOTE},
 };
 
 static void verified_add_value(struct buf *b, struct slice value)

@@ -13,7 +13,8 @@
 
 static const struct opt table_of_options[] = {
     {'s', "seq", "N", NULL, "send this request of a recording again; `show` prints its number"},
-    {0, "session", "SESSION", NULL, "the recording: a session or a cassette; default: the newest"},
+    {0, "session", "SESSION", NULL,
+     "the recording: a session or a cassette; default: the newest session"},
     {0, "set", "POINTER=VALUE...", NULL,
      "change params of the request: /arguments/path=/tmp; :=JSON in place of =VALUE"},
     {'e', "edit", NULL, NULL, "edit the params in $VISUAL or $EDITOR first"},
@@ -22,7 +23,7 @@ static const struct opt table_of_options[] = {
     {0, "unchecked", NULL, NULL, "send arguments that the tool's inputSchema does not allow"},
     {0, "revision", "DATE", NULL, "revision of MCP, such as 2025-06-18; not with --seq"},
     {'t', "timeout", "DURATION", NULL, "deadline of the answer; default: those of `proxy`"},
-    {'o', "output", "DIR", NULL, "write images, audio and blobs to DIR, not below $TMPDIR"},
+    {'o', "output", "DIR", NULL, "write images, audio and blobs to DIR instead of $TMPDIR"},
     {0, "json", NULL, NULL, "print the answer unchanged, as JSON on one line"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -38,7 +39,7 @@ static const char about[] =
     "VALUE gets the type that the tool's inputSchema wants, and is checked against\n"
     "it. It is text, @FILE, @- (stdin) or env:NAME; ARG:=JSON gives JSON. SERVER, a\n"
     "command with its arguments, runs behind `proxy`: what is sent is recorded.\n"
-    "Without it the command of the recorded session runs. Secrets are not in a\n"
+    "Without SERVER, the command of the recorded session runs. Secrets are not in a\n"
     "recording: give them with --set.\n"
     COMMAND_SESSION_HELP
     "Exit status: 0 a result; 1 an error, a tool's error or no answer; 2 usage error;\n"
@@ -76,7 +77,8 @@ static int check_options(struct sending *x)
     if (seq && list)
         return settings_fail_usage(s, "--seq and --list exclude each other");
     if (seq && date != NULL)
-        return settings_fail_usage(s, "--revision: a recorded request has its own revision");
+        return settings_fail_usage(
+            s, "--revision cannot be combined with --seq: a recorded request has its own revision");
     if ((seq || list) && x->words_n > 0)
         return settings_fail_usage(s, "unexpected argument '%s': %s", s->operands[0],
                                    seq ? "change the recorded request with --set"
@@ -89,7 +91,7 @@ static int check_options(struct sending *x)
             s, "missing server: put its command after '--', or name a recording "
                "of it with --session");
     if (list && (settings_is_on(s, "edit") || settings_text(s, "set") != NULL))
-        return settings_fail_usage(s, "--list sends no other request: there is nothing to change");
+        return settings_fail_usage(s, "--edit and --set cannot be combined with --list");
     if (s->set.overflow)
         return settings_fail_usage(s, "--set: at most %d values", OPT_MANY_MAX);
     return EXIT_FINE;

@@ -154,7 +154,8 @@ static int exchange_edit_params(const struct exchange *x)
         log_note("nothing was sent: the file is empty");
         return EXIT_FOUND;
     case EDIT_UNCHANGED:
-        log_note("nothing was sent: the file was not changed; without --edit it is sent as it is");
+        log_note("nothing was sent: the file was not changed; without --edit the request is sent "
+                 "unchanged");
         return EXIT_FOUND;
     case EDIT_FAILED:
         break;
@@ -254,7 +255,7 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
         buf_addc(&what, ' ');
         text_visible(&what, head);
         buf_adds(&what, head.n < args.n ? "..." : "");
-        buf_adds(&what, "\nIt may change something. Send it?");
+        buf_adds(&what, "\nThe request may change something. Send it?");
         if (!ask_yes(buf_str(&what))) {
             log_note("nothing was sent");
             status = EXIT_FOUND;

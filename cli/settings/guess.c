@@ -12,7 +12,7 @@ static const struct guess guesses[] = {
     {"logs|follow|watch|live|monitor", "`tail` follows the messages of all servers, `ui` shows them on the whole screen"},
     {"tui|browse|screen|gui|dashboard", "`ui` shows sessions and calls on the whole screen"},
     {"record|run|start|exec|launch", "`proxy -- SERVER` runs a server and records it, `wrap` does so for the servers of your clients"},
-    {"stop|kill|end|quit", "a proxy ends with its client; `ps` lists proxies, `reap` ends servers left by killed ones"},
+    {"stop|kill|end|quit", "a proxy ends with its client; `ps` lists proxies, `reap` ends servers left by killed proxies"},
     {"view|cat|print|read|get|open|inspect|inspector|dump|messages",
      "`show` prints the messages of a session, `export --format html` writes it as a page"},
     {"config|configure|configuration|settings|options|preferences",

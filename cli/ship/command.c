@@ -81,8 +81,8 @@ const struct command ship_status = {
     .name = "ship status",
     .summary = "what was sent, and how much is missing",
     .usage = "[OPTIONS]",
-    .about = "Says for each target to which this vault was sent what is missing, and the last\n"
-             "error. It reads the vault only, and does not ask the targets.\n"
+    .about = "For each target to which this vault was sent, says what is missing there, and\n"
+             "the last error. It reads the vault only, and does not ask the targets.\n"
              "Exit status: 0 nothing is missing, 1 something is.\n",
     .table = status_options,
 };

@@ -37,8 +37,8 @@ void copy_selected(struct ui *u, enum detail_copy what)
     if (found && (outside_tmux_copy(u, buf_slice(&b)) || screen_copy(buf_slice(&b))))
         ui_say(u, "copied %s, %zu bytes", buf_str(&name), b.n);
     else if (found)
-        ui_say_error(u, "%zu bytes are more than a terminal takes (%zu); e writes a file", b.n,
-                     SCREEN_COPY_MAX);
+        ui_say_error(u, "%zu bytes are more than a terminal accepts (%zu); the key e writes a file",
+                     b.n, SCREEN_COPY_MAX);
     buf_close(&b);
     buf_close(&name);
 }

@@ -111,7 +111,7 @@ static const char *prompt_question(enum asking what)
     case ASK_EXPORT:
         return "export to (.jsonl .html .md .csv): ";
     case ASK_DIFF:
-        return "compare with (session or file; empty: the one before): ";
+        return "compare with (session or file; empty: the previous one): ";
     case ASK_PIPE:
         return "| ";
     case ASK_REPLACE:

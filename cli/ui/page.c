@@ -70,6 +70,6 @@ size_t line_seek_end(struct ui *u, const struct line_seek *s)
     if (s->other == 0)
         ui_say_error(u, "'%s' was not found", u->search);
     else if (s->found == 0)
-        ui_say(u, "the search continued at the other end");
+        ui_say(u, "the search wrapped around");
     return s->found != 0 ? s->found : s->other;
 }

@@ -41,7 +41,7 @@ static int remove_asked_escalation(struct ui *u)
     if (st == 0 && stack_top(u)->view == &problem_view)
         stack_close(u);
     if (st == 0)
-        ui_say(u, "removed; if the problem occurs again, there is a new escalation");
+        ui_say(u, "the problem was removed; if it occurs again, there is a new escalation");
     list_view_read_again(u);
     return st == MI_EIO ? 0 : st;
 }

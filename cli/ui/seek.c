@@ -28,7 +28,7 @@ static void seek_finish_search(struct ui *u, int64_t found)
         return;
     }
     if (u->seek.wrapped)
-        ui_say(u, "the search continued at the other end");
+        ui_say(u, "the search wrapped around");
     list_select_row_at(u, list_find_seq(u, found));
 }
 
@@ -218,7 +218,7 @@ static int seek_session_step(struct ui *u)
             if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
                 int64_t found = k->session;
                 if (k->wrapped)
-                    ui_say(u, "the search continued at the other end");
+                    ui_say(u, "the search wrapped around");
                 st = feed_choose_session(u, found); /* this call also ends the search */
                 k->on = false;
                 u->dirty = true;
@@ -272,7 +272,7 @@ static void search_detail(struct ui *u, bool forward)
     }
     u->shown.at = hit.line;
     if (hit.wrapped)
-        ui_say(u, "the search continued at the other end");
+        ui_say(u, "the search wrapped around");
     size_t width = u->panes.pane[PANE_DETAIL].width;
     if (hit.column < u->shown.from || hit.column >= u->shown.from + width) {
         u->shown.from = hit.column > width / 2 ? hit.column - width / 2 : 0;

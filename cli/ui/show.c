@@ -82,7 +82,7 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     s->large_n += m->is_large ? body.n : 0;
     if (most == 0 && m->is_large) {
         body = (struct slice){0};
-        error = "the messages of this call are very large; `show --seq` prints this one";
+        error = "the messages of this call are very large; `show --seq` prints this message";
     }
     s->message[i] = (struct detail_message){
         .seq = m->seq,

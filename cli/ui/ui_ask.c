@@ -88,7 +88,7 @@ static int go_to_typed_place(struct ui *u, const char *to)
     if (st != VIEW_UNKNOWN)
         return st;
     if (*end != '\0' || n < 1 || n > INT_MAX) {
-        ui_say_error(u, "':%s' is not a number from 1", to);
+        ui_say_error(u, "':%s' is not a number of 1 or more", to);
         return 0;
     }
     st = v->move(u, MOVE_FIRST, -1);

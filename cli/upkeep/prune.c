@@ -27,7 +27,7 @@ static const struct opt table_of_options[] = {
     {0, "max-size", "SPACE", NULL,
      "remove the oldest sessions until the vault is not larger than SPACE, such as 2GiB"},
     {0, "keep-last", "N", NULL,
-     "keep the last N sessions whatever other rules say; alone: remove all others"},
+     "keep the last N sessions whatever other rules say; as the only rule: remove all others"},
     {'d', "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
     {'y', "yes", NULL, NULL, "do not ask before anything is removed"},
     {0, "unsent", NULL, NULL, "also remove sessions that were not sent to the target in [ship]"},
@@ -43,8 +43,8 @@ static const char about[] =
     "Removes sessions with their messages, events and large bodies, and log files and\n"
     "escalations that are older than all remaining sessions. Running sessions and the\n"
     "newest session are kept. Without a rule on the command line, the rules of the\n"
-    "configuration apply. If it has rules, each proxy also prunes while nothing is\n"
-    "written to the vault:\n"
+    "configuration apply. If the configuration has rules, each proxy also prunes\n"
+    "while nothing is written to the vault:\n"
     "\n"
     "  [retention]\n"
     "  older-than = 30d\n"

@@ -39,17 +39,16 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Ends the process groups of servers whose proxy was killed, and closes their\n"
-    "sessions as `killed`. A proxy whose parent process has exited, and that has been\n"
-    "idle for --idle, is asked to exit; a client started by a shell may lose its\n"
-    "parent and still work.\n"
+    "sessions as `killed`. A proxy is asked to exit if its parent process has exited\n"
+    "and it has been idle for --idle: a client started by a shell may lose its parent\n"
+    "and still work.\n"
     "Processes are identified by id and start time, never by name; those of other\n"
-    "machines and other containers are skipped. They get SIGTERM, and SIGKILL a\n"
+    "machines and other containers are skipped. Processes get SIGTERM, and SIGKILL a\n"
     "second later.\n"
-    "Two kinds of journals are kept: those that this version cannot read, because\n"
-    "they are damaged or another version wrote them, which could still store their\n"
-    "messages; and those whose vault is gone or cannot be written. --journals\n"
-    "removes both kinds with their messages, for every vault of the user, if no\n"
-    "process has them open.\n"
+    "Two kinds of journals are kept: journals that this version cannot read, because\n"
+    "they are damaged or another version wrote them, and journals whose vault is gone\n"
+    "or cannot be written. --journals removes both kinds with their messages, for\n"
+    "every vault of the user, if no process has them open.\n"
     "Exit status: 0 nothing is left; 1 with --dry-run if something would be ended;\n"
     "3 something could not be ended.\n";
 /* clang-format on */

@@ -32,7 +32,7 @@ static const char about[] =
     "and those of [redact] in the configuration. A session includes its large bodies,\n"
     "its lines in the log directory and its escalations. Places and rules are\n"
     "printed, never the secrets.\n"
-    "--apply skips running sessions, and the log of today while there is one.\n"
+    "--apply skips running sessions, and today's log file while a session is running.\n"
     "Exit status: 0 nothing was found, or nothing is left; 1 otherwise.\n";
 /* clang-format on */
 

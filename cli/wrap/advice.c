@@ -139,8 +139,8 @@ void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, co
     if (changed && wrapped && !chosen) {
         buf_printf(&command, "%s wrap --timeout tool:NAME=5m", program);
         print_line(o,
-                   "Calls end after 30 s by default. For a slow tool: tool:NAME = 5m in section "
-                   "[timeout] of the configuration, or unwrap, then: ",
+                   "Calls end after 30 s by default. For a slow tool, set tool:NAME = 5m in "
+                   "section [timeout] of the configuration, or unwrap, and then run: ",
                    &command, "");
     }
     buf_clear(&command);

@@ -26,7 +26,7 @@ static const struct opt wrap_opts[] = {
     {'l', "list", NULL, NULL, "list the servers, and which of them are wrapped; change nothing"},
     {0, "remote", NULL, NULL, "also wrap servers that have a URL, through mcp-remote (npx)"},
     {'t', "timeout", "[WHAT=]DURATION...", NULL,
-     "deadline of a request, for the arguments of `proxy`; WHAT: method, glob, tool:NAME"},
+     "deadline of a request, passed on to `proxy`; WHAT: method, glob, tool:NAME"},
     COMMON_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

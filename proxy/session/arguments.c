@@ -63,7 +63,8 @@ static void note_unchecked_message(struct traffic *t, struct slice name,
 {
     struct buf why = {0};
     describe_argument_fault(&why, name, fault);
-    log_warn("noted: not compared with its schema: server=%s %s", t->server, buf_str(&why));
+    log_warn("noted: a message was not compared with the tool's schema: server=%s %s", t->server,
+             buf_str(&why));
     buf_close(&why);
 }
 
@@ -131,7 +132,7 @@ static void check_tool_result(struct traffic *t, struct message *x, const struct
         struct buf why = {0};
         describe_argument_fault(&why, p->target, &fault);
         if (!tool->warned)
-            log_warn("noted: a result violates its outputSchema: server=%s %s", t->server,
+            log_warn("noted: a result violates the tool's outputSchema: server=%s %s", t->server,
                      buf_str(&why));
         tool->warned = true;
         buf_close(&why);

@@ -114,7 +114,7 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
                                        : "did not read",
                name, (double)waited_us / 1e6);
     if (t->url != NULL && json_key_is(p->method, "initialize"))
-        buf_adds(why, " (it may wait for a login in the browser)");
+        buf_adds(why, " (the server may wait for a login in the browser)");
     /* before notifications/initialized, a strict server does not answer (mcp-wire.md 7.4) */
     if (t->protocol.uninitialized)
         buf_adds(why, " (the client has not sent notifications/initialized)");

@@ -90,7 +90,8 @@ void odd_append_explanation(const struct traffic *t, const struct pending *p, st
 {
     const struct buf *quote = &t->odd.quote;
     if (quote->n > 0 && !quote->failed && t->odd.quoted_at > p->server_messages)
-        buf_printf(why, " (it sent a line that answers no request: %.*s)", (int)quote->n, quote->p);
+        buf_printf(why, " (the server sent a line that answers no request: %.*s)", (int)quote->n,
+                   quote->p);
 }
 
 /* ---- answers that nobody can read ----------------------------------------------------------- */

@@ -32,20 +32,20 @@ static const char *explain_late_answer(enum late_answer a)
 {
     switch (a) {
     case LATE_RESULT:
-        return "the server has answered the call since, with a result";
+        return "the server has meanwhile answered the call with a result";
     case LATE_TOOL_ERROR:
-        return "the server has answered the call since: the tool reports an error";
+        return "the server has meanwhile answered the call: the tool reports an error";
     case LATE_ERROR:
-        return "the server has answered the call since, with an error";
+        return "the server has meanwhile answered the call with an error";
     case LATE_CANCELLED:
-        return "the server has confirmed the cancellation since, which does not say whether the "
-               "call ran";
+        return "the server has meanwhile confirmed the cancellation, which does not say whether "
+               "the call ran";
     case LATE_UNFINISHED:
-        return "the server has answered the call since: it has begun, and continues";
+        return "the server has meanwhile answered that the call has begun and continues";
     case LATE_NONE:
         break;
     }
-    return "no answer to the call has arrived since";
+    return "no answer to the call has arrived so far";
 }
 
 static void repeat_record_event(struct traffic *t, const struct message *x, uint64_t seq)

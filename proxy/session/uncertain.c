@@ -31,8 +31,9 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
         .task = p->asks_for_task,
     };
     if (u.key == 0 && p->text.p == NULL) {
-        log_warn("a call that may have run was too long to be kept, and its tool was marked "
-                 "harmless: a repeat of the call would not be noticed: server=%s seq=%llu",
+        log_warn("a repeat of a call that may have run would not be noticed, because the call is "
+                 "too long to be remembered, and its tool was marked harmless when it arrived: "
+                 "server=%s seq=%llu",
                  t->server, (unsigned long long)p->request_seq);
         return;
     }

@@ -10,10 +10,10 @@
 
 /* Hints for the reader, by cause. */
 static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
-    [ESCALATION_HANG] =
-        "The server may be waiting for something that never arrives: a host on the network, a "
-        "lock, or input on a terminal. The post-mortem says what its process was waiting in. If "
-        "such calls are just slow, give them more time: `--timeout tool:NAME=5m`.",
+    [ESCALATION_HANG] = "The server may be waiting for something that never arrives: a host on the "
+                        "network, a lock, or input on a terminal. The post-mortem names the system "
+                        "call or kernel function in which the server's process waited. If such "
+                        "calls are just slow, give them more time: `--timeout tool:NAME=5m`.",
     [ESCALATION_CRASH_LOOP] =
         "Start the server by hand with the command above and see what it prints. The last lines "
         "of its stderr, if any, are below. Clients pass few environment variables, often only "
@@ -39,13 +39,12 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "checkpoints that were anchored, says what does not agree.",
     [ESCALATION_TOOLS_RULE] =
         "The rule is in `--tools`, `--hide-tools` or `--read-only` of the client's configuration, "
-        "or "
-        "in section `[server NAME]` of the interposer's. `mcp-interposer tools` lists the tools of "
-        "the server. Names are case-sensitive; a glob can contain `*` and `?`.",
+        "or in section `[server NAME]` of the interposer's configuration. `mcp-interposer tools` "
+        "lists the tools of the server. Names are case-sensitive; a glob can contain `*` and `?`.",
     [ESCALATION_REPEAT] =
-        "Look at what the tool changes: its effect may be there twice. `--on-repeat answer` or "
-        "`refuse` keeps such calls from the server. If it is harmless to run the tool twice, the "
-        "server should mark it `idempotentHint`; if it is just slow, give it more time: "
+        "Look at what the tool changes: the call may have taken effect twice. `--on-repeat answer` "
+        "or `refuse` keeps such calls from the server. If it is harmless to run the tool twice, "
+        "the server should mark it `idempotentHint`; if it is just slow, give it more time: "
         "`--timeout tool:NAME=5m`.",
     [ESCALATION_NO_PROGRESS] =
         "Look at the session: `mcp-interposer show` with the session's UID. A model may repeat "

@@ -48,7 +48,8 @@ static int open_orphan_rules(struct orphan *o)
     if (st == 0 && o->start.redact_rules.p != NULL)
         st = redact_add_rules(o->rules, o->start.redact_rules, &error);
     if (st < 0)
-        log_warn("a journal of a killed session is not stored, its rules are invalid: %s",
+        log_warn("a journal of a killed session is not stored, because its redaction rules are "
+                 "invalid: %s",
                  buf_str(&error));
     buf_close(&error);
     return st;

@@ -89,7 +89,8 @@ static void recording_on_tools_wanted(void *ctx)
     int fd = text.n > 0 && !text.failed ? memory_file("mcp-interposer-tools") : -1;
     if (fd >= 0 && pwrite(fd, text.p, text.n, 0) == (ssize_t)text.n &&
         !channel_send_file(p->cfg->control, 't', fd))
-        log_debug("the previous tools are not compared: %s", strerror(errno));
+        log_debug("the tools will not be compared with those of the previous session: %s",
+                  strerror(errno));
     if (fd >= 0)
         close(fd);
     buf_close(&text);

@@ -12,8 +12,7 @@ int mock_tools_open(struct conversation *s)
     int st = tool_rule_read(&s->tools, text, &why);
     if (st == MI_EINVAL) {
         log_warn(
-            "the recording has a rule for tools that cannot be read, so every recorded tool is "
-            "listed: %s",
+            "the tool rule of the recording cannot be read, so every recorded tool is listed: %s",
             buf_str(&why));
         tool_rule_close(&s->tools);
         st = 0;

@@ -43,7 +43,7 @@ int url_make_base(const char *url, struct buf *ret, struct buf *error)
     if (authority == 0 || host[0] == ':')
         return otlp_url_refuse(error, "the URL has no host: use " FORM);
     if (strpbrk(host, "?#") != NULL)
-        return otlp_url_refuse(error, "the URL of a collector has no ? or #: use " FORM);
+        return otlp_url_refuse(error, "the URL of a collector must not contain ? or #: use " FORM);
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)url[i] <= ' ' || url[i] == 0x7f)
             return otlp_url_refuse(error, "the URL has a space or a control character");

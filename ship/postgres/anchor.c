@@ -86,7 +86,7 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
         return sender_refuse(
             s,
             "the first %lld leaves of the log of this vault differ from those in the store: the "
-            "vault was changed, or another copy of it was sent. Nothing was sent",
+            "vault was changed, or another copy of it was sent before. Nothing was sent now",
             (long long)theirs->n);
     }
 }
@@ -230,7 +230,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     if (st < 0)
         return st;
     if (!link_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
-        return sender_refuse(s, "the store has another hash of the log");
+        return sender_refuse(s, "the store has a different hash of this vault's log");
     s->log = l.next;
     s->sent += *ret_n;
     return 0;

@@ -91,7 +91,7 @@ def _(t):
         check("result" in p.client.recv_json(), "initialize is answered after the deadline of other requests")
     for options, puppet, says in ((("--timeout", "initialize=1s"), (), "did not answer initialize within "),
                                   (("--timeout", "initialize=1s"), (url,),
-                                   " s (it may wait for a login in the browser)"),
+                                   " s (the server may wait for a login in the browser)"),
                                   (("--max-timeout", "1s"), (url,), "raise it with --max-timeout 5m")):
         p = t.proxy(*short[2:], *options, puppet=puppet)
         p.client.send(INIT)

@@ -95,7 +95,7 @@ def _(t):
     p.server.expect(request(1, "tools/call", {"name": "a"}))
     p.server.send(rb'{"jsonrpc":"2.0","result":{"dir":"C:\dir"}}')
     message = our_error(p.client.recv(), 1, -32001, "timeout")
-    check(r'(it sent a line that answers no request: {"jsonrpc":"2.0","result":{"dir":"C:\dir"}})' in message, message)
+    check(r'(the server sent a line that answers no request: {"jsonrpc":"2.0","result":{"dir":"C:\dir"}})' in message, message)
     check("cancelled" in json.loads(p.server.recv())["method"], "no cancellation")
     ends_well(t, p)
 

@@ -381,7 +381,7 @@ def _(t):
     p.end()
     t.proxy("--name", "other").initialize().end()
     uid, other = (x["session"] for x in leaves() if x["type"] == "open")
-    verify = f"It can be verified in the vault, not in this note: mcp-interposer audit verify {other} (docs/evidence.md)."
+    verify = f"The session can be verified in the vault, not in this note: mcp-interposer audit verify {other} (docs/evidence.md)."
     seals = {x["session"]: x for x in leaves() if x["type"] == "seal"}
     n, root = seals[other]["records"], seals[other]["root"]
     eq(seal_of(t), ("sealed", n, root, f"Evidence: sealed, {n} records, root {root}. {verify}"), "sealed")

@@ -321,7 +321,7 @@ def _(t):
 def _(t):
     for line, status, sent in (("n\n", 1, False), ("\n", 1, False), ("y\n", 0, True)):
         s = Sent(t, "put", "path=/x", run=lambda *a: answer(t, line, status, *map(str, a)))
-        check('tools/call put {"path":"/x"}\nIt may change something. Send it? [y/N] ' in s.out, s.out)
+        check('tools/call put {"path":"/x"}\nThe request may change something. Send it? [y/N] ' in s.out, s.out)
         eq("tools/call" in s.methods(), sent, f"whether it is sent after {line!r}")
         check(sent or "nothing was sent" in s.out, s.out)
     s = Sent(t, "echo", "text=a", run=lambda *a: answer(t, None, 0, *map(str, a)))

@@ -135,9 +135,9 @@ def _(t):
     (t.tmp / "link").symlink_to(t.tmp / "nowhere")
     fails(t.run("audit", "key", "new", "--audit-key", t.tmp / "link"), "there is a key in")
     for args, says in ((["new", "--name", "a b"], "--name: invalid name"), (["new", "--name", "a+b"], "--name: invalid name"),
-                       ([], "missing what to do: new, show or rotate"), (["renew"], "unknown action 'renew'")):
+                       ([], "missing action: use new, show or rotate"), (["renew"], "unknown action 'renew'")):
         fails(t.run("audit", "key", *args), says, 2)
-    fails(t.run("audit"), "audit: missing what to do: key, checkpoint", 2)
+    fails(t.run("audit"), "audit: missing command: expected one of: key, checkpoint", 2)
     fails(t.run("audit", "chekpoint"), "did you mean 'audit checkpoint'?", 2)
 
 
@@ -402,7 +402,7 @@ def _(t):
         text = t.run("doctor", "-v", "--vault", t.vault, "--quick").stdout.decode()
         return {check: f"{word} {rest}" for word, check, rest in re.findall(r"^(\S+) +(key|signing|anchor) +(.*)$", text, re.M)}
 
-    eq(doctor(), {"key": "ok no key: what is recorded is not signed"}, "without a key")
+    eq(doctor(), {"key": "ok no key: recordings are not signed"}, "without a key")
     session(t)
     new_key(t)
     anchor = t.tmp / "anchor"
@@ -411,7 +411,7 @@ def _(t):
     checkpoint(t)
     eq(doctor(), {"key": f"ok {key_file(t)}", "signing": "ok all ended sessions are signed", "anchor": f"ok {anchor}"}, "signed")
     anchor.unlink()
-    check("is behind: the last checkpoint has 4 leaves, and the last one copied there 0" in doctor()["anchor"], "an anchor without it")
+    check("is behind: the last checkpoint has 4 leaves, and the last one that was copied to it has 0" in doctor()["anchor"], "an anchor without it")
     anchor.write_text("x")
     check("does not end with a complete note" in doctor()["anchor"], "a damaged anchor")
     change(t, "DELETE FROM checkpoints")

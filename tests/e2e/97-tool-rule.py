@@ -528,7 +528,7 @@ def _(t):
     check(said == "" and "a rule would hide no tool of all: all tools that clients see were called" in why, why)
     week(t, "glob", [tool("a b"), tool("a_b")], ["a b"])
     said, why = suggests(t, "glob", status=1)
-    check(said == "" and "its patterns also match all tools that nobody called" in why, why)
+    check(said == "" and "the patterns of the rule also match all tools that nobody called" in why, why)
     eq((t.tmp / "config.ini").read_text(), "", "nothing was written")
 
 

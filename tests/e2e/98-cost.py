@@ -368,7 +368,7 @@ def _(t):
         db.execute("UPDATE calls SET result_tokens = NULL WHERE id IN (SELECT id FROM calls WHERE target = 'read' LIMIT 2)")
     got = t.run("cost", "--json", "--vault", t.vault)
     eq((got.returncode, json.loads(got.stdout)["uncounted"], json.loads(got.stdout)["result_tokens"]), (0, 2, 1), "uncounted")
-    check(b"result tokens are not known of 2 of 3 calls: an earlier version recorded" in got.stderr, got.stderr)
+    check(b"the result tokens of 2 of 3 calls are not known: an earlier version recorded" in got.stderr, got.stderr)
 
 
 @case("large results are found live; check --large-result says above how many tokens")

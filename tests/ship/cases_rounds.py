@@ -369,7 +369,7 @@ def _(t):
 @case("ship: a verb that is wrong or missing, in both programs", needs=None)
 def _(t):
     env = Vault(t.folder).env
-    for words, said in ((["too"], "did you mean 'ship to'?"), ([], "missing what to do: init, to, status, forget"),
+    for words, said in ((["too"], "did you mean 'ship to'?"), ([], "missing command: expected one of: init, to, status, forget"),
                         (["nothing"], "expected one of: init, to, status, forget")):
         for program in ([PROGRAM, "ship"], [SHIP]):
             done = subprocess.run([*program, *words], capture_output=True, text=True, timeout=DEADLINE, env=env)

@@ -5,10 +5,10 @@ static const struct {
     enum severity severity;
     const char *meaning, *remedy;
 } table[RULE_COUNT] = {
-    [RULE_REQUEST_BEFORE_INITIALIZE] =
-        {"request-before-initialize", SEVERITY_WARNING,
-         "The request came before initialize was answered.",
-         "The client does not wait for that answer. Some servers exit then, others never answer."},
+    [RULE_REQUEST_BEFORE_INITIALIZE] = {"request-before-initialize", SEVERITY_WARNING,
+                                        "The request came before initialize was answered.",
+                                        "A client that does not wait for the answer to initialize. "
+                                        "Some servers then exit, others never answer."},
     [RULE_REQUEST_BEFORE_INITIALIZED] =
         {"request-before-initialized", SEVERITY_WARNING,
          "The client sends requests although it has not sent notifications/initialized.",
@@ -23,7 +23,8 @@ static const struct {
     [RULE_EARLY_SERVER_REQUEST] =
         {"early-server-request", SEVERITY_WARNING,
          "The server sent this request before the client sent notifications/initialized.",
-         "A server that lists roots at once. The server should wait for the notification."},
+         "A server that asks for the client's roots at once. The server should wait for "
+         "notifications/initialized."},
     [RULE_EARLY_SERVER_MESSAGE] =
         {"early-server-message", SEVERITY_WARNING,
          "The server sent this message before it answered initialize.",
@@ -51,8 +52,9 @@ static const struct {
     [RULE_UNDECLARED_CAPABILITY] =
         {"undeclared-capability", SEVERITY_ERROR,
          "The method needs a capability that was not declared.",
-         "A server that notifies without `listChanged` or `logging`; a client that asks without "
-         "checking. Rejected from 2025-06-18 on, where MCP says MUST."},
+         "A server that sends notifications without having declared `listChanged` or `logging`; a "
+         "client that does not check what the server has declared. `--validate protocol` rejects "
+         "such messages from revision 2025-06-18 on, where MCP says MUST."},
     [RULE_INVALID_PARAMS] = {"invalid-params", SEVERITY_ERROR,
                              "A member of params is missing or has a wrong type.",
                              "Hand-written messages. The error of `--validate protocol`, the line "
@@ -70,12 +72,12 @@ static const struct {
          "A constant token. The progress of the two requests cannot be told apart."},
     [RULE_PROGRESS_NOT_INCREASING] = {"progress-not-increasing", SEVERITY_ERROR,
                                       "The progress is not greater than the value reported before.",
-                                      "A server that reports a state instead of a count."},
-    [RULE_STRAY_PROGRESS] =
-        {"stray-progress", SEVERITY_ERROR, "No pending request has this progress token.",
-         "Progress after the answer, or an invented token. Some clients then close the connection. "
-         "If exactly one request is pending and has no token, the notification "
-         "extends its deadline like progress of its own."},
+                                      "A server that reports a state instead of a growing count."},
+    [RULE_STRAY_PROGRESS] = {"stray-progress", SEVERITY_ERROR,
+                             "No pending request has this progress token.",
+                             "Progress after the answer, or an invented token. Some clients then "
+                             "close the connection. If exactly one request is pending and has no "
+                             "token, the notification extends the deadline of that request."},
     [RULE_REPEATED_CURSOR] =
         {"repeated-cursor", SEVERITY_ERROR,
          "nextCursor is the cursor of this page: a client would loop.",
@@ -88,7 +90,7 @@ static const struct {
          "`notifications/tools/list`. No client reads the list from there: answer the request."},
     [RULE_RESERVED_ERROR_CODE] = {"reserved-error-code", SEVERITY_ERROR,
                                   "The negotiated revision does not have this error code.",
-                                  "Codes of another revision, or of its drafts."},
+                                  "An error code of another revision, or of a draft."},
     [RULE_MISSING_ERROR_DATA] =
         {"missing-error-data", SEVERITY_ERROR,
          "The data of the error lacks what its code requires.",
@@ -100,8 +102,8 @@ static const struct {
     [RULE_STRAY_CANCELLATION] =
         {"stray-cancellation", SEVERITY_ERROR,
          "The cancellation names no request that its sender may cancel.",
-         "An id that was never sent, or was sent with another JSON type; a server that cancels a "
-         "request of the client: in 2026-07-28 a server may only end a `subscriptions/listen`."},
+         "An id that was never used, or was used with another JSON type; or a server that cancels "
+         "a request of the client: in 2026-07-28 a server may only end a `subscriptions/listen`."},
     [RULE_CANCELLED_TASK] =
         {"cancelled-task", SEVERITY_ERROR,
          "The cancelled request is finished; the task that it started continues.",
@@ -111,15 +113,17 @@ static const struct {
                              "The server must not ask for a password, key or token in a form: it "
                              "sends the user to a page of its own, with the mode `url`. The answer "
                              "is recorded without the secret."},
-    [RULE_SERVER_REQUEST] =
-        {"server-request", SEVERITY_ERROR, "In revision 2026-07-28 the server sends no requests.",
-         "In this revision a server asks inside a result, with `input_required`."},
+    [RULE_SERVER_REQUEST] = {"server-request", SEVERITY_ERROR,
+                             "In revision 2026-07-28 the server sends no requests.",
+                             "In this revision a server asks for input in a result with the "
+                             "resultType `input_required`."},
     [RULE_CLIENT_ANSWER] = {"client-answer", SEVERITY_ERROR,
                             "In revision 2026-07-28 the client sends no answers.",
                             "A client that answers a message that was not a request."},
     [RULE_MISSING_META] = {"missing-meta", SEVERITY_ERROR,
                            "params._meta lacks the protocol version or the client's capabilities.",
-                           "Every request must have both members. A server must answer -32602."},
+                           "In 2026-07-28 every request must have both members. A server must "
+                           "reject a request without them with the error -32602."},
     [RULE_MISSING_RESULT_TYPE] =
         {"missing-result-type", SEVERITY_ERROR, "The result has no resultType.",
          "A server of an older revision with a new version string. Clients assume `complete`."},
@@ -132,7 +136,7 @@ static const struct {
     [RULE_INVALID_CACHE_FIELDS] =
         {"invalid-cache-fields", SEVERITY_ERROR,
          "ttlMs is not an integer of at least 0, cacheScope is neither public nor private, or "
-         "cacheScope differs from that of the page before.",
+         "cacheScope differs from that of the previous page.",
          "A server that computes a time to live, or decides the scope for each page."},
     [RULE_INVALID_META] =
         {"invalid-meta", SEVERITY_ERROR,
@@ -143,37 +147,37 @@ static const struct {
     [RULE_INVALID_TASK] =
         {"invalid-task", SEVERITY_ERROR,
          "A member of the task is missing, has a wrong value, or contradicts an earlier answer.",
-         "A server of the tasks of 2025-11-25, where a task was nested in `task`; a status that "
-         "does not exist; `completed` without `result`, `failed` without `error`, `input_required` "
-         "without `inputRequests`; a task that changes after its end."},
-    [RULE_MISPLACED_INPUT_REQUIRED] =
-        {"misplaced-input-required", SEVERITY_ERROR,
-         "input_required for a method that does not allow it, or without input requests.",
-         "The client cannot continue."},
+         "A server that implements tasks as in 2025-11-25, where a task was nested in `task`; a "
+         "status that does not exist; `completed` without `result`, `failed` without `error`, "
+         "`input_required` without `inputRequests`; a task that changes after its end."},
+    [RULE_MISPLACED_INPUT_REQUIRED] = {"misplaced-input-required", SEVERITY_ERROR,
+                                       "The result is input_required for a method that does not "
+                                       "allow it, or has neither inputRequests nor requestState.",
+                                       "A client cannot answer such a result."},
     [RULE_INVALID_INPUT_REQUEST] =
         {"invalid-input-request", SEVERITY_ERROR,
          "An input request is not a valid elicitation, sampling or list of roots.",
          "Hand-written requests for input. Only `elicitation/create`, `sampling/createMessage` and "
-         "`roots/list` may be asked; a form has a `requestedSchema` of a flat object, a URL mode a "
-         "`url`."},
+         "`roots/list` are allowed; a form needs the `requestedSchema` of a flat object, and the "
+         "mode `url` needs a `url`."},
     [RULE_REUSED_INPUT_KEY] =
         {"reused-input-key", SEVERITY_ERROR,
          "The task used this key of inputRequests for another request before.",
-         "A server that counts its questions from the start again. The client takes the new "
-         "question for an old one that it has answered."},
+         "A server that restarts the counter of its keys. The client mistakes the new request for "
+         "input for an old one that it has answered."},
     [RULE_UNKNOWN_INPUT_KEY] =
         {"unknown-input-key", SEVERITY_ERROR, "The task has asked for no input with this key.",
          "A client that renames keys, or answers the question of another task."},
     [RULE_BAD_RETRY] =
         {"bad-retry", SEVERITY_ERROR,
-         "A retry with the id of the first attempt, with an unknown requestState or that of "
-         "another request, or without the input that was asked for.",
-         "A client that treats the retry as the same request, changes the state, or sends the "
-         "state with another method, tool or other arguments."},
-    [RULE_NOT_ACKNOWLEDGED] =
-        {"not-acknowledged", SEVERITY_ERROR,
-         "The server ended the subscription without having acknowledged it.",
-         "A server that does not implement subscriptions: it must answer with an error."},
+         "The retry has the id of the first attempt, has an unknown requestState or that of "
+         "another request, or lacks the input that the server asked for.",
+         "A client that treats the retry as the same request, changes the `requestState`, or sends "
+         "it with another method, another tool or other arguments."},
+    [RULE_NOT_ACKNOWLEDGED] = {"not-acknowledged", SEVERITY_ERROR,
+                               "The server ended the subscription without having acknowledged it.",
+                               "A server that does not implement subscriptions: it must answer "
+                               "`subscriptions/listen` with an error."},
     [RULE_NO_SUBSCRIPTION] = {"no-subscription", SEVERITY_ERROR,
                               "The notification or result does not name its open subscription.",
                               "In this revision notifications require a `subscriptions/listen`."},
@@ -182,11 +186,10 @@ static const struct {
                                    "is of a kind that was not requested and agreed on.",
                                    "A server that sends everything to everybody, or agrees to more "
                                    "than was requested."},
-    [RULE_UNASKED_LOG] =
-        {"unasked-log", SEVERITY_ERROR,
-         "A log message that no pending request asked for, below the level it asked for, or on a "
-         "subscription.",
-         "A server of an older revision with a new version string."},
+    [RULE_UNASKED_LOG] = {"unasked-log", SEVERITY_ERROR,
+                          "No pending request asked for log messages of this level, or the log "
+                          "message came on a subscription.",
+                          "A server of an older revision with a new version string."},
     [RULE_UNKNOWN_TOOL] = {"unknown-tool", SEVERITY_ERROR,
                            "The server's list of tools has no tool with this name.",
                            "A model that invents names, or a client with an old list."},

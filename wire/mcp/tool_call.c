@@ -127,7 +127,7 @@ void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const cha
             why,
             " was not called: mcp-interposer forwards only calls of tools that the server marks "
             "readOnlyHint, and the server's list of tools is not known: %s",
-            failure[0] != '\0' ? failure : "the server cannot be asked");
+            failure[0] != '\0' ? failure : "the server cannot be asked for the list");
         return;
     }
     buf_adds(why, v == TOOL_CALL_HIDDEN ? ": the tool is hidden by the rule of mcp-interposer: "

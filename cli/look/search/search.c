@@ -21,17 +21,17 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "Finds the messages whose body contains every TEXT: its words in this order,\n"
-    "ignoring case; with a `*` at its end the last word is a prefix. JSON strings are\n"
-    "decoded first, so that \\\" is found as a quote. Fields narrow the search, or are\n"
-    "used alone:\n"
+    "Finds the messages whose body contains every TEXT: the words of TEXT in this\n"
+    "order, ignoring case. If a TEXT ends with `*`, its last word is a prefix. JSON\n"
+    "strings are decoded first, so that \\\" is found as a quote. Fields narrow the\n"
+    "search, or are used alone:\n"
     "  server:NAME  client:NAME  tool:NAME  method:NAME\n"
     "      a name or a glob, such as tool:send_*\n"
     "  status:failed|ok|tool-error|error|refused|timeout|server-gone|interrupted\n"
     "      answers with this status; failed: as with --failed\n"
     "  kind:request|notification|result|error|batch|noise|stderr\n"
     "  took:DURATION\n"
-    "      answers after at least this time; 'took:>1s' means the same\n"
+    "      answers that took at least this time; 'took:>1s' means the same\n"
     "The index is in Search/ of the vault, and is updated first. Another word before\n"
     "a colon and a letter, as in is:failed, is an error: --exact searches it as text.\n"
     "Exit status: 0 something was found; 1 nothing was found.\n"

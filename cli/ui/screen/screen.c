@@ -100,9 +100,9 @@ int screen_open(struct buf *error)
         buf_clear(error);
         buf_adds(error, "this machine does not describe the terminal TERM=");
         text_visible(error, slice_of(term));
-        buf_adds(error, ", or it cannot move its cursor: set TERM to a type that it has, such as "
-                        "xterm or vt100, "
-                        "or install the package ncurses-term");
+        buf_adds(error,
+                 ", or this terminal cannot move its cursor: set TERM to a type that the machine "
+                 "describes, such as xterm or vt100, or install the package ncurses-term");
         buf_adds(error, "; `show` and `tail` print the same to any output");
         return MI_ENOENT;
     }

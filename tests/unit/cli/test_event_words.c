@@ -63,8 +63,8 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"refused\",\"first\":5}",
          "message 9 repeats the call send of message 5, which may have run: refused"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"answered\",\"first\":5}",
-         "message 9 repeats the call send of message 5, which may have run: answered with the "
-         "late answer"},
+         "message 9 repeats the call send of message 5, which may have run: answered with that "
+         "call's late answer"},
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
          "message 9 repeats the call send of message 5, which may have run; an earlier repeat was "
          "refused: forwarded"},
@@ -84,7 +84,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"gap", "{\"reason\":\"database damaged\",\"lost\":0}",
          "rows are missing: earlier rows were in a damaged database that was put aside"},
         {"gap", "{\"reason\":\"damaged\"}",
-         "rows are missing: the journal was damaged, and nothing after this is known"},
+         "rows are missing: the journal was damaged, and what followed is unknown"},
         {"unrecordable", "{\"seq\":5,\"kills\":3}",
          "message 5 is stored without its body: storing it killed the recorder 3 times"},
         {"unrecordable", "{\"kills\":3}",

@@ -630,7 +630,7 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
         wait_us(f, 1000000);
         traffic_say(f, rows[i].line);
         wait_us(f, 20000000);
-        buf_printf(&want, " (it sent a line that answers no request: %s)", rows[i].quote);
+        buf_printf(&want, " (the server sent a line that answers no request: %s)", rows[i].quote);
         if (strstr(error_message(f), buf_str(&want)) == NULL)
             fail_msg("row %zu: %s", i, error_message(f));
         buf_close(&want);

@@ -382,7 +382,7 @@ static void test_repeat_large_call_whose_tool_turns_out_harmful_is_said(void **s
     let_pass(2 * S);
     assert_false(said_holds("out of memory"));
     assert_true(said_holds(
-        "a call that may have run was too long to be kept, and its tool was marked harmless"));
+        "because the call is too long to be remembered, and its tool was marked harmless"));
     end();
 }
 

@@ -507,7 +507,8 @@ static const struct {
      "mcp-interposer "
      "allows only those marked readOnlyHint: tools = a; read-only",
      FIND_TOOL_UNLISTED},
-    {TOOL_CALL_UNKNOWN, "x", "", "tool 'x' was not called: " MARKED "the server cannot be asked",
+    {TOOL_CALL_UNKNOWN, "x", "",
+     "tool 'x' was not called: " MARKED "the server cannot be asked for the list",
      FIND_TOOL_UNLISTED},
     {TOOL_CALL_UNKNOWN, "x", "because", "tool 'x' was not called: " MARKED "because",
      FIND_TOOL_UNLISTED},
