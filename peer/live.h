@@ -22,7 +22,7 @@
 /* After the server has closed a stream, it should exit within this time. Equals
  * SERVER_EXIT_FOLLOWS_US of the proxy. */
 #define LIVE_EXIT_FOLLOWS_US 1000000
-/* The same time if the server is a proxy, which first stores the end of its session. */
+/* Time within which a proxy should exit: it first stores the end of its session. */
 #define LIVE_PROXY_FOLLOWS_US 10000000
 
 struct live;

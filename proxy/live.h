@@ -44,9 +44,10 @@ struct proxy {
 
     /* the session between client and server */
     struct traffic traffic;
-    ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
-    struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
-    struct relay server_stderr; /* the server's stderr */
+    /* fires at the next deadline or earlier; inactive if there is no deadline */
+    ev_timer deadline_timer;
+    struct relay relay[2];            /* [ROW_C2S], [ROW_S2C] */
+    struct relay server_stderr;       /* the server's stderr */
     struct stderr_relay stderr_relay; /* writes to this program's stderr */
     struct incidents incidents;
     struct silence silence;
@@ -86,8 +87,8 @@ MI_MUST enum server_event restart_start(struct proxy *p);
 /* Call this function when the new process is initialized: sends the rest of the handshake, then the
  * kept requests. */
 void restart_resume(struct proxy *p);
-/* Call this function at the end of a turn, before publishing: sends the next of the requests that
- * must be sent again. */
+/* Call this function at the end of a turn, before publishing: sends one request to the new process
+ * if requests wait to be sent again. */
 void restart_resend_next(struct proxy *p);
 
 /* ---- server.c ---- */

@@ -273,7 +273,7 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
 }
 
 /* Answers each request with the reason why no server was started: most clients show the answer to
- * the user, but not our stderr. A user at a terminal has read stderr. */
+ * the user, but not our stderr. At a terminal no answer is needed: the user sees stderr. */
 static void run_without_server(struct proxy *p, struct stream in, struct stream out)
 {
     server_handle_event(p, SERVER_EV_START_FAILED);
@@ -357,7 +357,7 @@ static void open_traffic_and_relays(struct proxy *p)
     traffic_set_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.gate.rule = p->cfg->tools;
-    /* Without random numbers equal calls are found too. A peer that knows the key gains little. */
+    /* Without random numbers the key is zero: a peer that knows the key gains little. */
     if (random_fill(&key, sizeof key) < 0)
         log_warn("cannot get random numbers: server=%s", p->cfg->name);
     repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);

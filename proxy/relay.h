@@ -44,7 +44,7 @@ struct relay_calls {
     void (*read_bytes)(struct relay *, const char *p, size_t n);
     /* A line has stayed incomplete: n bytes of it were read. May be NULL. */
     void (*unfinished)(struct relay *, size_t n);
-    /* No memory to read into for RELAY_STARVED_S; called once. */
+    /* For RELAY_STARVED_S there was no memory to read into; called once. */
     void (*no_memory)(struct relay *);
     /* Returns true if a complete line of n bytes, which has waited for waited_us, must wait until
      * relay_continue() is called. May be NULL. */
@@ -52,7 +52,7 @@ struct relay_calls {
 };
 
 struct relay_width {
-    bool tried;    /* the pipe was made wide, as far as that is possible */
+    bool tried;    /* an attempt was made to enlarge the pipe */
     bool full;     /* the pipe holds more than its previous size; narrowed after the next bytes */
     size_t before; /* the pipe's previous size in bytes; 0: the size was not changed */
 };
@@ -75,7 +75,7 @@ struct relay {
     struct relay_width in_width, out_width;
     struct line_reader lines;
     struct outbox *box;      /* borrowed: written to `out` */
-    struct outbox *priority; /* borrowed; NULL or written before `box`: relay_set_priority() */
+    struct outbox *priority; /* borrowed: written before `box`; may be NULL */
     bool priority_complete;  /* `priority` gets no more bytes; `box` is written after it */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
     /* relay_stop_writing() was called: nothing more is written, but `out` stays open */

@@ -17,7 +17,7 @@
 struct silence {
     /* Sample taken when the request with the next deadline was written, or soon after. */
     struct process_sample base;
-    /* Sample taken in the first half of the request's time limit; before that, a copy of `base`. */
+    /* Sample taken in the first half of the request's time limit; a copy of `base` until then. */
     struct process_sample recent;
     /* Sample taken when the server was asked whether it lives; at_us is 0 if it was not asked. */
     struct process_sample asked;
@@ -39,12 +39,12 @@ struct proxy;
 void silence_close(struct silence *s);
 /* Call this function when a server process was started. */
 void silence_new_process(struct proxy *p);
-/* Takes the samples that are due. Call this function when the timer of the next deadline is set:
- * most requests set no timer, and cost no sample. */
+/* Takes the samples `base` and `recent` if it is time. Call this function when the timer of the
+ * next deadline is set: most requests do not set the timer, and then no sample is taken. */
 void silence_sample(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.
- * why: a text that says so. *ret: the event to report. Returns false if the server is not in
- * doubt. */
+ * why: the text of the request's error. *ret: the event to report. Returns false if the server
+ * is only slow. */
 MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
                                    const struct buf *why, enum server_event *ret);
 /* Call this function after the silence was reported: appends what happens next to `why`. before:

@@ -31,9 +31,10 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring;      /* false: there is no journal, and nothing is recorded (with "pass") */
-    struct buf waiting; /* records for which the ring had no room: each a struct ring_head, bytes */
-    size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
+    bool has_ring; /* false: there is no journal, and nothing is recorded (with "pass") */
+    /* records for which the ring had no room; each is a struct ring_head and its bytes */
+    struct buf waiting;
+    size_t moved_n; /* bytes of `waiting` that were moved to the ring */
     /* lost messages that the journal does not report yet; n is 0 if there are none */
     struct lost_messages lost;
     bool losing;          /* messages are lost until there is room for many */
@@ -61,7 +62,7 @@ struct recorder {
     struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
+    ev_timer pause_timer; /* its end lets held messages or a waiting long line continue */
     /* the client is not read before this time, because the journal is filling up */
     int64_t paced_until_us;
     /* a line has waited too long; no line waits until the recorder process has caught up */

@@ -415,7 +415,7 @@ static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *fo
     struct slice key;
     struct json_value one, content;
     if (form == NULL && json_get(answer, "action").type != JSON_STRING)
-        return; /* this answers another request, such as a sampling request */
+        return; /* `answer` belongs to another kind of request, such as a sampling request */
     if (answer.type != JSON_OBJECT && form_has_secrets(form))
         hide_form_value(h, answer);
     for (struct json_walk of = json_walk_begin(answer); find_member(&of, "content", &content);) {

@@ -21,8 +21,8 @@ enum zone place_zone_below(enum zone zone, struct slice key);
 /* Whether the object that begins at `at` is a schema, which declares a property, rather than a
  * value. */
 bool place_is_schema(const char *at, const char *end, bool among_properties);
-/* Whether the object that begins at `at` is a request for input. The server chooses its name, and
- * it contains no answer. */
+/* Whether the object that begins at `at` is a request for input. Its key is a name that the server
+ * chooses, and the object contains no answer. */
 bool place_is_input_request(const char *at, const char *end);
 /* Whether this keyword of a schema contains a value: default, const, examples. */
 bool place_is_schema_value(struct slice key);

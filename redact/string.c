@@ -1,5 +1,5 @@
-/* string.c - collects the edits for one string: secrets in the JSON or text in it, and its
- * truncation. */
+/* string.c - collects the edits for one string: secrets in its text, also if the text is JSON, and
+ * its truncation. */
 #include "redact/walk.h"
 
 #include "base/text.h"
@@ -311,8 +311,8 @@ static bool string_needs_search(struct redact *r, struct slice raw, size_t base,
     return redact_may_contain_json(r, raw);
 }
 
-/* Whether another round is unnecessary: the only edit is the truncation, and nothing is left to
- * find in the result. */
+/* Whether the result need not be searched again: the only edit is the truncation, and the truncated
+ * text contains no secret. */
 static bool another_round_is_unnecessary(const struct redact *r, size_t first, struct slice raw,
                                          size_t base, bool odd)
 {

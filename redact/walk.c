@@ -34,7 +34,7 @@ struct frame {
     enum role role; /* role of the member that is being walked */
     unsigned flags;
     size_t index;                  /* index of the current element in an array */
-    pointer_set pointers;          /* pointers that may match below the container */
+    pointer_set pointers;          /* the user's pointers that may match inside the container */
     const char *at;                /* the opening bracket */
     const struct key_rule *inner;  /* the container is a schema whose defaults are secret */
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */

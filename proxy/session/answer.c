@@ -22,7 +22,7 @@ void answer_reserve_memory(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    /* if this fails, memory is allocated when an answer is staged */
+    /* The result is ignored: without this reserve, staging an answer allocates memory. */
     (void)outbox_reserve(&t->out[ROW_S2C]);
 }
 

@@ -49,8 +49,8 @@ static bool batch_is_valid(struct traffic *t, const struct message *batch)
     return n > 0;
 }
 
-/* Returns false for a batch of the server that has only answers to requests that are not pending;
- * such a batch is dropped. */
+/* Returns false if all members of the server's batch are answers, and none of them answers a
+ * pending request. Such a batch is dropped. */
 static bool batch_is_expected(struct traffic *t, const struct message *batch)
 {
     struct member_walk mw = begin_member_walk(batch);

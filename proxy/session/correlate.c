@@ -199,7 +199,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     arguments_on_notification(t, x);
     if (t->gate.rule != NULL)
         tool_gate_on_notification(t, x);
-    bool in_time = true; /* false if the notification comes too late and must be dropped */
+    bool in_time = true; /* false: the request has ended, and the notification is dropped */
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
         in_time = handle_progress_notification(t, x);
     else if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
@@ -246,8 +246,8 @@ static bool handle_own_answer(struct traffic *t, struct message *x)
     return true;
 }
 
-/* Makes the checks that an answer in time gets. Returns true if the late answer may be sent to the
- * client later. */
+/* Checks a late answer like any other answer. Returns true if an equal call of the client may be
+ * answered with it. */
 static bool late_answer_is_sound(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)

@@ -67,7 +67,7 @@ static void append_excerpt(struct buf *b, struct slice text, size_t at)
     buf_close(&clean);
 }
 
-/* Appends the start of the text. */
+/* Appends the start of `text`, which is a line, sanitized. */
 static void append_start_of_line(struct buf *b, struct slice text)
 {
     struct buf clean = {0};
@@ -127,8 +127,8 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
     return true;
 }
 
-/* Records an unreadable answer, and holds the error for it until a valid answer can no longer come.
- * A line that has waited for the next line has already waited for a valid answer. */
+/* Records an unreadable answer, and holds the error for its request for a time in which a valid
+ * answer may come. This time begins when the unreadable line was received. */
 static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
                                 const struct server_line *line)
 {

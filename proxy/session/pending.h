@@ -91,9 +91,11 @@ struct pending_list {
 };
 
 struct pending_table {
-    struct pending **bucket; /* owned; `buckets` chains by id, then as many by progress token */
-    size_t buckets;          /* a power of two; 0 before the first pending_add() */
-    size_t bytes;            /* bytes of all entries */
+    /* owned; hash table: `buckets` chains of requests by id, then `buckets` chains by progress
+     * token */
+    struct pending **bucket;
+    size_t buckets; /* a power of two; 0 before the first pending_add() */
+    size_t bytes;   /* bytes of all entries */
     struct pending_list open, cancelled;
     struct buf scratch[PENDING_KEYS]; /* owned: the canonical form of keys written otherwise */
 };
@@ -109,7 +111,7 @@ MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, cons
                         struct pending **ret);
 /* Returns true if a request with exactly this id is open. */
 bool pending_is_open(const struct pending_table *t, const struct rpc_id *id);
-/* Returns the oldest open request with this id, else the oldest cancelled request with it, or NULL.
+/* Returns the oldest open request with this id, else the oldest cancelled one, else NULL.
  * *ret_type_changed: the request's id has the other JSON type, such as 7 for "7". */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
 /* Returns the oldest request with this progress token, open or cancelled, or NULL. */

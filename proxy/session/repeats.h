@@ -53,7 +53,7 @@ struct uncertain {
     int64_t at_us;        /* when the call became uncertain */
     /* static: cause of the client's error, "cancelled" or "rejected-answer" */
     const char *cause;
-    uint64_t written_at; /* number of bytes sent to the process up to the call's last byte */
+    uint64_t written_at; /* number of bytes sent to the process up to the end of the call */
     bool process_gone;   /* the process that had read the call has ended */
     bool task;           /* the call asked for a task, so its answer names one */
     /* Number of bytes sent to the client up to the end of the error that refused an equal call. An
@@ -131,8 +131,8 @@ struct repeat {
 /* Decides what happens to a call with this key. *ret_first: the newest equal uncertain call, or the
  * uncertain call whose late answer is used; valid until the next change. task: the call asks for a
  * task. can_refuse: the call need not be forwarded. client_read: number of bytes that the client
- * has read. After REPEAT_REFUSED the caller sets refused_at, if it is 0, when the error is
- * staged. */
+ * has read. If the result is REPEAT_REFUSED, the caller stages an error, and sets refused_at if it
+ * is 0. */
 enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
                                     int64_t now_us, uint64_t client_read,
                                     struct uncertain **ret_first);

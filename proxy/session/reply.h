@@ -33,7 +33,7 @@ struct reply {
     struct slice id; /* id of the request as JSON text; {NULL, 0}: null */
     int code;
     const char *message;          /* a sentence that says what happened, why, and what to do */
-    const char *cause;            /* a stable word: "not-json", "server-exited", … */
+    const char *cause;            /* error.data.cause: "not-json", "server-exited", … */
     struct slice method, target;  /* JSON strings without the quotes; {NULL, 0}: unknown */
     const char *session;          /* uid of the session; NULL: no session has begun */
     uint64_t seq;                 /* seq of the message that is answered; 0: none */

@@ -26,8 +26,8 @@ static int store_waiting_occurrences(struct escalation_memory *s, int dir, struc
     return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, &row);
 }
 
-/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as
- * store_waiting_occurrences(), or the directory cannot be opened. */
+/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: the row or the
+ * directory cannot be found. */
 static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);

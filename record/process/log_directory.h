@@ -29,8 +29,8 @@
 /* The sanitized arguments of a request. */
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
-    /* offset of the arguments, counted over all bytes ever kept; after LOG_DIRECTORY_KEPT more
-     * bytes they are overwritten */
+    /* number of bytes that were written to `kept` before these arguments; LOG_DIRECTORY_KEPT bytes
+     * later the arguments are overwritten */
     uint64_t at;
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */
@@ -39,7 +39,7 @@ struct kept_arguments {
 struct log_directory {
     enum record_level level;          /* RECORD_MINIMAL: no arguments, results or error messages */
     struct buf clean;                 /* owned: scratch */
-    struct buf who;                   /* owned: the members session and server of every line */
+    struct buf who;                   /* owned: JSON of the members session and server */
     struct clean_name method, target; /* the last names that were sanitized */
     /* Index: seq of the request, modulo the size of the array. */
     struct kept_arguments request[LOG_DIRECTORY_REQUESTS];
@@ -67,8 +67,9 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
 void log_directory_add(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
 void log_directory_drop(struct log_directory *a);
-/* Removes the buffered lines that are in the files already, written by a process that was killed
- * before it released them. Reads the files from the day of the first line until today. */
+/* Removes the buffered lines that an earlier process has written to the files. That process was
+ * killed before it released the entries. Reads the files from the day of the first line until
+ * today. */
 void log_directory_resume(struct log_directory *a, int vault_fd);
 /* Writes the buffered lines. vault_fd: the vault's directory; -1: the vault is not open. */
 void log_directory_flush(struct log_directory *a, int vault_fd);

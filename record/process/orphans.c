@@ -54,8 +54,8 @@ static int open_orphan_rules(struct orphan *o)
     return st;
 }
 
-/* Called when the database is locked. Returns false when the ORPHANS_WAIT_US that all journals
- * together may wait are over. */
+/* Called when the database is locked. Returns false if the waits for the lock have already taken
+ * ORPHANS_WAIT_US, counted over all journals. */
 static bool may_wait_for_lock(struct search *s)
 {
     int64_t now = clock_mono_us();

@@ -28,9 +28,9 @@
 #include "vault/store/call_fill.h"
 #include "vault/store/row_batch.h"
 
-/* entries of a transaction: one batch of rows has all of its messages */
+/* maximum entries of a transaction, so that its messages fit into one batch of rows */
 #define STORE_ROWS ROW_BATCH_ROWS
-/* bytes of a transaction, which ends after the entry that exceeds this limit */
+/* maximum bytes of a transaction, which ends after the entry that exceeds this limit */
 #define STORE_BYTES ((size_t)1 << 20)
 /* after a full disk: greatest `portion` of struct store, for transactions of one entry */
 #define STORE_PORTION_MAX 20
@@ -53,10 +53,11 @@ struct store_calls {
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
     void (*changed)(void *ctx); /* `tail` or `trouble` has changed, and the writer waits */
-    /* The proxy has requested the previous tools. After a kill, the next process may call this
-     * again. */
+    /* The proxy has requested the previous tools. Another recorder process calls this again if this
+     * process was killed. */
     void (*tools_wanted)(void *ctx);
-    /* There is a new escalation file. path is absolute. May be called again after a kill. */
+    /* There is a new escalation file. path is absolute. Another recorder process may
+     * call this again for the same file if this process was killed. */
     void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
 };
 
@@ -89,8 +90,9 @@ const char *store_name(const struct store *s); /* the server's name */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
 bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: done */
-/* Calls call_fill_step(), within STORE_WAIT_US. Call this function only if nothing waits to be
- * stored. Returns false if this step is not possible now, or not for this process. */
+/* Calls call_fill_step(), and waits at most STORE_WAIT_US for the database's lock. Call this
+ * function only if all entries are stored. Returns false if the step has failed. *ret_more: more
+ * steps are useful in this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
  * if there are none. */

@@ -49,7 +49,8 @@ struct store {
     bool troubled;                  /* this process has set shared->trouble */
     bool failing;                   /* storing fails, and a warning was logged */
     enum store_aside aside;
-    /* time of the last checkpoint after a full disk, if the log did not become shorter; else 0 */
+    /* time of the last checkpoint after a full disk, if it did not shorten the write-ahead log;
+     * else 0 */
     int64_t saved_us;
     unsigned portion; /* transactions have at most 1/2^portion of their normal size */
     char reason[200];

@@ -139,8 +139,8 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
 
 /* A disk that was full may have room for the write-ahead log or for the database, but not for both.
  * Small transactions make the log longer, because each writes all pages that it changes. If a
- * checkpoint does not make the log shorter, a reader or the full disk prevents it, and the next
- * checkpoint waits. */
+ * checkpoint does not make the log shorter, because of a reader or the full disk, the next
+ * checkpoint is made later. */
 static void checkpoint_to_save_space(struct store *s)
 {
     int64_t now = clock_mono_us();

@@ -39,7 +39,7 @@ struct upkeep {
     struct call_fill fill;
     int64_t fill_us;     /* time to add calls; INT64_MAX: not before the next check */
     int64_t prune_us;    /* time to prune, or to make the next step of a prune; INT64_MAX: never */
-    struct prune *prune; /* owned; NULL: none in progress */
+    struct prune *prune; /* owned; NULL: no prune is in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
     int64_t forced_us; /* when a checkpoint was last forced */
     /* callback, called repeatedly while journals of other sessions are stored */

@@ -37,7 +37,7 @@ static struct {
     bool avx2_known; /* `avx2` is set */
 } scan;
 
-/* Returns the last two letters of `three` and the letter c: six bits of each. */
+/* Drops the first letter of `three` and appends c. A letter has six bits. */
 static inline unsigned append_to_three(unsigned three, char c)
 {
     return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;

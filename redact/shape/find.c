@@ -8,8 +8,8 @@
 #include "redact/shape/shape_table.h"
 
 /* All anchors are searched for at once. The window of an anchor is its first three or four letters.
- * shape_scan_next() finds candidates for the last three letters of a window; the last two are the
- * key to the rules. */
+ * shape_scan_next() finds candidates for the last three letters of a window. Rules are looked up by
+ * the last two letters. */
 #define WINDOW 4
 #define BUCKETS 1024
 #define MAX_ENTRIES 2048

@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 
-/* Increased whenever a change alters what the built-in rules find. */
+/* Version of the built-in rules; increase it after each change of what they find. */
 #define SHAPES_VERSION 1
 
 #define SHAPE_NAME_MAX 48 /* bytes of a rule's name */
