@@ -46,8 +46,8 @@ void live_expect_proxy(struct live *l);
 MI_MUST int live_send_line(struct live *l, struct slice line);
 /* Waits for the server's next line. until_us: time limit by clock_mono_us(); INT64_MAX: none. */
 MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret);
-/* For a caller with an event loop: the descriptors to read from and to write to (-1: none), and
- * whether a line waits to be written. When either is ready, has an error, or after
+/* Returns the descriptors that an event loop must watch for reading and for writing; -1: none.
+ * *ret_waits: a line waits to be written. When a descriptor is ready or has an error, or after
  * live_next_wait_us(), call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
 void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
 /* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready;
@@ -61,7 +61,7 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
 void live_append_end_text(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
 uint64_t live_sent_bytes(const struct live *l);
-/* After LIVE_ENDED: returns how many of these bytes the server has read. */
+/* After LIVE_ENDED: returns the number of bytes of these lines that the server has read. */
 uint64_t live_read_output(const struct live *l);
 size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);

@@ -57,7 +57,7 @@ struct proxy {
     struct server_machine machine;
     ev_timer state_timer;        /* active in states that have a timeout */
     int64_t state_timer_due_us;  /* when state_timer fires */
-    struct outbox handshake_box; /* bytes for a restarted process that come before all others */
+    struct outbox handshake_box; /* bytes for a restarted process, written before all other bytes */
     struct buf start_error;      /* owned; why no process could be started */
     /* length of the part of start_error that is repeated in later errors */
     size_t start_error_short;
@@ -110,7 +110,8 @@ void server_update_reading(struct proxy *p);
 /* The client closed its output. */
 void server_on_client_closed(struct proxy *p);
 void server_on_output_closed(struct proxy *p);
-/* Call these at the end of a turn; they report REQUEST, ANSWERED and FLUSHED. */
+/* Call the following functions at the end of a turn. They report the events REQUEST, ANSWERED and
+ * FLUSHED. */
 void server_check_requests(struct proxy *p); /* before publishing */
 void server_check_answers(struct proxy *p);  /* after publishing */
 void server_check_flushed(struct proxy *p);  /* after writing */

@@ -18,8 +18,8 @@
 
 struct process_tree {
     size_t n;
-    bool more;                                /* processes beyond PROCESS_TREE_MAX were left out */
-    struct process process[PROCESS_TREE_MAX]; /* parents before their children */
+    bool more;                                /* more than PROCESS_TREE_MAX processes exist */
+    struct process process[PROCESS_TREE_MAX]; /* sorted: parents before children */
     /* depth in the tree; 0: started or adopted by the proxy */
     unsigned depth[PROCESS_TREE_MAX];
 };

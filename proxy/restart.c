@@ -15,8 +15,8 @@
 
 /* ---- requests of the old process ------------------------------------------------------------ */
 
-/* Answers a request that was pending when two processes ended with an error, and writes an
- * escalation. */
+/* Answers a request with an error, because two processes have ended while the request was pending.
+ * Writes an escalation. */
 static void answer_crashing_request(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};

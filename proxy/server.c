@@ -231,7 +231,7 @@ void server_note_line(struct proxy *p)
         silence_report_answer(p);
 }
 
-/* Called when the time of a state in which the server is in doubt has passed. */
+/* Called when the time limit of a state in which the server is in doubt has passed. */
 static void handle_doubt_timeout(struct proxy *p)
 {
     server_note_line(p); /* handle the line that session/odd.h holds back */
@@ -282,8 +282,8 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
 }
 
 /* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST |
- * mcp-interposer …`. It awaits none for methods that may stay without an answer, for cancelled
- * requests, and after a `shutdown`. */
+ * mcp-interposer …`. A client does not await answers after `shutdown`, to cancelled requests,
+ * or to methods that may stay without an answer. */
 static bool client_awaits_answers(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
@@ -411,8 +411,8 @@ static void on_server_finished(struct child *c)
         relay_read_available(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    /* Only a launcher may have exited before. Now no process holds the output, so the server has
-     * exited. */
+    /* An earlier exit may have been that of a launcher. Now no process holds the output, so the
+     * server has exited. */
     server_handle_event(p, SERVER_EV_EXITED);
     server_handle_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                            : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE

@@ -7,8 +7,8 @@
  *
  * The machine also decides why the process ended (cause), why the session ends (reason), and
  * whether another process is started (at most max_restarts within SERVER_RESTARTS_US, after a
- * backoff). After each counted restart, one more restart is not counted if it follows a request
- * that was sent again and has ended the new process as well (session/resend.h).
+ * backoff). A restart is not counted if a request that was sent again has ended the new process
+ * as well (session/resend.h); this exception applies once after each counted restart.
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -187,8 +187,8 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 /* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
  * function if the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* Call this function if this process did not run for `us`: the same deadlines are moved by `us`,
- * and are not earlier than least_us from now. */
+/* Call this function if this process did not run for `us` microseconds: moves these deadlines by
+ * `us`, and at least to least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */

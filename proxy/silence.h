@@ -1,8 +1,8 @@
 /* silence.h - handles a server that sent nothing between a request and its deadline.
  *
  * Samples of the server's processes are taken while a request is pending, so that the CPU time used
- * since the request is known. The server may be asked whether it lives. The request is copied: it
- * has already got its error when the server answers that question, or does not.
+ * since the request is known. The server may be asked whether it lives. The request is copied,
+ * because it is answered with an error before it is known whether the server lives.
  *
  * Owns      the copy of the request.
  * Units     microseconds of clock_mono_us().
@@ -52,8 +52,8 @@ MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Returns true if the server is in doubt and has sent a message since the missed deadline. */
 bool silence_has_ended(const struct proxy *p);
-/* Call this function when the time of a state in which the server is in doubt has passed. Returns
- * LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
+/* Call this function when the time limit of a state in which the server is in doubt has passed.
+ * Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_asked_server(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
 void silence_report_answer(struct proxy *p);

@@ -104,7 +104,7 @@ struct dispatcher {
     bool ended;
     size_t passed; /* bytes of output since a command was last started */
     struct job job[JOBS];
-    char *queue[NOTIFIER_QUEUE]; /* owned; oldest first */
+    char *queue[NOTIFIER_QUEUE]; /* owned; the oldest file first */
     size_t queue_n;
 };
 

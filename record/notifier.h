@@ -49,8 +49,8 @@ void notifier_open(struct notifier *n, const char *command, const char *server, 
 /* Starts to pass the output of commands to on_output. */
 void notifier_watch(struct notifier *n, struct ev_loop *loop,
                     void (*on_output)(void *, struct slice), void *data);
-/* Closes our end. The notifier process finishes its commands and exits when the recorder process
- * has closed its end as well. Safe to call twice. */
+/* Closes the proxy's socket to the notifier process. That process finishes its commands, and exits
+ * when the recorder process has closed its socket as well. Safe to call twice. */
 void notifier_close(struct notifier *n);
 
 #endif

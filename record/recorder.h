@@ -45,8 +45,8 @@
 
 #include <ev.h>
 
-#define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
-#define RECORDER_LAG_MAX ((size_t)24 << 20)     /* unstored bytes and a long line together */
+#define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* maximum unstored bytes of a session */
+#define RECORDER_LAG_MAX ((size_t)24 << 20)     /* maximum of unstored bytes plus a long line */
 #define RECORDER_LAG_US 1000000                 /* longest time that a long line waits */
 #define RECORDER_LAG_FULL_US 5000000            /* longest wait for room in the journal */
 #define RECORDER_LONG ((size_t)1 << 20)         /* bytes of a long line */
@@ -85,7 +85,7 @@ struct recorder_config {
 
 /* Callbacks from the event loop; `data` is the argument of recorder_watch(). */
 struct recorder_calls {
-    void (*changed)(void *data); /* call recorder_publish() again: end the turn */
+    void (*changed)(void *data); /* end the turn: recorder_publish() must be called again */
     /* Called with text for our stderr: warnings of the recorder process, output of commands. */
     void (*output)(void *data, struct slice bytes);
     /* Takes ownership of *tools. uid: uid of the previous session. */
@@ -101,7 +101,8 @@ struct recorder;
  * says that it is not recorded. Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied,
  * apart from tools_rule. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
-/* Begins to use the loop, which starts the recorder process soon after, if none is running. */
+/* Connects the recorder with the event loop. If no recorder process is running, the loop starts one
+ * soon after. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
                     void *data);
 /* Ends the journal and waits until everything is stored; logs a warning if that takes too long.

@@ -31,7 +31,7 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring; /* false: there is no journal, and nothing is recorded (with "pass") */
+    bool has_ring; /* false: there is no journal, and nothing is recorded */
     /* records for which the ring had no room; each is a struct ring_head and its bytes */
     struct buf waiting;
     size_t moved_n; /* bytes of `waiting` that were moved to the ring */
@@ -50,8 +50,8 @@ struct recorder {
     /* A message was recorded without its body (logged once), or, with stop_on_error, could only be
      * recorded without its body. */
     bool body_lost;
-    /* Time since which the journal has had no room or, with sync_full, something is not stored; 0:
-     * neither. */
+    /* Since when the journal has been full or, with sync_full, entries have not been stored; 0:
+     * neither is the case. */
     int64_t waits_since_us;
 
     struct worker worker;

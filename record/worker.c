@@ -40,7 +40,7 @@ static _Noreturn void run_worker_process(const struct worker *w, int control, in
     file.fd = keep_descriptor(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
-    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's loop */
+    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's event loop */
     detach_process(keeps, n);
     if (dup2(text, STDERR_FILENO) < 0)
         _exit(EX_OSERR);
@@ -196,7 +196,7 @@ static void handle_worker_exit(struct worker *w, int status)
         return;
     if (WIFSIGNALED(status))
         log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
-    /* in this case the process has logged the reason itself */
+    /* before an exit with EX_TEMPFAIL, the process has logged the reason itself */
     else if (WEXITSTATUS(status) != EX_TEMPFAIL)
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)

@@ -4,9 +4,9 @@
 #include "redact/walk.h"
 #include "wire/json/text.h"
 #include <stdio.h>
-#define PROSE_MAX 2048 /* bytes of a title or description that are read */
+#define PROSE_MAX 2048 /* maximum bytes that are read of a title or description */
 #define WORDS 3        /* words of the longest name of a secret in prose */
-#define WORD_MAX 15    /* letters of a word that is looked up in a list */
+#define WORD_MAX 15    /* maximum letters of a word that is looked up in a list */
 
 /* ---- does a text ask for a secret? ----------------------------------------------------------- */
 /* A word of prose, and the separator between it and the previous word. */
@@ -111,7 +111,7 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
            (!(rule->flags & KEY_CAPITALS) || slice_is_capitals(last));
 }
 
-/* Whether a text names a secret that is not only mentioned, as the words around it show. */
+/* Whether a text asks for a secret. Returns false if the text only mentions a secret. */
 static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];

@@ -50,8 +50,8 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
     return c == '-' || string_is_assignment(r, raw) || (escapes && redact_may_contain_json(r, raw));
 }
 
-/* Checks each string. A string before a colon is a key. A string before a character that is invalid
- * there always matters. */
+/* Checks each string. A string before a colon is a key. A string that is followed by an invalid
+ * character always matters. */
 static bool strings_may_matter(const struct redact *r, struct slice json)
 {
     const char *p = json.p, *end = json.p + json.n;

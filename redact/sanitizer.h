@@ -21,7 +21,7 @@
 
 #include "base/buf.h"
 
-/* Increased whenever a change alters what the sanitizer replaces or truncates. */
+/* Version of the sanitizer; increase it after each change of what is replaced or truncated. */
 #define REDACT_VERSION 4
 
 /* number of characters of sensitive content that are not truncated */

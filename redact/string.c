@@ -13,7 +13,7 @@
 #define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024 /* number of bytes after a string that are searched together with it */
-/* maximum bytes of truncated content that is checked here for another round */
+/* maximum bytes of a truncated string that another_round_is_unnecessary() examines */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
 #define CONTENT_LONG 4096 /* only the head of content of this length or more is usually searched */
@@ -199,7 +199,8 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
             (void)collect_json_edits(r, text, level);
         else if ((json_scan(text, NULL, NULL, &scan) < 0 && scan.fault.kind == JSON_DEEP) ||
                  !collect_json_edits(r, text, level))
-            redact_json(r, text, level, ZONE_ANY, 0, 0); /* too deep, truncated or malformed */
+            /* the JSON is too deep, truncated or malformed */
+            redact_json(r, text, level, ZONE_ANY, 0, 0);
         merge_overlapping_edits(r, first);
     }
 }
@@ -328,8 +329,8 @@ static bool another_round_is_unnecessary(const struct redact *r, size_t first, s
     return !b.failed && !shapes_may_match(left) && !redact_may_contain_json(r, left);
 }
 
-/* Collects the edits for a string, or for its head if `behind` characters follow. Returns true if
- * it was truncated. */
+/* Collects the edits for a string or, if `behind` characters follow the part, for the head of a
+ * string. Returns true if the string was truncated. */
 static bool search_string(struct redact *r, struct slice part, size_t base, bool odd, int level,
                           enum string_kind kind, size_t behind)
 {
@@ -356,8 +357,8 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
     return was_truncated;
 }
 
-/* Whether long content may be JSON that contains the name of a secret. Looks at the head only; the
- * end would show whether the content is JSON. */
+/* Whether long content may be JSON that contains the name of a secret. Only the head is
+ * examined, so that malformed JSON counts as well. */
 static bool head_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};

@@ -286,7 +286,7 @@ static void walk_note_value(struct pass *s, enum role role, const char *p, const
 {
     struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
-        return; /* not a `value`, or a part of this container was already written */
+        return; /* the member is not `value`, or the start of its container is written */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */

@@ -73,7 +73,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
         if (mw.x.m.kind != RPC_INVALID) {
             (void)correlate_message(t, &mw.x); /* the whole line is already staged */
         } else if (!answer_malformed(t, &mw.x)) {
-            /* No request is pending: an earlier answer with the same id has answered it. */
+            /* The request is not pending any more: an earlier answer has the same id. */
             message_record(t, &mw.x, KIND_NOISE, ROW_REFUSED);
         }
         message_close(&mw.x);
@@ -81,8 +81,8 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 }
 
 /* Forwards a batch. The recorded line is repaired and has no refused members; the staged line also
- * lacks what the tool rule hides. Then the members are handled as received: each is repaired or
- * refused, and gets its finding, when its request is found. */
+ * lacks the tools and calls that the tool rule hides. Then each member is handled in its received
+ * form: when its request is found, the member is repaired or refused, and gets its finding. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;

@@ -42,8 +42,8 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
 int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct slice method,
                             struct slice target);
 /* Returns the deadline of the initialize that is repeated to a restarted server: that of a matching
- * rule, else DEADLINE_DEFAULT_US. This default is short, because the server's packages have been
- * downloaded by then and the client waits. */
+ * rule, else DEADLINE_DEFAULT_US. This default is short, because the client waits, and
+ * the server's packages were downloaded at the first start. */
 int64_t deadline_of_repeated_initialize(const struct deadlines *d);
 /* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long,
  * or not a single word for a shell, is replaced by NAME or METHOD, because users copy the

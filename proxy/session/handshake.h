@@ -23,7 +23,7 @@
 
 struct handshake {
     struct buf initialize; /* owned: the client's params; empty: there was no initialize */
-    struct buf answer;     /* owned: the result of that initialize */
+    struct buf answer;     /* owned: the server's result of the client's initialize */
     bool initialized;      /* the client has sent notifications/initialized */
     struct buf level;      /* owned: the params of logging/setLevel; empty: none */
     struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */

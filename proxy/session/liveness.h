@@ -14,9 +14,9 @@
 #include "base/base.h"
 
 enum on_hang {
-    ON_HANG_KILL,     /* ask, then kill */
-    ON_HANG_KILL_NOW, /* kill without asking */
-    ON_HANG_CANCEL,   /* never kill */
+    ON_HANG_KILL,     /* ask the server whether it is alive; kill it if it does not answer */
+    ON_HANG_KILL_NOW, /* kill the server without asking */
+    ON_HANG_CANCEL,   /* never kill the server */
 };
 
 enum liveness {

@@ -388,7 +388,7 @@ void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_re
     } while (object->id.type == JSON_NONE);
     x->m.id = object->id;
     x->m.is_answer = object->is_answer && !object->is_call;
-    /* also if the object has no method, which may be after the syntax error */
+    /* An object without a method is a request too: the method may follow the syntax error. */
     x->m.is_call = !x->m.is_answer;
 }
 

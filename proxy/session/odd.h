@@ -48,13 +48,14 @@ void odd_on_output_ended(struct traffic *t);
 /* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error
  * waits. */
 int64_t odd_next_due_us(const struct traffic *t, int64_t now_us);
-/* Ends the waits whose time has passed. */
+/* Handles a waiting line and held errors whose time has passed. */
 void odd_handle_due(struct traffic *t, int64_t now_us);
 
 /* Keeps the start of a line of the server that looks like a message but answers no request: such a
  * server is not silent. */
 void odd_keep_line_start(struct traffic *t, struct slice text);
-/* Appends the start of such a line, if one came after the request was written. */
+/* Appends the line start that odd_keep_line_start() has kept, if the line came after the request p
+ * was written. */
 void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);
 
 #endif

@@ -58,7 +58,7 @@ struct pending {
     uint64_t server_messages; /* number of the server's messages before the request was written */
     size_t heap_at;           /* index in the heap plus 1; 0: not in the heap */
     size_t size;              /* bytes of the request */
-    size_t cost;              /* bytes of this block */
+    size_t cost;              /* bytes allocated for this entry */
     unsigned flags;           /* flags of the method (wire/mcp/method.h) */
     bool modern;              /* the request is of revision 2026-07-28 */
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */

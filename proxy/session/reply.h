@@ -24,7 +24,7 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    REPLY_RAN_ABSENT, /* no member: the request has no effects, or the error has another reason */
+    REPLY_RAN_ABSENT, /* the member is omitted: the call cannot have run, or has no effects */
     REPLY_RAN_NO,     /* false */
     REPLY_RAN_MAYBE,  /* true */
 };

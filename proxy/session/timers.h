@@ -30,7 +30,7 @@
 /* Why timers are paused, as bits. */
 enum timers_why {
     TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client */
-    /* The server's output is not read, because the client or the recorder is behind. */
+    /* The server's output is not read, because the client or the recorder is too slow. */
     TIMERS_SERVER_NOT_READ = 1 << 1,
 };
 

@@ -97,7 +97,7 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
 struct listing {
     struct tool_gate *g;
     struct json_out j; /* receives the names of hidden tools */
-    size_t bytes;      /* total bytes of these names */
+    size_t bytes;      /* total bytes of the names in `j` */
     bool belongs;      /* the page belongs to the list of g->hints */
 };
 

@@ -48,8 +48,8 @@ struct names {
     struct buf server, tool, method; /* owned; sanitized */
 };
 
-/* Makes the row of a new problem, without its file. *ret points into `n`. Returns 0 or
- * MI_ENOMEM. */
+/* Makes the row of a new problem, without its file. *ret borrows the texts of `n`. Returns
+ * 0 or MI_ENOMEM. */
 static int make_problem_row(const struct escalation *e, struct names *n, struct escalation_row *ret)
 {
     escalation_append_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});

@@ -7,7 +7,7 @@
  * (vault/store/escalation_rows.h); `count` and `last_at` in the file are updated from there.
  *
  * Rules     the text: record/process/escalation_text.h; the files:
- *           record/process/escalation_files.h. The directory is locked (flock) meanwhile. If the
+ *           record/process/escalation_files.h. Meanwhile the directory is locked (flock). If the
  *           lock is not acquired within ESCALATION_WAIT_US, a new problem gets a file anyway
  *           (possibly a duplicate), and a count is written later. An occurrence that was written
  *           before, by a process that was killed, gets the same file again: *ret_new is true once
@@ -40,7 +40,7 @@ struct escalations {
         int64_t written_us; /* when the count was last written */
         int64_t last_us;    /* when the problem last occurred */
         uint64_t counted;   /* the count in the row when the row was last read */
-        uint64_t waiting;   /* occurrences not added to the row yet */
+        uint64_t waiting;   /* number of occurrences that are not yet in the row */
     } slot[16];
 };
 

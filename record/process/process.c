@@ -24,7 +24,7 @@
 
 struct recording {
     const struct process_config *cfg;
-    struct journal_file file; /* this process's own open file description */
+    struct journal_file file; /* the journal, which this process has opened itself */
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
@@ -252,7 +252,7 @@ static void recording_on_pause(void *ctx)
 {
     struct recording *p = ctx;
     listen_to_proxy(p);
-    (void)store_published(p); /* if this fails, the loop tries again */
+    (void)store_published(p); /* after a failure the loop tries again */
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

@@ -1,12 +1,11 @@
 /* store.h - stores the entries of a journal: rows, events, session metadata, log lines,
  * escalations.
  *
- * Once      the position up to which entries are stored is written in the transaction that stores
- *           them (writer_store_position()). Entries before it are skipped by the next process: each
- *           message and event is stored exactly once, whenever a process is killed. Log lines are
- *           written after the commit and before ring_release(); lines that a killed process has
- *           written are found in the files and not written again. An escalation file that a killed
- *           process has written is found in the same way.
+ * Resume    the position up to which entries are stored is written in the transaction that stores
+ *           them (writer_store_position()). The next process skips entries before this position.
+ *           So each message and event is stored exactly once, even if a process is killed. Log
+ *           lines are written after the commit and before ring_release(). Lines and escalation
+ *           files that a killed process has written are found, and not written again.
  * Killers   shared->trying is the position of the entry being processed, until its transaction is
  *           committed. After a kill, each entry up to that position is stored in a transaction of
  *           its own. A message that killed its process STORE_KILLS_MAX times is stored without its
@@ -18,8 +17,8 @@
  *           escalation written. An event `gap` in the new database stands for the entries that were
  *           stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
- * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its
- *           header says. */
+ * Blocks    on the disk, and STORE_WAIT_US for the database's lock. For the waits of an
+ *           escalation see escalation.h. */
 #ifndef MI_RECORD_PROCESS_STORE_H
 #define MI_RECORD_PROCESS_STORE_H
 

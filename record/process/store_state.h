@@ -28,7 +28,7 @@ struct store {
     struct writer *w; /* NULL: the database is not open */
     /* id of the session in the database; 0: the session is not known to be there */
     int64_t session_id;
-    bool resumed;      /* the session is in the database, and entries stored before are released */
+    bool resumed;      /* the session is in the database; entries that are stored were released */
     int64_t looked_us; /* when the vault was last checked for removal */
     struct log_directory log;
     struct no_progress progress; /* state of the detection over the session's tool calls */
@@ -69,8 +69,8 @@ void store_close_writer(struct store *s);
 /* Whether the vault was removed; this is logged. Checks at most once in after_us. */
 bool store_vault_was_removed(struct store *s, int64_t after_us);
 void store_report_change(struct store *s);
-/* The next two functions set shared->trouble, log when the trouble begins and ends, and return what
- * the caller must return. */
+/* The next two functions set shared->trouble and log when the trouble begins or ends. They return
+ * the result that the caller must return. */
 enum store_result store_note_success(struct store *s, struct ring *r);
 /* the reason is in s->reason */
 enum store_result store_report_failing(struct store *s, struct ring *r);

@@ -176,7 +176,8 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
     return _mm256_shuffle_epi8(both, nibbles);
 }
 
-/* Returns the groups of a set that have both nibbles of the letter at this position of three. */
+/* Returns the groups of the set `set` that contain both nibbles of the letter number `place` of
+ * three. */
 AVX2 __m256i groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
@@ -199,7 +200,7 @@ AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
 }
 
 /* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops,
- * because gcc -O2 does not unroll them, and the function would take half as long again. */
+ * because gcc -O2 does not unroll them, and the function would take 50 % longer. */
 AVX2 uint32_t find_candidates_in_block(const char *p)
 {
     struct letters x;

@@ -57,7 +57,7 @@ struct pattern {
 };
 
 struct shapes {
-    struct search *search; /* owned; functions change it although the rules are const */
+    struct search *search; /* owned; changed even by functions that get a const struct shapes */
     struct pattern *patterns;
     size_t patterns_n;
 };
@@ -256,7 +256,7 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     s->pending_n = 0;
     anchors_open();
     shape_form_begin();
-    /* A hit may begin before `from`, if this is not the first call for the text. */
+    /* The previous hit ended at `from`, and the next hit may overlap it. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);
 }

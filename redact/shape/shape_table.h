@@ -130,7 +130,7 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
 bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret);
-/* Whether this is the name of a secret, regardless of what follows. */
+/* Whether the name at text[at] is the name of a secret; its value is not examined. */
 bool shape_name_may_be_secret(struct slice text, size_t at);
 bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret);
 
