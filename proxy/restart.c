@@ -51,7 +51,7 @@ static void settle_pending_requests(struct proxy *p)
         enum resend_result result =
             resend_decide(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
-            q->written_at = PENDING_NOT_STAGED; /* not staged until the request is sent again */
+            q->written_at = PENDING_NOT_STAGED; /* until the request is sent again */
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
             answer_crashing_request(p, q, text);

@@ -30,7 +30,7 @@ static void disconnect_server_input(struct proxy *p)
     else
         relay_stop_writing(&p->relay[ROW_C2S]); /* the server is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
-        outbox_reset(&p->traffic.out[ROW_C2S]); /* accepts messages for the next process */
+        outbox_reset(&p->traffic.out[ROW_C2S]); /* accept messages for the next process */
     timers_set_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 
@@ -45,8 +45,8 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
-/* Called if the server has closed its stdin but still runs: answers the requests that the server
- * has not read with an error. */
+/* Called if the server has closed its stdin but still runs: sends an error for each request that
+ * the server has not read. */
 static void reject_unread_requests(struct proxy *p)
 {
     uint64_t read = server_process_bytes_read(p);
@@ -121,8 +121,8 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         silence_report_hang(p);
     if (todo & SERVER_DO_STOP_CLIENT) {
         relay_stop_reading(&p->relay[ROW_C2S]);
-        /* Otherwise the server's stdin is closed at the end of the turn that writes the last
-         * byte. */
+        /* If bytes wait to be written, the server's stdin is closed at the end of the turn that
+         * writes the last byte. */
         if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);
     }

@@ -29,8 +29,9 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
-/* Returns true if the base sample was taken at about the time when a request was written. CPU time
- * used before the request proves nothing, but less than one tick cannot be measured. */
+/* Returns true if the base sample was taken at about the time when a request was written. An
+ * earlier sample would count CPU time used before the request. One tick of tolerance is allowed,
+ * because CPU time is measured in ticks. */
 static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
     return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);

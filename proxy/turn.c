@@ -13,8 +13,8 @@
  * the server did not answer. */
 #define TICK_US 1000000
 
-/* How long memory and wide pipes are kept for the next large line: so they are obtained at most
- * twice in a second, which takes a few milliseconds. */
+/* Time for which memory and wide pipes are kept for the next large line: obtaining them takes a few
+ * milliseconds. */
 #define LARGE_KEPT_S 0.5
 
 /* Ends the session because recording failed. Answers that are in the journal are delivered; the

@@ -16,7 +16,7 @@
  *
  * Owns      our end of a socket pair and its watcher.
  * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens
- *           descriptors that the notifier process must not inherit. An early fork is also cheap.
+ *           descriptors that the notifier process must not inherit. A fork is cheap at that time.
  * Blocks    never. */
 #ifndef MI_RECORD_NOTIFIER_H
 #define MI_RECORD_NOTIFIER_H

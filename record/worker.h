@@ -46,7 +46,7 @@ struct worker {
     /* Called for a report of the process. The callee closes fd; -1: the report has none. */
     void (*on_report)(void *data, char what, int fd);
     void (*on_text)(void *data, struct slice bytes); /* called with bytes of the process's stderr */
-    void (*on_restart)(void *data);                  /* another process was started */
+    void (*on_restart)(void *data);                  /* called after another process was started */
     void *data;
 };
 

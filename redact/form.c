@@ -283,7 +283,7 @@ static void form_add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Whether the form's only field has a name such as `value`, which does not say what it is. */
+/* Whether the form's only field has a name such as `value`, which does not describe the field. */
 static bool form_has_one_vague_field(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",

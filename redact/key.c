@@ -140,7 +140,7 @@ static const struct key_rule *find_rule_for_name(const struct keys *keys, const 
     return r != NULL && find_rule_in_table(key_kept, k) == NULL ? r : NULL;
 }
 
-/* Removes the digits at the end. Returns whether there were any and something is left. */
+/* Removes the digits at the end. Returns true if there were digits, and characters before them. */
 static bool key_name_drop_digits(struct key_name *k)
 {
     size_t n = k->n;

@@ -5,7 +5,7 @@
 
 #include <strings.h>
 
-#define NUMBER_MAX 5 /* digits of a port or a number of seconds, which is not a secret */
+#define NUMBER_MAX 5 /* maximum digits of a port or a number of seconds, which is not a secret */
 
 /* Returns the name of an option without its dashes; empty if this is not an option, or one without
  * a value such as `--no-password`. */

@@ -292,7 +292,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* The last match is before this range: find the next match. */
+    if (r->place < from) /* The anchor at r->place is before this range: find the next one. */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
@@ -376,7 +376,8 @@ static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bo
     if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) || head_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
-    size_t n = read_quoted(raw.p - 1, end, end).n; /* leaves out an incomplete escape at the end */
+    /* an incomplete escape at the end does not count */
+    size_t n = read_quoted(raw.p - 1, end, end).n;
     struct slice head = text_head(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
     size_t behind = text_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */

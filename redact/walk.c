@@ -10,7 +10,7 @@
 
 #define FRAMES (JSON_MAX_DEPTH + 2) /* a value that needs more frames is replaced */
 #define FRAMES_NEAR 32              /* frames that need no allocation */
-#define KEY_TEXT_MAX 256            /* bytes of the longest key with escapes that is decoded */
+#define KEY_TEXT_MAX 256            /* maximum bytes of a key whose escapes are decoded */
 #define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
 #define PENDING_AT 65536 /* with this many edits, a `value` no longer waits for its `name` */
 
@@ -236,7 +236,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         replace_value_before_name(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
-        s->r->again = true; /* after truncation the string may be another name */
+        s->r->again = true; /* search the result again: the truncated text may be a name */
     enum string_kind kind = c->content                                         ? STRING_TRUNCATE
                             : c->role == ROLE_BLOB && redact_blob_is_text(raw) ? STRING_BLOB
                                                                                : STRING_ANY;

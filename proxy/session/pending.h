@@ -63,8 +63,8 @@ struct pending {
     bool modern;              /* the request is of revision 2026-07-28 */
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
     bool cancelled;           /* cancelled by the sender, or abandoned: a late answer is dropped */
-    bool timed_out;           /* abandoned because the deadline has passed */
-    bool was_read;            /* read by a server process that has ended: request_was_read() */
+    bool timed_out;           /* the request was abandoned: its deadline has passed */
+    bool was_read;            /* a server process that has ended had read the request */
     bool resent;              /* the request is a subscription, sent again to a new process */
     enum pending_resend resend;
     /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
@@ -73,11 +73,11 @@ struct pending {
     bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
     uint64_t call_key;  /* repeats_key_of_call() of a tool call; 0: not computed */
-    /* All slices point into this block. */
+    /* All slices point to `data`. */
     struct rpc_id key;           /* the id in comparable form */
     struct rpc_id token;         /* the progress token; type 0: none */
     struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
-    struct slice id;             /* the id as written */
+    struct slice id;             /* the id as the sender has written it */
     struct slice method, target; /* JSON strings without the quotes */
     struct slice arguments;      /* JSON; {NULL, 0}: none */
     size_t arguments_n;          /* full size of the arguments; arguments.n is less if truncated */
@@ -97,7 +97,7 @@ struct pending_table {
     size_t buckets; /* a power of two; 0 before the first pending_add() */
     size_t bytes;   /* bytes of all entries */
     struct pending_list open, cancelled;
-    struct buf scratch[PENDING_KEYS]; /* owned: the canonical form of keys written otherwise */
+    struct buf scratch[PENDING_KEYS]; /* owned: for the canonical form of a key */
 };
 
 void pending_open(struct pending_table *t);

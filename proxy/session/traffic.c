@@ -204,7 +204,7 @@ static void handle_any_line(struct traffic *t, enum row_direction dir, struct li
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = line_strip(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
-        /* otherwise the repairs are only noted, and the line is forwarded unchanged */
+        /* With --validate none the repairs are only noted, and the line is forwarded unchanged. */
         x.text = text;
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);

@@ -60,7 +60,7 @@ static struct slice clean_log_name(struct log_directory *a, struct clean_name *l
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
-        return raw; /* empty, or {NULL, 0} */
+        return raw; /* the name is empty or {NULL, 0} */
     if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL && sanitize_name_is_clean(last, r, raw))
         return raw; /* most names need no replacement */
     buf_addc(&quoted, '"');

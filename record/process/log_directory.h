@@ -6,12 +6,11 @@
  * be written, lines are dropped and one warning is logged: everything in them is also in the
  * database.
  *
- * Texts from messages are sanitized, as in the database. The arguments of a call are taken from its
- * stored request, if they are still kept here; otherwise they are sanitized again, with the same
- * result.
+ * Texts from messages are sanitized, as in the database. The arguments of a call are taken from the
+ * ring `kept` if they are still there; otherwise they are sanitized again, with the same result.
  *
  * Owns      the buffered lines, the descriptor of the day's file, and sanitized arguments of the
- *           last requests: LOG_DIRECTORY_KEPT bytes, of which only what was used is memory.
+ *           last requests, at most LOG_DIRECTORY_KEPT bytes. Unused pages take no memory.
  * Blocks    on the disk only. */
 #ifndef MI_RECORD_PROCESS_LOG_DIRECTORY_H
 #define MI_RECORD_PROCESS_LOG_DIRECTORY_H

@@ -50,7 +50,7 @@ static void recording_on_changed(void *ctx)
     send_byte_to_proxy(ctx, 'c');
 }
 
-/* Writes the form of record/previous_tools.h. */
+/* Writes the tools in the form that record/previous_tools.h describes. */
 static void write_previous_tools(struct buf *b, const struct tool_list *l)
 {
     buf_printf(b, "%s\n", l->uid);

@@ -31,7 +31,7 @@
 #define STORE_ROWS ROW_BATCH_ROWS
 /* maximum bytes of a transaction, which ends after the entry that exceeds this limit */
 #define STORE_BYTES ((size_t)1 << 20)
-/* after a full disk: greatest `portion` of struct store, for transactions of one entry */
+/* after a full disk: maximum of `portion` in struct store; a transaction then has one entry */
 #define STORE_PORTION_MAX 20
 #define STORE_WAL_PAGES 128   /* after a full disk: pages of the write-ahead log, 1 MiB */
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */

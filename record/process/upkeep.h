@@ -1,18 +1,18 @@
 /* upkeep.h - what a recorder process does for the vault besides storing: closes the sessions of
- * killed proxies, stores the journals of these sessions, makes checkpoints, removes old sessions,
- * writes large bodies out.
+ * killed proxies, stores their journals, makes checkpoints, removes old sessions, and writes large
+ * bodies to the disk.
  *
- * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first
- * (orphans.h), then sessions.
- * Calls          after each look, sessions of older versions get their rows in `calls`
+ * Dead sessions  are searched UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US. Their
+ *                journals are stored first (orphans.h), then the sessions are closed.
+ * Calls          After each search, sessions of older versions get their rows in `calls`
  *                (vault/store/call_fill.h), in steps of a few milliseconds.
- * Prune          with retention rules, after that and once a day, in steps of a few milliseconds
- *                (vault/upkeep/prune/remove.h), while no process writes to the vault.
- * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long;
- *                during a burst only if it is very long.
- * Write out      large bodies are written to the disk while there is nothing to store, so that the
- * kernel can free their
- *                page cache.
+ * Prune          With retention rules, old sessions are removed after the first search and once a
+ *                day (vault/upkeep/prune/remove.h), in steps of a few milliseconds, while no
+ *                process writes to the vault.
+ * Checkpoint     is made after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is
+ *                long; during a burst only if the log is very long.
+ * Write out      Large bodies are written to the disk while there is nothing to store, so that the
+ *                kernel can free their page cache.
  *
  * Owns      a run of prune.
  * Errors    not reported: `doctor` reports the cause, and the next run tries again.

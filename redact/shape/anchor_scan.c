@@ -34,7 +34,7 @@ static struct {
     /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
-    bool avx2_known; /* `avx2` is set */
+    bool avx2_known; /* the value of `avx2` was determined */
 } scan;
 
 /* Drops the first letter of `three` and appends c. A letter has six bits. */

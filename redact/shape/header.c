@@ -4,7 +4,7 @@
 
 #include <strings.h>
 
-#define LINE_MAX_LEN 4096 /* bytes of a header's value */
+#define LINE_MAX_LEN 4096 /* maximum bytes that are read of a header's value */
 #define JUDGED 192        /* bytes of a token that are examined */
 
 static bool is_token68_char(char c)
@@ -33,7 +33,7 @@ static size_t end_of_token(struct slice text, size_t i, size_t most)
 }
 
 /* Returns the end of a header's value: the end of its line or string, or the beginning of a
- * mark. */
+ * redaction mark. */
 static size_t end_of_header_value(struct slice text, size_t i, char quote)
 {
     size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);

@@ -186,7 +186,7 @@ const struct shape_rule shape_rules[] = {
     {"dynatrace-token", "dt0[a-z]|\\d{2}.[A-Z0-9]{24}.[A-Z0-9]{64}", NULL, 0},
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
-    /* recognized by their context */
+    /* secrets that are recognized by their context */
     {"basic-auth", "basi|c", shape_match_basic, SHAPE_FOLD | SHAPE_LOOSE},
     {"authorization", "auth|orization", shape_match_authorization, SHAPE_FOLD | SHAPE_LOOSE},
     {"bearer", "bear|er", shape_match_bearer, SHAPE_FOLD | SHAPE_LOOSE},

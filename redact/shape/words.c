@@ -422,7 +422,7 @@ static bool strong_value_is_secret(struct slice text, const struct name *n, cons
     return v.n >= 6 && has_unusual_characters(v);
 }
 
-/* Whether a value after a weak name is a secret. */
+/* Whether v is a secret, if values of this name are often not secrets. */
 static bool weak_value_is_secret(const struct place *p, struct slice v)
 {
     bool digit = false;
