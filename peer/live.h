@@ -22,7 +22,8 @@
 /* After the server has closed a stream, it should exit within this time. Equals
  * SERVER_EXIT_FOLLOWS_US of the proxy. */
 #define LIVE_EXIT_FOLLOWS_US 1000000
-/* Time within which a proxy should exit: it first stores the end of its session. */
+/* After a proxy has closed a stream, it should exit within this time. It first stores the end of
+ * its session. */
 #define LIVE_PROXY_FOLLOWS_US 10000000
 
 struct live;
@@ -31,7 +32,7 @@ enum live_result {
     LIVE_LINE,
     LIVE_TIMEOUT,     /* until_us has passed */
     LIVE_INTERRUPTED, /* a signal handler has run, perhaps for a signal blocked since live_open() */
-    LIVE_ENDED,       /* the server cannot answer any more: live_append_end_text() */
+    LIVE_ENDED,       /* the server cannot answer any more (see live_append_end_text()) */
     LIVE_TOO_LONG,    /* the server sent a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
@@ -61,7 +62,8 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
 void live_append_end_text(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
 uint64_t live_sent_bytes(const struct live *l);
-/* After LIVE_ENDED: returns the number of bytes of these lines that the server has read. */
+/* After LIVE_ENDED: returns the number of bytes of the sent lines that the server has
+ * read. */
 uint64_t live_read_output(const struct live *l);
 size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);

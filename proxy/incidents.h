@@ -34,12 +34,12 @@ struct incidents {
 /* The request that an incident is about; all members may be empty. */
 struct incident_call {
     uint64_t seq;
-    struct slice method, target, text; /* see struct pending */
+    struct slice method, target, text; /* in the form that struct pending has */
 };
 
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
-/* Keeps the head of a message that was received. */
+/* Keeps the start of a message that was received. */
 void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line);
 /* Notes a line of the server's stderr. The caller has sanitized the line, because a secret may span
  * lines. */

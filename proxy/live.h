@@ -44,7 +44,7 @@ struct proxy {
 
     /* the session between client and server */
     struct traffic traffic;
-    /* fires at the next deadline or earlier; inactive if there is no deadline */
+    /* timer that fires at the next deadline or earlier; inactive if there is no deadline */
     ev_timer deadline_timer;
     struct relay relay[2];            /* [ROW_C2S], [ROW_S2C] */
     struct relay server_stderr;       /* the server's stderr */
@@ -85,7 +85,7 @@ void restart_settle_requests(struct proxy *p);
  * report. */
 MI_MUST enum server_event restart_start(struct proxy *p);
 /* Call this function when the new process is initialized: sends the rest of the handshake, then the
- * kept requests. */
+ * pending requests. */
 void restart_resume(struct proxy *p);
 /* Call this function at the end of a turn, before publishing: sends one request to the new process
  * if requests wait to be sent again. */
@@ -107,7 +107,7 @@ void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server
  * require. */
 void server_update_reading(struct proxy *p);
-/* The client closed its output. */
+/* Call this function when the client has closed its output. */
 void server_on_client_closed(struct proxy *p);
 void server_on_output_closed(struct proxy *p);
 /* Call the following functions at the end of a turn. They report the events REQUEST, ANSWERED and

@@ -34,9 +34,10 @@
 struct relay;
 
 struct relay_calls {
-    void (*line)(struct relay *, struct line *);     /* a complete line */
-    void (*too_long)(struct relay *, struct line *); /* the head of a line over the limit */
-    /* the stream ended inside this line, before its newline */
+    void (*line)(struct relay *, struct line *); /* called for a complete line */
+    /* called with the start of a line over the limit */
+    void (*too_long)(struct relay *, struct line *);
+    /* called with an incomplete line, inside which the stream ended */
     void (*last_line)(struct relay *, struct line *);
     void (*closed)(struct relay *);       /* the stream has ended; called once */
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; called once */
@@ -44,7 +45,7 @@ struct relay_calls {
     void (*read_bytes)(struct relay *, const char *p, size_t n);
     /* A line has stayed incomplete: n bytes of it were read. May be NULL. */
     void (*unfinished)(struct relay *, size_t n);
-    /* For RELAY_STARVED_S there was no memory to read into; called once. */
+    /* Called once, if there was no memory to read into for RELAY_STARVED_S. */
     void (*no_memory)(struct relay *);
     /* Returns true if a complete line of n bytes, which has waited for waited_us, must wait until
      * relay_continue() is called. May be NULL. */

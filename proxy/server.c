@@ -30,7 +30,8 @@ static void disconnect_server_input(struct proxy *p)
     else
         relay_stop_writing(&p->relay[ROW_C2S]); /* the server is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
-        outbox_reset(&p->traffic.out[ROW_C2S]); /* accept messages for the next process */
+        /* from here on the outbox accepts messages for the next process */
+        outbox_reset(&p->traffic.out[ROW_C2S]);
     timers_set_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 

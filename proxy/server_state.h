@@ -187,8 +187,8 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 /* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
  * function if the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* Call this function if this process did not run for `us` microseconds: moves these deadlines by
- * `us`, and at least to least_us from now. */
+/* Call this function if this process did not run for `us` microseconds: moves the deadlines of
+ * a repeated initialize and of a liveness ping by `us`, and at least to least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */

@@ -27,7 +27,7 @@ struct silence {
      * buffers. */
     struct incident_call call;
     struct buf method, target, text;
-    struct buf name;    /* the request's name for people */
+    struct buf name;    /* name of the request in texts for people */
     struct buf what;    /* a text such as "the server x did not answer NAME within 30.0 s" */
     struct buf found;   /* findings about the processes, to be appended to `what` */
     int64_t written_us; /* when the request was written */

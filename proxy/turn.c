@@ -77,7 +77,7 @@ static int64_t min_timer_left_us(int64_t us, struct ev_loop *loop, ev_timer *w)
     return us < 0 || left < us ? left : us;
 }
 
-/* Runs before the callbacks of timers that have expired. */
+/* This callback runs before the callbacks of timers that have expired. */
 static void turn_on_start(struct ev_loop *loop, ev_check *w, int revents)
 {
     (void)loop, (void)revents;

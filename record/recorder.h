@@ -66,7 +66,7 @@ enum recorder_result {
 struct recorder_config {
     const char *vault;   /* directory */
     const char *name;    /* name of the server */
-    const char *command; /* JSON array of its argv */
+    const char *command; /* JSON array of the server's argv */
     /* text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder is open; {NULL, 0}:
      * none */
     struct slice tools_rule;

@@ -62,7 +62,7 @@ struct recorder {
     struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* its end lets held messages or a waiting long line continue */
+    ev_timer pause_timer; /* ends a pause of forwarding, or the wait of a long line */
     /* the client is not read before this time, because the journal is filling up */
     int64_t paced_until_us;
     /* a line has waited too long; no line waits until the recorder process has caught up */
@@ -91,7 +91,7 @@ void append_metadata_again(struct recorder *r);
 /* Call this function at the end of the session: reports in the journal which messages were lost, if
  * there is memory for the report. */
 void append_final_lost_report(struct recorder *r);
-/* Moves waiting entries to the ring. Returns false if there is no room for all. */
+/* Moves waiting entries to the ring. Returns false if there is no room for all of them. */
 bool append_waiting(struct recorder *r);
 /* Drops the waiting messages. Call this function if there was no room for too long. */
 void append_drop_waiting(struct recorder *r);
@@ -104,7 +104,7 @@ void append_drop_waiting(struct recorder *r);
 void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
 bool bound_lowers_ring_limit(const struct recorder *r);
-/* Adds a short entry beyond the limit. Returns false if there is no memory. */
+/* Adds a short entry beyond the ring's limit. Returns false if there is no memory. */
 bool bound_append_entry(struct recorder *r, const struct entry *e);
 /* Escalates that messages are lost because --max-waiting is reached. */
 void bound_escalate_lost_messages(struct recorder *r);

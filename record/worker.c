@@ -196,7 +196,7 @@ static void handle_worker_exit(struct worker *w, int status)
         return;
     if (WIFSIGNALED(status))
         log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
-    /* before an exit with EX_TEMPFAIL, the process has logged the reason itself */
+    /* a process that exits with EX_TEMPFAIL has logged the reason itself */
     else if (WEXITSTATUS(status) != EX_TEMPFAIL)
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)
@@ -286,8 +286,8 @@ void worker_unwatch(struct worker *w)
 
 void worker_wake(struct worker *w)
 {
-    /* A full socket means that the process has been woken. If it has exited, the next process
-     * begins to read. */
+    /* An error is ignored: if the socket is full, the process has been woken. If the process has
+     * exited, the next process reads the journal without being woken. */
     if (w->control >= 0)
         (void)channel_send(w->control, "w", 1);
 }

@@ -259,7 +259,7 @@ int keys_add_user_rule(struct keys *k, enum key_list list, struct slice name)
     make_key_name(name, &u.name);
     if (u.name.n == 0 || u.name.truncated)
         return MI_EINVAL;
-    /* RULE of the mark is the user's name in normal form, without non-ASCII bytes. */
+    /* RULE of the redaction mark is the user's name in normal form, without non-ASCII bytes. */
     size_t n = 0;
     for (size_t i = 0; i < u.name.n && n < 32; i++)
         if ((unsigned char)u.name.p[i] < 0x80)

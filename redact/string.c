@@ -16,7 +16,8 @@
 /* maximum bytes of a truncated string that another_round_is_unnecessary() examines */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
-#define CONTENT_LONG 4096 /* only the head of content of this length or more is usually searched */
+/* minimum bytes of content of which usually only the head is searched */
+#define CONTENT_LONG 4096
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* number of bytes of the head that are searched */
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "head_may_be_json() and truncate_by_head() read this many bytes");

@@ -236,7 +236,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         replace_value_before_name(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
-        s->r->again = true; /* search the result again: the truncated text may be a name */
+        s->r->again = true; /* search the result again: the truncated text may be another name */
     enum string_kind kind = c->content                                         ? STRING_TRUNCATE
                             : c->role == ROLE_BLOB && redact_blob_is_text(raw) ? STRING_BLOB
                                                                                : STRING_ANY;

@@ -73,7 +73,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
         if (mw.x.m.kind != RPC_INVALID) {
             (void)correlate_message(t, &mw.x); /* the whole line is already staged */
         } else if (!answer_malformed(t, &mw.x)) {
-            /* The request is not pending any more: an earlier answer has the same id. */
+            /* The request is not pending any more: an earlier answer with its id was handled. */
             message_record(t, &mw.x, KIND_NOISE, ROW_REFUSED);
         }
         message_close(&mw.x);
@@ -86,11 +86,11 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;
-    repaired.copy = (struct line){0}; /* `batch` owns the copy of its line */
+    repaired.copy = (struct line){0}; /* `batch` owns the copy of the line */
     size_t kept = 1;
     if (!valid || answer_repair_batch(t, &repaired, &kept)) {
         struct message cut = repaired;
-        cut.copy = (struct line){0}; /* `repaired` owns the copy of its line */
+        cut.copy = (struct line){0}; /* `repaired` owns the copy of the line */
         bool gated = valid && t->gate.rule != NULL;
         bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
         enum row_action action = kept > 0 ? ROW_FORWARDED : ROW_REFUSED;

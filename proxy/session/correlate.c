@@ -51,7 +51,7 @@ static bool handle_request_not_added(struct traffic *t, struct message *x, int s
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        /* The server's answer will be dropped as unknown, so the client must not wait for it. */
+        /* The server's answer will be dropped as unknown: end the client's wait for it. */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     }
     return true;

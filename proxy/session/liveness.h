@@ -55,6 +55,6 @@ enum liveness liveness_judge_at_deadline(const struct liveness_facts *f);
  * no processor: then it gets the grace time again. */
 enum liveness liveness_judge_asked_server(const struct liveness_asked *f);
 
-const char *liveness_name(enum liveness l); /* returns the name used in events */
+const char *liveness_name(enum liveness l); /* returns the name of `l` in events */
 
 #endif

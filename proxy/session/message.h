@@ -15,7 +15,7 @@ struct message {
     enum row_direction dir;
     struct line *line;  /* the line that contains the message */
     struct slice text;  /* the text to forward, after repairs, without its newline */
-    size_t size;        /* bytes as received */
+    size_t size;        /* number of bytes of the message as received */
     findings repairs;   /* findings about repairs of the line */
     breaches rules;     /* rules of MCP that the message violates */
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */

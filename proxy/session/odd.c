@@ -67,7 +67,7 @@ static void append_excerpt(struct buf *b, struct slice text, size_t at)
     buf_close(&clean);
 }
 
-/* Appends the start of `text`, which is a line, sanitized. */
+/* Appends the sanitized start of the line `text`. */
 static void append_start_of_line(struct buf *b, struct slice text)
 {
     struct buf clean = {0};
@@ -127,8 +127,8 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
     return true;
 }
 
-/* Records an unreadable answer, and holds the error for its request for a time in which a valid
- * answer may come. This time begins when the unreadable line was received. */
+/* Records an unreadable answer, and holds the error for its request: the error is sent unless a
+ * valid answer comes within ODD_WAIT_US after the unreadable line. */
 static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
                                 const struct server_line *line)
 {
@@ -345,7 +345,7 @@ void odd_handle_due(struct traffic *t, int64_t now_us)
 
 void odd_on_output_ended(struct traffic *t)
 {
-    odd_on_blank_line(t); /* the headers have ended */
+    odd_on_blank_line(t); /* the headers of the HTTP response have ended */
     while (refuse_next_held_answer(t, INT64_MAX))
         continue;
     odd_end_wait(t, true);

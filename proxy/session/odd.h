@@ -42,8 +42,8 @@ struct odd_rejection {
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
                        const struct odd_rejection *r);
 
-/* Call this function when the output of the server has ended. A line that waits for its rest is
- * incomplete: the request that it answers gets an error that says why the output ended. */
+/* Call this function when the output of the server has ended. A waiting line is incomplete
+ * then: the request that the line answers gets an error that says why the output ended. */
 void odd_on_output_ended(struct traffic *t);
 /* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error
  * waits. */

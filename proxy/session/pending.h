@@ -32,8 +32,9 @@
 /* State of a request that may be repeated after the end of a process that had read it
  * (resend.h). */
 enum pending_resend {
-    RESEND_NONE,  /* no process has ended while this request was pending */
-    RESEND_WAITS, /* a process has ended while the request was pending; it waits to be sent again */
+    RESEND_NONE, /* no process has ended while this request was pending */
+    /* a process has ended while the request was pending; the request waits to be sent again */
+    RESEND_WAITS,
     RESEND_TRIED, /* the request was sent again */
 };
 
@@ -77,9 +78,9 @@ struct pending {
     struct rpc_id key;           /* the id in comparable form */
     struct rpc_id token;         /* the progress token; type 0: none */
     struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
-    struct slice id;             /* the id as the sender has written it */
+    struct slice id;             /* the request's id as the sender has written it */
     struct slice method, target; /* JSON strings without the quotes */
-    struct slice arguments;      /* JSON; {NULL, 0}: none */
+    struct slice arguments;      /* JSON of the arguments; {NULL, 0}: none */
     size_t arguments_n;          /* full size of the arguments; arguments.n is less if truncated */
     struct protocol_asked asked; /* what the rules of MCP require of the answer */
     char data[];

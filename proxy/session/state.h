@@ -154,9 +154,9 @@ struct traffic {
     struct buf scratch;  /* owned: answers under construction */
     struct chunk *spare; /* memory set aside for answers when allocation fails; NULL: none */
     size_t spare_n;      /* number of bytes of `spare` in use */
-    struct redact_lines noise_lines, stderr_lines; /* for secrets of the server that span lines */
+    struct redact_lines noise_lines, stderr_lines; /* find secrets that span lines of the server */
     char version[32];                              /* protocol version; "": not negotiated yet */
-    bool knows_client, knows_server;               /* the name is recorded */
+    bool knows_client, knows_server;               /* the peer's name is recorded */
     uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients so far */
     unsigned clients;
     bool client_closed; /* the client has closed its output, so it can answer no request */

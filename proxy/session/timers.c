@@ -15,7 +15,7 @@ void timers_close(struct timers *t)
     *t = (struct timers){0};
 }
 
-/* Returns the time without pauses; all deadlines are in this time. */
+/* Returns the time without pauses; all deadlines use this time. */
 static int64_t timers_elapsed_us(const struct timers *t, int64_t now_us)
 {
     return (t->paused != 0 ? t->paused_at_us : now_us) - t->paused_total_us;

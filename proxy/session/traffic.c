@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* size of the TypeScript SDK's buffer (mcp-wire.md 7.2) */
-/* if the client has this many unread bytes of the interposer's answers, it is not read */
+/* the client is not read while this many bytes of the interposer's answers are unread */
 #define OWN_BYTES_MAX ((size_t)1 << 20)
 #define HEAD_RECORDED 4096 /* bytes of a line over --max-message that are recorded */
 

@@ -96,7 +96,7 @@ static int rename_to_unused_name(int dir, const char *temporary, const char *nam
         return 0;
     if (errno != ENOTSUP)
         return MI_EIO;
-    /* Not atomic, but the lock on the directory excludes other processes. */
+    /* Checking first is not atomic, but the lock on the directory excludes other processes. */
     if (file_exists(dir, name)) {
         errno = EEXIST;
         return MI_EIO;

@@ -40,7 +40,7 @@ void log_directory_close(struct log_directory *a)
     a->fd = -1;
 }
 
-/* Returns the sanitized text, which is valid until the next clean_ call. */
+/* Returns the sanitized text, which is valid until the next text or name is sanitized. */
 static struct slice clean_log_text(struct log_directory *a, struct slice text)
 {
     struct redact *r = redact_current();

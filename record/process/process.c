@@ -126,7 +126,7 @@ static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
     struct recording *p = ctx;
     int st =
         share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
-    if (st == MI_EFULL) { /* all places are taken by locks of an earlier database's sessions */
+    if (st == MI_EFULL) { /* all locks in the file belong to sessions of an earlier database */
         running_lock_remove(vault);
         st = share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id)
                                              : MI_EIO;
@@ -146,8 +146,8 @@ _Noreturn static void exit_after_error(const char *what)
     _exit(EX_OSERR);
 }
 
-/* Receives the wake-ups, and finds out whether the proxy has exited. If it was killed, kills its
- * server. */
+/* Receives the wake-ups, and finds out whether the proxy has exited. If the proxy was killed, kills
+ * the proxy's server. */
 static void listen_to_proxy(struct recording *p)
 {
     char what;

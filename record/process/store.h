@@ -33,7 +33,8 @@
 #define STORE_BYTES ((size_t)1 << 20)
 /* after a full disk: maximum of `portion` in struct store; a transaction then has one entry */
 #define STORE_PORTION_MAX 20
-#define STORE_WAL_PAGES 128   /* after a full disk: pages of the write-ahead log, 1 MiB */
+/* after a full disk: pages of the write-ahead log at which a checkpoint is made (1 MiB) */
+#define STORE_WAL_PAGES 128
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
 #define STORE_KILLS_MAX 3
@@ -88,7 +89,7 @@ int store_vault_fd(const struct store *s);
 const char *store_name(const struct store *s); /* the server's name */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
-bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: done */
+bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: success */
 /* Calls call_fill_step(), and waits at most STORE_WAIT_US for the database's lock. Call this
  * function only if all entries are stored. Returns false if the step has failed. *ret_more: more
  * steps are useful in this process. */

@@ -28,7 +28,7 @@ struct store {
     struct writer *w; /* NULL: the database is not open */
     /* id of the session in the database; 0: the session is not known to be there */
     int64_t session_id;
-    bool resumed;      /* the session is in the database; entries that are stored were released */
+    bool resumed;      /* the session is in the database; earlier stored entries were released */
     int64_t looked_us; /* when the vault was last checked for removal */
     struct log_directory log;
     struct no_progress progress; /* state of the detection over the session's tool calls */
@@ -37,8 +37,8 @@ struct store {
     size_t stuck_n;
     struct escalations escalations;
     struct escalations early; /* escalations that are written before their entries can be stored */
-    size_t early_n;           /* number of escalation files written early */
-    uint64_t early_to;        /* position up to which escalations were written early, or tried */
+    size_t early_n;           /* number of escalation files written before their entries */
+    uint64_t early_to;        /* position up to which these escalations were written or tried */
     uint64_t reported_to;     /* position up to which escalations were reported */
     struct buf
         escalated; /* detail of the event about the escalation at escalated_at; empty: none */

@@ -41,7 +41,7 @@ static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
-        /* another checkpoint is tried after more entries were stored */
+        /* the next checkpoint is tried after more entries were stored */
         log_debug("checkpoint postponed");
 }
 

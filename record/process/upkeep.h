@@ -25,7 +25,7 @@
 
 #define UPKEEP_DEAD_US 2000000
 #define UPKEEP_LOOK_US INT64_C(600000000)
-/* removes old sessions only if no process has written for this time */
+/* old sessions are removed only if no process has written to the vault for this time */
 #define UPKEEP_QUIET_US 500000
 #define UPKEEP_IDLE_US 500000
 /* pages (of 8 KiB) in the write-ahead log at which a checkpoint is made: 4 MiB */
@@ -37,7 +37,7 @@ struct upkeep {
     struct retention rule;
     int64_t look_us; /* when to look for dead sessions */
     struct call_fill fill;
-    int64_t fill_us;     /* time to add calls; INT64_MAX: not before the next check */
+    int64_t fill_us;     /* time of the next step of `fill`; INT64_MAX: not before the next check */
     int64_t prune_us;    /* time to prune, or to make the next step of a prune; INT64_MAX: never */
     struct prune *prune; /* owned; NULL: no prune is in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */

@@ -30,7 +30,7 @@ struct halves {
 static struct {
     uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
-    unsigned passes[GROUPS]; /* estimate_passes() of each group */
+    unsigned passes[GROUPS]; /* result of estimate_passes() for each group */
     /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;

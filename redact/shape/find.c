@@ -261,7 +261,7 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     shape_scan_begin(&s->scan, text, s->end);
 }
 
-/* Finds the next hit of each pattern, and replaces *best if one of them is better. */
+/* Finds the next hit of each pattern, and replaces *best if such a hit is better. */
 static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, size_t from,
                                   bool found, struct shape_hit *best)
 {

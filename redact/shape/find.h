@@ -29,7 +29,7 @@ struct shapes;
 
 struct shape_hit {
     size_t from, n;   /* offset and length in bytes; n > 0 */
-    const char *rule; /* its name, such as "github-token", or the user's NAME in pattern.NAME */
+    const char *rule; /* the rule's name: "github-token", …, or NAME of the user's pattern.NAME */
 };
 
 /* Opens shapes with the built-in rules. Returns 0 or MI_ENOMEM. */

@@ -137,8 +137,8 @@ static bool has_only_plain_words(struct slice s)
     return s.n > 0;
 }
 
-/* Caches the last long run: a long token may contain an anchor every few letters, and each anchor
- * would read the run again. */
+/* The last long run of characters of a set, kept because a long token may contain an anchor every
+ * few letters: without it, each anchor would read the run again. */
 static struct {
     struct shape_set set;
     const char *from, *to;

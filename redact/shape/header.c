@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #define LINE_MAX_LEN 4096 /* maximum bytes that are read of a header's value */
-#define JUDGED 192        /* bytes of a token that are examined */
+#define JUDGED 192        /* maximum bytes of a token that are examined */
 
 static bool is_token68_char(char c)
 {

@@ -65,7 +65,7 @@ static inline char shape_lower_case(char c)
 {
     return char_is_upper(c) ? (char)(c | 0x20) : c;
 }
-static inline bool shape_is_base64(char c) /* either alphabet, without '=' */
+static inline bool shape_is_base64(char c) /* both alphabets of base64, without '=' */
 {
     return shape_is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
 }

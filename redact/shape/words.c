@@ -393,7 +393,7 @@ static bool value_is_path(struct slice v)
            shape_contains(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
-/* Whether v is a secret, if values of this name are normally secrets. */
+/* Whether v is a secret. Values of the name `n` usually are secrets. */
 static bool strong_value_is_secret(struct slice text, const struct name *n, const struct place *p,
                                    struct slice v)
 {
@@ -422,7 +422,7 @@ static bool strong_value_is_secret(struct slice text, const struct name *n, cons
     return v.n >= 6 && has_unusual_characters(v);
 }
 
-/* Whether v is a secret, if values of this name are often not secrets. */
+/* Whether v is a secret. Values of the name often are not secrets. */
 static bool weak_value_is_secret(const struct place *p, struct slice v)
 {
     bool digit = false;
