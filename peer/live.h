@@ -4,11 +4,11 @@
  *           this process exits.
  * Owns      the process and its pipes.
  * Lifetime  a line is valid until the next call.
- * End       LIVE_ENDED does not depend on which event is noticed first. Either the server has
- *           exited and its output is read; or it closed its stdout, or closed its stdin before it
- *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
+ * End       LIVE_ENDED means one of two things, whichever event is noticed first. Either the server
+ *           has exited and its output is read. Or the server has closed its stdout, or its stdin
+ *           before it had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
  *           live_expect_proxy(): LIVE_PROXY_FOLLOWS_US).
- * Errors    a server that has ended is LIVE_ENDED, not a failure.
+ * Errors    the end of the server is reported as LIVE_ENDED, not as an error.
  * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other
  *           function blocks. SIGPIPE must be ignored. */
 #ifndef MI_PEER_LIVE_H

@@ -6,9 +6,9 @@
  * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end
  *           (reported by child_note_output_ended()). An exit alone does not end the stream, so the
  *           last output of a crashed server is still read.
- * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL after
- *           all of it. child_kill_descendants() kills the processes that are left then, in the
- *           group or adopted from it.
+ * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL at its
+ *           end. child_kill_descendants() kills the processes that are still in the group, or were
+ *           adopted from it.
  * Blocks    child_kill_descendants() only, for at most the given time. */
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H

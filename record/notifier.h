@@ -6,8 +6,8 @@
  * stderr, never to the protocol; it inherits environment and working directory. It runs in its own
  * session (setsid(2)).
  *
- * The notifier process runs the commands. The recorder process has a copy of our end of its socket
- * and sends the absolute path of each file, one datagram each. Each command may run for
+ * The notifier process runs the commands. The recorder process has a copy of the proxy's socket,
+ * and sends the absolute path of each file as a datagram. Each command may run for
  * NOTIFIER_LIMIT_US; then all its processes get SIGTERM, and SIGKILL after NOTIFIER_GRACE_US. At
  * most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait; further ones are dropped
  * with a warning. When proxy and recorder process have exited, waiting commands start at once, and

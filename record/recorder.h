@@ -6,8 +6,9 @@
  *
  * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a
  * loop turn. recorder_publish() makes them visible to the recorder process at the end of the turn;
- * only then may the turn's bytes be sent. The recorder process stores them (record/process/). If it
- * dies, another one is started, which continues after the last stored entry.
+ * only then may the turn's bytes be sent. The recorder process stores the entries
+ * (record/process/). If this process dies, another one is started, which continues after the last
+ * stored entry.
  *
  * When the journal is half full, the client is read at intervals (recorder_must_slow_client()), so
  * that the journal seldom becomes full. If the journal has no room, nothing is sent and nothing is
@@ -15,16 +16,15 @@
  * WORKER_UNABLE processes could not open the journal or their store), or there is no room for
  * RECORDER_PAUSE_US:
  *
- *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and
- *   counted: an event
- *                     `gap` says how many and which.
+ *   on_error = pass   messages are forwarded. Messages that do not fit into the journal are lost
+ *                     and counted: an event `gap` says how many and which.
  *                     While the recorder cannot store, the journals of all sessions of the user
  *                     together have the limit max_waiting. The limit is approximate, because the
  *                     other journals are measured only from time to time.
- *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. All
- *                     forwarded messages are in the journal.
+ *   on_error = stop   with the client's next request the result is RECORDER_FAILED, and the
+ *                     session must end. All forwarded messages are in the journal.
  *
- * sync_full: RECORDER_HOLD until everything appended is committed and synced.
+ * With sync_full the result is RECORDER_HOLD until everything appended is committed and synced.
  *
  * Entries that do not fit wait in memory until the end of the turn, and during RECORDER_HOLD. This
  * memory is bounded, because nothing is read meanwhile.

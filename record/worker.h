@@ -1,5 +1,5 @@
-/* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it
- * has exited.
+/* worker.h - the proxy's side of the recorder process: starts it, watches it, and starts it again
+ * after an exit.
  *
  * Unless worker_start() has started the first process, the loop starts it after WORKER_START_US: so
  * a client's first message is forwarded without waiting for the fork. After the first two exits

@@ -1,10 +1,10 @@
 /* liveness.h - judges a server that sent nothing between a request and its deadline.
  *
- * Rules     a server that was asked whether it lives, and then sends any valid message, is slow.
- *           CPU time of its helpers (process_tree.h) proves work until --max-timeout; CPU time of
- *           the server itself does not, because an endless loop uses CPU time as well. A server is
- *           not asked before its first answer: it counts as starting, until --max-timeout, while
- *           its processes use CPU time or write to stderr. A process that waits for a processor
+ * Rules     a server that sends any valid message after it was asked whether it lives is slow. CPU
+ *           time of its helpers (process_tree.h) proves work until --max-timeout. CPU time of the
+ *           server itself proves nothing, because an endless loop uses CPU time as well. Before its
+ *           first answer a server is not asked. It counts as starting until --max-timeout, as long
+ *           as its processes use CPU time or write to stderr. A process that waits for a processor
  *           counts as running, because on a busy machine it may get none for a while.
  * Units     microseconds.
  * Blocks    never. Pure. */

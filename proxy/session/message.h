@@ -1,6 +1,7 @@
 /* message.h - one message: its row in the journal and its place in the outbox.
  *
- * Rules     each message is recorded, forwarded or not; only a staged message is sent.
+ * Rules     each message is recorded, whether it is forwarded or not. Only staged messages are
+ *           sent.
  * Owns      at most a copy of its line; a struct message is valid while its line is being handled.
  * Errors    if there is no memory to stage a message, the connection to the receiver is closed
  *           (outbox_discard_after_error) and a line is logged, because a message recorded as

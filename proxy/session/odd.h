@@ -1,9 +1,9 @@
 /* odd.h - handles lines that are not valid messages, and the requests that they belong to.
  *
- * Rules     docs/findings.md. wire/server_lines classifies lines of the server. A repaired message
- *           is forwarded, and recorded as it is forwarded. A request with an unreadable answer gets
- *           an error, unless a valid answer comes within ODD_WAIT_US; then the unreadable line was
- *           only a log of the answer.
+ * Rules     see docs/findings.md. wire/server_lines classifies lines of the server. A repaired
+ *           message is forwarded and recorded in its repaired form. A request with an unreadable
+ *           answer gets an error, unless a valid answer comes within ODD_WAIT_US. In that case the
+ *           unreadable line was only a log line.
  * Changes   odd, and the requests that such lines answer.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_ODD_H

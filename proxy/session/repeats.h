@@ -10,8 +10,8 @@
  *   - for `window_us`;
  *   - until REPEATS_MAX later calls are uncertain.
  *
- * Equal     two calls with the same canonical text (wire/canon.h), as repeats_key_of_call() says.
- *           Only a hash of the text is kept, made with a secret key.
+ * Equal     two calls are equal if they have the same canonical text (wire/canon.h), as described
+ *           at repeats_key_of_call(). Only a hash of the text is kept, made with a secret key.
  * Owns      the calls, and late answers to them: at most REPEATS_LATE_MAX bytes of one answer and
  *           REPEATS_BYTES_MAX of all; the oldest answers are dropped first.
  * Units     microseconds since the session's start.

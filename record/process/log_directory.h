@@ -1,10 +1,10 @@
 /* log_directory.h - the log directory: one JSON line for each finished invocation, a file for each
  * UTC day.
  *
- * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. The lines of a transaction are written after
- * it, in one call, whole lines only; docs/vault.md describes their fields. If the directory cannot
- * be written, lines are dropped and one warning is logged: everything in them is also in the
- * database.
+ * The files are VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, opened with O_APPEND. After a transaction
+ * its lines are written in one call, and only whole lines; docs/vault.md describes their fields. If
+ * the directory cannot be written, lines are dropped and one warning is logged: everything in them
+ * is also in the database.
  *
  * Texts from messages are sanitized, as in the database. The arguments of a call are taken from the
  * ring `kept` if they are still there; otherwise they are sanitized again, with the same result.

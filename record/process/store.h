@@ -11,11 +11,11 @@
  *           its own. A message that killed its process STORE_KILLS_MAX times is stored without its
  *           body, any other entry is skipped, and an event `unrecordable` is added. If the message
  *           kills its process again, it is skipped, too.
- * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits
- *           (process.h).
+ * Vault     is made if it is missing. If the vault was removed while it was open, the result is
+ *           STORE_GONE, and the caller exits (process.h).
  * Damage    a damaged database is put aside (vault/store/aside.h), a new database is made, and an
- *           escalation written. An event `gap` in the new database stands for the entries that were
- *           stored before.
+ *           escalation is written. An event `gap` in the new database stands for the entries that
+ *           were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
  * Blocks    on the disk, and STORE_WAIT_US for the database's lock. For the waits of an
  *           escalation see escalation.h. */

@@ -6,9 +6,9 @@
  *           `). The text is searched for all anchors at once, and a rule is tried only where its
  *           anchor occurs. Entropy is an additional condition, never the only one: UUIDs, digests
  *           and long base64 are not secrets.
- * Order     hits are reported left to right without overlap. Of hits with the same start the
- *           longest one wins, then that of the more specific rule. A hit is only the secret itself:
- *           `pass` in `user:pass@`.
+ * Order     hits are reported left to right without overlap. Of hits with the same start, the
+ *           longest hit is reported; of equally long hits, that of the more specific rule. A hit is
+ *           only the secret itself: `pass` in `user:pass@`.
  * Marks     a mark `[redacted:RULE]` is never a hit or part of one.
  * Work      bounded: each byte is examined a limited number of times, whatever the text
  *           (shapes_work() counts). The user's patterns have their own limits (shape/pattern.h).
