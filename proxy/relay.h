@@ -54,7 +54,7 @@ struct relay_calls {
 
 struct relay_width {
     bool tried;    /* an attempt was made to enlarge the pipe */
-    bool full;     /* the pipe holds more than its previous size; narrowed after the next bytes */
+    bool full;     /* the pipe holds more than its previous size, which is restored later */
     size_t before; /* the pipe's previous size in bytes; 0: the size was not changed */
 };
 

@@ -41,7 +41,7 @@ static void key_name_append_char(struct key_name *k, char c, bool word)
 
 static void make_key_name(struct slice name, struct key_name *ret)
 {
-    /* Reads three bytes for each character of the normal form, because %XX is one character. */
+    /* At most three bytes are read for each character kept, because %XX is one character. */
     size_t max = (size_t)KEY_MAX * 3;
     struct slice s = name;
     ret->n = 0;

@@ -199,7 +199,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     arguments_on_notification(t, x);
     if (t->gate.rule != NULL)
         tool_gate_on_notification(t, x);
-    bool in_time = true; /* false: the request has ended, and the notification is dropped */
+    bool in_time = true; /* false: the notification is late or a repetition, and is dropped */
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
         in_time = handle_progress_notification(t, x);
     else if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))

@@ -24,9 +24,10 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    REPLY_RAN_ABSENT, /* the member is omitted: the call cannot have run, or has no effects */
-    REPLY_RAN_NO,     /* false */
-    REPLY_RAN_MAYBE,  /* true */
+    /* no member: the request has no effects, or the error has another cause than the server's end */
+    REPLY_RAN_ABSENT,
+    REPLY_RAN_NO,    /* false */
+    REPLY_RAN_MAYBE, /* true */
 };
 
 struct reply {

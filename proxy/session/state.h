@@ -63,7 +63,7 @@ struct previous_tools {
     struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
     bool completes;             /* the message being handled completes a tools/list */
-    uint64_t list_seq;          /* seq of the last message of the first complete list; 0: none */
+    uint64_t list_seq;          /* seq of the last message that completed a list; 0: none */
 };
 
 /* State for lines that are not valid messages (odd.h). */

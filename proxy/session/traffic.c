@@ -261,7 +261,7 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
                         .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
     rpc_read_head((struct slice){line->p, line->n}, &x.m);
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
-    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not valid JSON */
+    x.m.fault.kind = JSON_CUT; /* only the start of the line is recorded, which is not valid JSON */
     struct buf why = {0};
     /* memory ran out, and line_give_up() ended the line */
     bool no_memory = line->n <= t->max_message;

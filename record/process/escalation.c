@@ -27,7 +27,7 @@ static int store_waiting_occurrences(struct escalation_memory *s, int dir, struc
 }
 
 /* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: the row or the
- * directory cannot be found. */
+ * file does not exist any more, or the directory cannot be opened. */
 static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);

@@ -91,7 +91,7 @@ const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
 bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: success */
 /* Calls call_fill_step(), and waits at most STORE_WAIT_US for the database's lock. Call this
- * function only if all entries are stored. Returns false if the step has failed. *ret_more: more
+ * function only if all entries are stored. Returns false if no step was made. *ret_more: more
  * steps are useful in this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
