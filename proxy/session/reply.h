@@ -24,7 +24,7 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    /* no member: the request has no effects, or the error has another cause than the server's end */
+    /* no member: the request has no effects, or the error is not about the end of the server */
     REPLY_RAN_ABSENT,
     REPLY_RAN_NO,    /* false */
     REPLY_RAN_MAYBE, /* true */
