@@ -40,8 +40,8 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
-    /* Only the head of a message is kept. It has no secrets if no form asks for a secret and the
-     * head has no `content`: answers to unknown forms are in `content`. */
+    /* Only the start of a message is kept. It contains no secrets if no form asks for a secret and
+     * it does not contain `content`, the member with answers to unknown forms. */
     if (dir == ROW_C2S &&
         (forms_have_secrets(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))

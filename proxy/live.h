@@ -79,7 +79,7 @@ uint64_t server_process_bytes_read(const struct proxy *p);
 /* ---- restart.c ---- */
 
 /* Call this function when the process has ended: answers the requests that a new process must not
- * get, and keeps the others. */
+ * get; the other requests stay pending. */
 void restart_settle_requests(struct proxy *p);
 /* Starts the next process and repeats the client's initialize to it. Returns the event to
  * report. */

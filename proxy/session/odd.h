@@ -54,8 +54,8 @@ void odd_handle_due(struct traffic *t, int64_t now_us);
 /* Keeps the start of a line of the server that looks like a message but answers no request: such a
  * server is not silent. */
 void odd_keep_line_start(struct traffic *t, struct slice text);
-/* Appends the line start that odd_keep_line_start() has kept, if the line came after the request p
- * was written. */
+/* Appends the start of the line that odd_keep_line_start() has kept, if the line came after the
+ * request p was written. */
 void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);
 
 #endif

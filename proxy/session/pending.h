@@ -63,7 +63,7 @@ struct pending {
     unsigned flags;           /* flags of the method (wire/mcp/method.h) */
     bool modern;              /* the request is of revision 2026-07-28 */
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
-    bool cancelled;           /* cancelled by the sender, or abandoned: a late answer is dropped */
+    bool cancelled;           /* the request was cancelled or abandoned: a late answer is dropped */
     bool timed_out;           /* the request was abandoned: its deadline has passed */
     bool was_read;            /* a server process that has ended had read the request */
     bool resent;              /* the request is a subscription, sent again to a new process */

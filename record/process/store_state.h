@@ -11,7 +11,7 @@
 /* maximum number of calls without progress that a transaction escalates */
 #define STORE_STUCK_MAX 16
 
-/* A process puts a damaged database aside at most once. */
+/* A process renames a damaged database at most once. */
 enum store_aside {
     ASIDE_NOT_TRIED,
     ASIDE_TRIED, /* the database is not damaged, or could not be renamed */

@@ -55,8 +55,8 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* Puts the damaged database aside. The database must be closed. Returns false if nothing was
- * changed. */
+/* Renames the damaged database (vault/store/aside.h). The database must be closed. Returns false if
+ * nothing was changed. */
 static bool put_database_aside(struct store *s)
 {
     char name[ASIDE_NAME_MAX];

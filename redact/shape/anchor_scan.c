@@ -176,8 +176,7 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
     return _mm256_shuffle_epi8(both, nibbles);
 }
 
-/* Returns the groups of the set `set` that contain both nibbles of the letter number `place` of
- * three. */
+/* Returns the groups of the set `set` that contain both nibbles of the letter `place` (0 to 2). */
 AVX2 __m256i groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
