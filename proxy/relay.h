@@ -61,7 +61,7 @@ struct relay_width {
 /* Reasons not to read. */
 enum relay_stop {
     RELAY_HELD = 1,    /* the owner does not want to read */
-    RELAY_PACED = 2,   /* the owner does not want to read, but relay_read_available() reads */
+    RELAY_PACED = 2,   /* the owner does not want to read, except by relay_read_available() */
     RELAY_FULL = 4,    /* too many bytes are unsent */
     RELAY_STARVED = 8, /* there is no memory to read into */
     RELAY_WAITS = 16,  /* a complete line waits for relay_continue() */

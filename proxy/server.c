@@ -289,7 +289,7 @@ static bool client_awaits_answers(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
     if (p->traffic.client_said_shutdown || client.fd < 0 ||
-        poll(&client, 1, 0) != 0) /* POLLERR, POLLHUP: nobody reads */
+        poll(&client, 1, 0) != 0) /* POLLERR or POLLHUP: nobody reads */
         return false;
     if (tool_ask_has_held_lines(&p->traffic))
         return true;

@@ -39,7 +39,7 @@ struct proxy;
 void silence_close(struct silence *s);
 /* Call this function when a server process was started. */
 void silence_new_process(struct proxy *p);
-/* Takes the samples `base` and `recent` if it is time. Call this function when the timer of the
+/* Takes `base` and `recent` for the request with the next deadline. Call this function when the timer of the
  * next deadline is set: most requests do not set the timer, and then no sample is taken. */
 void silence_sample(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.

@@ -58,9 +58,10 @@
 #define RECORDER_EXIT_US 50000 /* time for the process to exit after everything is stored */
 
 enum recorder_result {
-    RECORDER_PUBLISHED, /* send the turn's bytes */
-    RECORDER_HOLD,      /* do not send or read; `changed` is called when it is time to try again */
-    RECORDER_FAILED,    /* end the session (only with stop_on_error) */
+    RECORDER_PUBLISHED, /* the turn's bytes may be sent */
+    /* nothing may be sent or read; `changed` is called when it is time to try again */
+    RECORDER_HOLD,
+    RECORDER_FAILED, /* the session must end (only with stop_on_error) */
 };
 
 struct recorder_config {

@@ -37,7 +37,7 @@ struct recorder {
     size_t moved_n; /* bytes of `waiting` that were moved to the ring */
     /* lost messages that the journal does not report yet; n is 0 if there are none */
     struct lost_messages lost;
-    bool losing;          /* messages are lost until there is room for many */
+    bool losing;          /* messages are dropped until the journal has room for many messages */
     uint64_t limit;       /* limit of the ring while the recorder can store */
     int64_t bound_due_us; /* time when bound_update_limit() checks again; 0: at once */
     uint64_t bound_from;  /* end of the last entry at the previous check */

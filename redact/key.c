@@ -28,7 +28,7 @@ static char decode_percent(struct slice s, size_t i)
 
 static void key_name_append_char(struct key_name *k, char c, bool word)
 {
-    if (k->n == KEY_MAX) { /* drop the first character */
+    if (k->n == KEY_MAX) { /* drop the first character, because only the end counts */
         memmove(k->p, k->p + 1, KEY_MAX - 1);
         k->words >>= 1;
         k->n--;

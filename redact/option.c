@@ -91,7 +91,7 @@ const struct key_rule *option_find_header_rule(const struct keys *k, struct slic
         return NULL;
     struct slice value = read_trim((struct slice){s.p + n + 1, s.n - n - 1}, true);
     if (value_is_short_number(value) || slice_begins(value, "//"))
-        return NULL; /* host:port or a URL, not a header */
+        return NULL; /* the string is host:port or a URL, not a header */
     *ret_value = redact_without_scheme(value);
     const struct key_rule *rule = key_find_rule(k, name);
     return rule != NULL ? rule : key_is_plain_header(k, name) ? NULL : &any_header;

@@ -31,8 +31,9 @@
 #define REDACT_PEM_LINES 512 /* lines of a private key that are replaced if its end is missing */
 
 enum redact_how {
-    REDACT_SECRETS, /* replace secrets only: --record full */
-    REDACT_CONTENT, /* also truncate content in a call's arguments: --record standard, minimal */
+    REDACT_SECRETS, /* for --record full: only secrets are replaced */
+    /* for --record standard and minimal: content in a call's arguments is also truncated */
+    REDACT_CONTENT,
 };
 
 struct redact;

@@ -20,7 +20,7 @@ enum on_hang {
 };
 
 enum liveness {
-    LIVENESS_SLOW,     /* the server must not be killed */
+    LIVENESS_SLOW,     /* the server is only slow: it must not be killed */
     LIVENESS_SILENT,   /* the facts are not sufficient: the server must be asked */
     LIVENESS_AT_WORK,  /* the server's helpers work */
     LIVENESS_STARTING, /* the server has not answered any request yet, and its processes work */

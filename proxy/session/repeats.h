@@ -88,7 +88,7 @@ uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call);
 
 enum repeats_added {
     REPEATS_ADDED,
-    REPEATS_IN_PLACE, /* the call was added, and the oldest one removed */
+    REPEATS_IN_PLACE, /* the call was added, and the oldest call was removed */
     REPEATS_NOT       /* out of memory: the call was not added */
 };
 /* Adds an uncertain call. u->text must be NULL. */
@@ -109,11 +109,12 @@ void repeats_shift_positions(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
     REPEAT_NONE,   /* the call equals no uncertain call */
-    REPEAT_WARNED, /* forwarded, with a warning */
-    /* forwarded, because the client already knows that an equal call was refused */
+    REPEAT_WARNED, /* the call is forwarded, with a warning */
+    /* the call is forwarded: the client already knows that an equal call was refused */
     REPEAT_INSISTED,
-    REPEAT_ANSWERED, /* answered with the late answer to the uncertain call */
-    REPEAT_REFUSED,  /* answered with an error */
+    /* the call is answered with the late answer to the uncertain call */
+    REPEAT_ANSWERED,
+    REPEAT_REFUSED, /* the call is answered with an error */
 };
 const char *repeat_decision_name(enum repeat_decision d); /* "forwarded", "insisted", … */
 

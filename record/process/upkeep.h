@@ -38,7 +38,7 @@ struct upkeep {
     int64_t look_us; /* when to look for dead sessions */
     struct call_fill fill;
     int64_t fill_us;     /* time of the next step of `fill`; INT64_MAX: not before the next check */
-    int64_t prune_us;    /* time to prune, or to make the next step of a prune; INT64_MAX: never */
+    int64_t prune_us;    /* time when a prune begins or continues; INT64_MAX: never */
     struct prune *prune; /* owned; NULL: no prune is in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
     int64_t forced_us; /* when a checkpoint was last forced */
