@@ -39,8 +39,9 @@ struct proxy;
 void silence_close(struct silence *s);
 /* Call this function when a server process was started. */
 void silence_new_process(struct proxy *p);
-/* Takes `base` and `recent` for the request with the next deadline. Call this function when the timer of the
- * next deadline is set: most requests do not set the timer, and then no sample is taken. */
+/* Takes the samples `base` and `recent` for the request with the next deadline. Call this function
+ * when the timer of the next deadline is set: most requests do not set the timer, and then no
+ * sample is taken. */
 void silence_sample(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.
  * why: the text of the request's error. *ret: the event to report. Returns false if the server
