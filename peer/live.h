@@ -4,11 +4,11 @@
  *           this process exits.
  * Owns      the process and its pipes.
  * Lifetime  a line is valid until the next call.
- * End       LIVE_ENDED does not depend on which event is noticed first. Either the server has
- *           exited and its output is read; or it closed its stdout, or closed its stdin before it
- *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
+ * End       LIVE_ENDED means one of two things, whichever event is noticed first. Either the server
+ *           has exited and its output is read. Or the server has closed its stdout, or its stdin
+ *           before it had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
  *           live_expect_proxy(): LIVE_PROXY_FOLLOWS_US).
- * Errors    a server that has ended is LIVE_ENDED, not a failure.
+ * Errors    the end of the server is reported as LIVE_ENDED, not as an error.
  * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other
  *           function blocks. SIGPIPE must be ignored. */
 #ifndef MI_PEER_LIVE_H
@@ -22,7 +22,8 @@
 /* After the server has closed a stream, it should exit within this time. Equals
  * SERVER_EXIT_FOLLOWS_US of the proxy. */
 #define LIVE_EXIT_FOLLOWS_US 1000000
-/* The same time if the server is a proxy, which first stores the end of its session. */
+/* After a proxy has closed a stream, it should exit within this time. It first stores the end of
+ * its session. */
 #define LIVE_PROXY_FOLLOWS_US 10000000
 
 struct live;
@@ -31,7 +32,7 @@ enum live_result {
     LIVE_LINE,
     LIVE_TIMEOUT,     /* until_us has passed */
     LIVE_INTERRUPTED, /* a signal handler has run, perhaps for a signal blocked since live_open() */
-    LIVE_ENDED,       /* the server cannot answer any more: live_append_end_text() */
+    LIVE_ENDED,       /* the server cannot answer any more (see live_append_end_text()) */
     LIVE_TOO_LONG,    /* the server sent a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
@@ -46,8 +47,8 @@ void live_expect_proxy(struct live *l);
 MI_MUST int live_send_line(struct live *l, struct slice line);
 /* Waits for the server's next line. until_us: time limit by clock_mono_us(); INT64_MAX: none. */
 MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, struct slice *ret);
-/* For a caller with an event loop: the descriptors to read from and to write to (-1: none), and
- * whether a line waits to be written. When either is ready, has an error, or after
+/* Returns the descriptors that an event loop must watch for reading and for writing; -1: none.
+ * *ret_waits: a line waits to be written. When a descriptor is ready or has an error, or after
  * live_next_wait_us(), call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
 void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
 /* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready;
@@ -61,7 +62,8 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
 void live_append_end_text(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
 uint64_t live_sent_bytes(const struct live *l);
-/* After LIVE_ENDED: returns how many of these bytes the server has read. */
+/* After LIVE_ENDED: returns the number of bytes of the sent lines that the server has
+ * read. */
 uint64_t live_read_output(const struct live *l);
 size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);

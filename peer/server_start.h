@@ -1,11 +1,12 @@
 /* server_start.h - starts the process of an MCP server.
  *
  * Process   the server runs in a process group of its own, so that it is signalled together with
- *           its descendants. It is killed when this process exits (where the system can do that:
+ *           its descendants. It is killed when this process exits (if the system supports it:
  *           process_die_with_parent()). It has stdin, stdout and stderr, and no other descriptor of
  *           this process. Signals that this process handles have their default action in the
- *           server. Signals that were already ignored when this process started stay ignored, for
- *           nohup(1), except SIGPIPE and SIGXFSZ, which this process ignores itself.
+ *           server. Signals that were ignored when this process started stay ignored, as nohup(1)
+ *           requires. SIGPIPE and SIGXFSZ, which this process ignores itself, are not ignored in
+ *           the server.
  * Owns      nothing: the caller owns the process and its pipes.
  * Blocks    until the program is started. */
 #ifndef MI_PEER_SERVER_START_H

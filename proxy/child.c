@@ -106,8 +106,8 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
     c->pid = 0;
     if (c->on_exit != NULL)
         c->on_exit(c);
-    /* A descendant may hold the output open. After a crash it is stopped; after a clean exit it may
-     * be the real server, started by a launcher. */
+    /* A descendant may hold the output open. After a crash the descendant is stopped. After a clean
+     * exit the descendant may be the real server, started by a launcher. */
     if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
         child_stop(c);
     /* A process that holds the output open after SIGKILL has left the group. */

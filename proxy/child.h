@@ -6,9 +6,9 @@
  * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end
  *           (reported by child_note_output_ended()). An exit alone does not end the stream, so the
  *           last output of a crashed server is still read.
- * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL after
- *           all of it. child_kill_descendants() kills the processes that are left then, in the
- *           group or adopted from it.
+ * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL at its
+ *           end. child_kill_descendants() kills the processes that are still in the group, or were
+ *           adopted from it.
  * Blocks    child_kill_descendants() only, for at most the given time. */
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
@@ -21,7 +21,7 @@
 
 enum child_state {
     CHILD_IDLE,     /* no process */
-    CHILD_RUNNING,  /* pid > 0 */
+    CHILD_RUNNING,  /* the process is running */
     CHILD_STOPPING, /* the process may exit by itself: no signal has been sent yet */
     CHILD_SIGTERM,  /* SIGTERM was sent to the process group */
     CHILD_SIGKILL,  /* SIGKILL was sent to the process group */
@@ -32,7 +32,7 @@ enum child_state {
 struct child {
     enum child_state state; /* written only by child_enter_state() */
     struct ev_loop *loop;   /* borrowed; the default loop, which ev_child needs */
-    pid_t pid;              /* > 0 until reaped, then 0 */
+    pid_t pid;              /* pid of the process; 0 after it was reaped */
     /* group of the last process; child_kill_descendants() uses this group later */
     pid_t group;
     bool reaped, output_ended;

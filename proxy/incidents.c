@@ -40,8 +40,8 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
-    /* Only the head of a message is kept. It has no secrets if no form asks for a secret and the
-     * head has no `content`: answers to unknown forms are in `content`. */
+    /* Only the start of a message is kept. It contains no secrets if no form asks for a secret and
+     * it does not contain `content`, the member with answers to unknown forms. */
     if (dir == ROW_C2S &&
         (forms_have_secrets(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))
@@ -107,7 +107,7 @@ static void send_escalation(struct incidents *t, struct escalation *e,
     recorder_escalate(t->recorder, e);
     buf_close(&request);
     e->request = (struct slice){0};
-    e->stderr_lines = NULL; /* `lines` is on the stack */
+    e->stderr_lines = NULL; /* this member points to `lines`, a local variable */
     e->stderr_n = 0;
 }
 

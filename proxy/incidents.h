@@ -4,7 +4,7 @@
  * The recorder process writes each incident to a file in VAULT/Escalations, records it as an event,
  * and runs --escalate-command.
  *
- * Owns      the heads of the last messages and of the last lines of the server's stderr, and the
+ * Owns      the starts of the last messages and of the last lines of the server's stderr, and the
  *           reason found in stderr.
  * Blocks    never. */
 #ifndef MI_PROXY_INCIDENTS_H
@@ -25,7 +25,7 @@ struct message_head {
 struct incidents {
     struct recorder *recorder;                     /* borrowed */
     const struct forms *forms;                     /* borrowed; the forms of this session */
-    struct message_head last[2];                   /* last message: [ROW_C2S], [ROW_S2C] */
+    struct message_head last[2];                   /* last message of each direction */
     struct message_head err[ESCALATION_LINES_MAX]; /* sanitized lines of stderr; a ring buffer */
     uint64_t err_n;                                /* number of stderr lines noted so far */
     struct stderr_reason reason;                   /* why the current process may end */
@@ -34,12 +34,12 @@ struct incidents {
 /* The request that an incident is about; all members may be empty. */
 struct incident_call {
     uint64_t seq;
-    struct slice method, target, text; /* see struct pending */
+    struct slice method, target, text; /* in the form that struct pending has */
 };
 
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
-/* Keeps the head of a message that was received. */
+/* Keeps the start of a message that was received. */
 void incidents_note_message(struct incidents *t, enum row_direction dir, const struct line *line);
 /* Notes a line of the server's stderr. The caller has sanitized the line, because a secret may span
  * lines. */

@@ -44,9 +44,10 @@ struct proxy {
 
     /* the session between client and server */
     struct traffic traffic;
-    ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
-    struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
-    struct relay server_stderr; /* the server's stderr */
+    /* timer that fires at the next deadline or earlier; inactive if there is no deadline */
+    ev_timer deadline_timer;
+    struct relay relay[2];            /* [ROW_C2S], [ROW_S2C] */
+    struct relay server_stderr;       /* the server's stderr */
     struct stderr_relay stderr_relay; /* writes to this program's stderr */
     struct incidents incidents;
     struct silence silence;
@@ -56,7 +57,7 @@ struct proxy {
     struct server_machine machine;
     ev_timer state_timer;        /* active in states that have a timeout */
     int64_t state_timer_due_us;  /* when state_timer fires */
-    struct outbox handshake_box; /* bytes for a restarted process that come before all others */
+    struct outbox handshake_box; /* bytes for a restarted process, written before all other bytes */
     struct buf start_error;      /* owned; why no process could be started */
     /* length of the part of start_error that is repeated in later errors */
     size_t start_error_short;
@@ -78,16 +79,16 @@ uint64_t server_process_bytes_read(const struct proxy *p);
 /* ---- restart.c ---- */
 
 /* Call this function when the process has ended: answers the requests that a new process must not
- * get, and keeps the others. */
+ * get; the other requests stay pending. */
 void restart_settle_requests(struct proxy *p);
 /* Starts the next process and repeats the client's initialize to it. Returns the event to
  * report. */
 MI_MUST enum server_event restart_start(struct proxy *p);
 /* Call this function when the new process is initialized: sends the rest of the handshake, then the
- * kept requests. */
+ * pending requests. */
 void restart_resume(struct proxy *p);
-/* Call this function at the end of a turn, before publishing: sends the next of the requests that
- * must be sent again. */
+/* Call this function at the end of a turn, before publishing: sends one request to the new process
+ * if requests wait to be sent again. */
 void restart_resend_next(struct proxy *p);
 
 /* ---- server.c ---- */
@@ -106,10 +107,11 @@ void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server
  * require. */
 void server_update_reading(struct proxy *p);
-/* The client closed its output. */
+/* Call this function when the client has closed its output. */
 void server_on_client_closed(struct proxy *p);
 void server_on_output_closed(struct proxy *p);
-/* Call these at the end of a turn; they report REQUEST, ANSWERED and FLUSHED. */
+/* Call the following functions at the end of a turn. They report the events REQUEST, ANSWERED and
+ * FLUSHED. */
 void server_check_requests(struct proxy *p); /* before publishing */
 void server_check_answers(struct proxy *p);  /* after publishing */
 void server_check_flushed(struct proxy *p);  /* after writing */

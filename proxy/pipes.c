@@ -17,6 +17,6 @@ void pipes_read_and_flush(struct proxy *p)
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
             relay_read_available(&p->relay[i]);
-    /* The result is ignored: reading may have stopped here, but cannot have started again. */
+    /* The result would say that reading has started again, but here reading can only stop. */
     (void)pipes_watch_reading(p);
 }

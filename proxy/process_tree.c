@@ -22,8 +22,8 @@ static void process_tree_add(struct process_tree *t, pid_t pid, unsigned depth)
         t->depth[t->n++] = depth;
 }
 
-/* Reads the process `pid`, processes of the group that this process adopted, and the descendants of
- * all these. */
+/* Reads the process `pid`, the processes of `group` that this process has adopted, and their
+ * descendants. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 {
     pid_t kids[PROCESS_TREE_MAX];

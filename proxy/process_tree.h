@@ -18,8 +18,8 @@
 
 struct process_tree {
     size_t n;
-    bool more;                                /* processes beyond PROCESS_TREE_MAX were left out */
-    struct process process[PROCESS_TREE_MAX]; /* parents before their children */
+    bool more;                                /* more than PROCESS_TREE_MAX processes exist */
+    struct process process[PROCESS_TREE_MAX]; /* sorted: each parent before its children */
     /* depth in the tree; 0: started or adopted by the proxy */
     unsigned depth[PROCESS_TREE_MAX];
 };
@@ -28,7 +28,7 @@ struct process_tree {
  * Helpers are all processes except the real server and the processes that started it. Exited
  * children of the real server and of those processes count as helpers. */
 struct process_sample {
-    int64_t at_us;        /* clock_mono_us(); 0: never taken */
+    int64_t at_us;        /* time of the sample by clock_mono_us(); 0: never taken */
     int64_t cpu_ticks;    /* CPU time of all processes */
     int64_t helper_ticks; /* CPU time of the helpers */
     bool runs;            /* a process runs, or waits only for a processor */

@@ -180,7 +180,7 @@ static void open_watchers(struct proxy *p)
         ev_signal_init(&p->signals[i], proxy_on_end_signal, end_signals[i]);
         p->signals[i].data = p;
         if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-            continue; /* ignored since the start of this program, for example by nohup(1) */
+            continue; /* ignored when this program started, for example because of nohup(1) */
         ev_signal_start(p->loop, &p->signals[i]);
     }
 }
@@ -273,7 +273,7 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
 }
 
 /* Answers each request with the reason why no server was started: most clients show the answer to
- * the user, but not our stderr. A user at a terminal has read stderr. */
+ * the user, but not our stderr. At a terminal no answer is needed: the user sees stderr. */
 static void run_without_server(struct proxy *p, struct stream in, struct stream out)
 {
     server_handle_event(p, SERVER_EV_START_FAILED);
@@ -350,14 +350,14 @@ static void open_traffic_and_relays(struct proxy *p)
     char uid[UID_LEN + 1];
     struct hash_key key = {0};
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
-    /* Only the random part of the UID is used. If this fails, recording has not begun either. */
+    /* Only the random part of the UID is used. If uid_make() fails, nothing is recorded either. */
     if (uid_make(0, uid) == 0)
         handshake_set_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
     traffic_set_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.gate.rule = p->cfg->tools;
-    /* Without random numbers equal calls are found too. A peer that knows the key gains little. */
+    /* Without random numbers the key is zero: a peer that knows the key gains little. */
     if (random_fill(&key, sizeof key) < 0)
         log_warn("cannot get random numbers: server=%s", p->cfg->name);
     repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);

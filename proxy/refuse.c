@@ -98,7 +98,7 @@ void proxy_refuse_requests(const char *why)
         size_t room;
         char *to = line_room(&c.lines, &room);
         if (to == NULL)
-            break; /* out of memory: no answer could be written either */
+            break; /* no memory to read a request, and none to answer it */
         ssize_t n = read(STDIN_FILENO, to, room);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;

@@ -4,7 +4,7 @@
  * answered with the reason, until stdin ends. Notifications and lines that are not messages are
  * skipped. Nothing is recorded. The wait for the first request ends after PROXY_REFUSE_MS, because
  * the process that started this program may not be a client. If stdin is a terminal, there is no
- * wait: the user has read stderr.
+ * wait: the user sees stderr.
  *
  * Owns      nothing. SIGPIPE stays ignored.
  * Blocks    until the client closes stdin, or does not read an answer for PROXY_REFUSE_MS. */

@@ -2,10 +2,10 @@
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes
  * are unsent (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a
- * complete line waits. A line that stays incomplete is reported once; the timer for that is active
- * only while a line is incomplete and the relay reads. If there is no memory to read into, reading
- * pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S the lack of memory is
- * reported.
+ * complete line waits. A line that stays incomplete is reported once. The timer for this report is
+ * active only while a line is incomplete and the relay reads. If there is no memory to read into,
+ * reading pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S the lack of memory
+ * is reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -34,9 +34,10 @@
 struct relay;
 
 struct relay_calls {
-    void (*line)(struct relay *, struct line *);     /* a complete line */
-    void (*too_long)(struct relay *, struct line *); /* the head of a line over the limit */
-    /* the stream ended inside this line, before its newline */
+    void (*line)(struct relay *, struct line *); /* called for a complete line */
+    /* called with the start of a line over the limit */
+    void (*too_long)(struct relay *, struct line *);
+    /* called with an incomplete line, inside which the stream ended */
     void (*last_line)(struct relay *, struct line *);
     void (*closed)(struct relay *);       /* the stream has ended; called once */
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; called once */
@@ -44,7 +45,7 @@ struct relay_calls {
     void (*read_bytes)(struct relay *, const char *p, size_t n);
     /* A line has stayed incomplete: n bytes of it were read. May be NULL. */
     void (*unfinished)(struct relay *, size_t n);
-    /* No memory to read into for RELAY_STARVED_S; called once. */
+    /* Called once, if there was no memory to read into for RELAY_STARVED_S. */
     void (*no_memory)(struct relay *);
     /* Returns true if a complete line of n bytes, which has waited for waited_us, must wait until
      * relay_continue() is called. May be NULL. */
@@ -52,15 +53,15 @@ struct relay_calls {
 };
 
 struct relay_width {
-    bool tried;    /* the pipe was made wide, as far as that is possible */
-    bool full;     /* the pipe holds more than its previous size; narrowed after the next bytes */
+    bool tried;    /* an attempt was made to enlarge the pipe */
+    bool full;     /* the pipe holds more than its previous size, which is restored later */
     size_t before; /* the pipe's previous size in bytes; 0: the size was not changed */
 };
 
 /* Reasons not to read. */
 enum relay_stop {
     RELAY_HELD = 1,    /* the owner does not want to read */
-    RELAY_PACED = 2,   /* the owner does not want to read, but relay_read_available() reads */
+    RELAY_PACED = 2,   /* the owner does not want to read, except by relay_read_available() */
     RELAY_FULL = 4,    /* too many bytes are unsent */
     RELAY_STARVED = 8, /* there is no memory to read into */
     RELAY_WAITS = 16,  /* a complete line waits for relay_continue() */
@@ -75,7 +76,7 @@ struct relay {
     struct relay_width in_width, out_width;
     struct line_reader lines;
     struct outbox *box;      /* borrowed: written to `out` */
-    struct outbox *priority; /* borrowed; NULL or written before `box`: relay_set_priority() */
+    struct outbox *priority; /* borrowed: written before `box`; may be NULL */
     bool priority_complete;  /* `priority` gets no more bytes; `box` is written after it */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
     /* relay_stop_writing() was called: nothing more is written, but `out` stays open */

@@ -15,8 +15,8 @@
 
 /* ---- requests of the old process ------------------------------------------------------------ */
 
-/* Answers a request that was pending when two processes ended with an error, and writes an
- * escalation. */
+/* Answers a request with an error, because two processes have ended while the request was pending.
+ * Writes an escalation. */
 static void answer_crashing_request(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};
@@ -51,7 +51,8 @@ static void settle_pending_requests(struct proxy *p)
         enum resend_result result =
             resend_decide(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
-            q->written_at = PENDING_NOT_STAGED; /* not staged until the request is sent again */
+            /* the request is in no outbox until it is sent again */
+            q->written_at = PENDING_NOT_STAGED;
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
             answer_crashing_request(p, q, text);
@@ -167,7 +168,7 @@ void restart_resend_next(struct proxy *p)
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
-        /* ends the process: pending requests get errors */
+        /* this ends the process, and pending requests get errors */
         outbox_discard_after_error(&t->out[ROW_C2S]);
     timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }

@@ -30,7 +30,8 @@ static void disconnect_server_input(struct proxy *p)
     else
         relay_stop_writing(&p->relay[ROW_C2S]); /* the server is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
-        outbox_reset(&p->traffic.out[ROW_C2S]); /* accepts messages for the next process */
+        /* from here on the outbox accepts messages for the next process */
+        outbox_reset(&p->traffic.out[ROW_C2S]);
     timers_set_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 
@@ -45,8 +46,8 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
-/* Called if the server has closed its stdin but still runs: answers the requests that the server
- * has not read with an error. */
+/* Called if the server has closed its stdin but still runs: sends an error for each request that
+ * the server has not read. */
 static void reject_unread_requests(struct proxy *p)
 {
     uint64_t read = server_process_bytes_read(p);
@@ -121,8 +122,8 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         silence_report_hang(p);
     if (todo & SERVER_DO_STOP_CLIENT) {
         relay_stop_reading(&p->relay[ROW_C2S]);
-        /* Otherwise the server's stdin is closed at the end of the turn that writes the last
-         * byte. */
+        /* If bytes wait to be written, the server's stdin is closed at the end of the turn that
+         * writes the last byte. */
         if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);
     }
@@ -231,7 +232,7 @@ void server_note_line(struct proxy *p)
         silence_report_answer(p);
 }
 
-/* Called when the time of a state in which the server is in doubt has passed. */
+/* Called when the time limit of a state in which the server is in doubt has passed. */
 static void handle_doubt_timeout(struct proxy *p)
 {
     server_note_line(p); /* handle the line that session/odd.h holds back */
@@ -282,13 +283,13 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
 }
 
 /* Returns true if a client that has closed its output still awaits answers, as in `echo REQUEST |
- * mcp-interposer …`. It awaits none for methods that may stay without an answer, for cancelled
- * requests, and after a `shutdown`. */
+ * mcp-interposer …`. A client does not await answers after `shutdown`, to cancelled requests,
+ * or to methods that may stay without an answer. */
 static bool client_awaits_answers(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
     if (p->traffic.client_said_shutdown || client.fd < 0 ||
-        poll(&client, 1, 0) != 0) /* POLLERR, POLLHUP: nobody reads */
+        poll(&client, 1, 0) != 0) /* POLLERR or POLLHUP: nobody reads */
         return false;
     if (tool_ask_has_held_lines(&p->traffic))
         return true;
@@ -411,8 +412,8 @@ static void on_server_finished(struct child *c)
         relay_read_available(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    /* Only a launcher may have exited before. Now no process holds the output, so the server has
-     * exited. */
+    /* An earlier exit may have been that of a launcher. Now no process holds the output, so the
+     * server has exited. */
     server_handle_event(p, SERVER_EV_EXITED);
     server_handle_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                            : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE

@@ -74,8 +74,8 @@ struct cell {
              [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                                   \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED},      \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
-/* Transitions while the server is silent past a deadline, so that it is in doubt whether it works.
- * A server that closes its stdin cannot answer, but it is alive. */
+/* Transitions while the server is in doubt: the server is silent past a deadline. A server that
+ * closes its stdin is alive, although it cannot answer. */
 #define DOUBTED                                                                                    \
     [SERVER_EV_HEARD] = {SERVER_RUNNING}, [SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},        \
     [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},                                            \
@@ -92,7 +92,7 @@ struct cell {
         to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
     }
 /* Kills a server that is silent at a deadline and has closed a stream: the server could not read a
- * question, or could not answer. */
+ * liveness ping, or could not answer it. */
 #define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \

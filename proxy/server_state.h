@@ -7,8 +7,8 @@
  *
  * The machine also decides why the process ended (cause), why the session ends (reason), and
  * whether another process is started (at most max_restarts within SERVER_RESTARTS_US, after a
- * backoff). After each counted restart, one more restart is not counted if it follows a request
- * that was sent again and has ended the new process as well (session/resend.h).
+ * backoff). A restart is not counted if a request that was sent again has ended the new process
+ * as well (session/resend.h); this exception applies once after each counted restart.
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -49,7 +49,7 @@ enum server_state {
     SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
     SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
-    /* DRAINING, and the server closed its stdin; the server may never exit */
+    /* like DRAINING, and the server closed its stdin; the server may never exit */
     SERVER_DRAINING_INPUT_CLOSED,
     SERVER_KILLED, /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED, /* the process exited; its output is being read */
@@ -60,23 +60,26 @@ enum server_state {
     SERVER_BACKOFF,      /* no process; the next one is started after a delay */
     SERVER_RESTARTING,   /* the next process is being started */
     SERVER_INITIALIZING, /* the new process has not yet answered the repeated initialize */
-    SERVER_INITIALIZING_INPUT_CLOSED, /* INITIALIZING and INPUT_CLOSED */
-    SERVER_INITIALIZING_DRAINING,     /* INITIALIZING and DRAINING */
-    SERVER_FLUSHING,                  /* no process; the last answers are being written */
-    SERVER_ENDED,                     /* the session has ended */
+    /* like INITIALIZING, and the new process closed its stdin */
+    SERVER_INITIALIZING_INPUT_CLOSED,
+    /* like INITIALIZING, and the client closed its output and awaits answers */
+    SERVER_INITIALIZING_DRAINING,
+    SERVER_FLUSHING, /* no process runs; the last answers are being written */
+    SERVER_ENDED,    /* the session has ended */
     SERVER_NSTATES
 };
 
 enum server_event {
-    SERVER_EV_STARTED,            /* a process was started; it gets no repeated initialize */
-    SERVER_EV_START_FAILED,       /* a process could not be started */
-    SERVER_EV_INITIALIZE_SENT,    /* a process was started and got a repeated initialize */
-    SERVER_EV_INITIALIZED,        /* the new process answered like its predecessor */
-    SERVER_EV_INITIALIZE_CHANGED, /* the new process answered differently */
-    SERVER_EV_INPUT_CLOSED,       /* the server closed its stdin */
-    SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
-    SERVER_EV_EXITED,             /* the process exited */
-    /* the process exited with status 0; another one holds its stdout */
+    SERVER_EV_STARTED,         /* a process was started; it gets no repeated initialize */
+    SERVER_EV_START_FAILED,    /* a process could not be started */
+    SERVER_EV_INITIALIZE_SENT, /* a process was started and got a repeated initialize */
+    SERVER_EV_INITIALIZED,     /* the new process answered initialize like its predecessor */
+    /* the new process answered initialize with other data than its predecessor */
+    SERVER_EV_INITIALIZE_CHANGED,
+    SERVER_EV_INPUT_CLOSED,  /* the server closed its stdin */
+    SERVER_EV_OUTPUT_CLOSED, /* the server closed its stdout */
+    SERVER_EV_EXITED,        /* the process exited */
+    /* the process exited with status 0; another process holds its stdout */
     SERVER_EV_LAUNCHER_EXITED,
     /* the process exited, its output is read, and requests are pending */
     SERVER_EV_FINISHED,
@@ -184,8 +187,8 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 /* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
  * function if the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* Call this function if this process did not run for `us`: the same deadlines are moved by `us`,
- * and are not earlier than least_us from now. */
+/* Call this function if this process did not run for `us` microseconds: moves the deadlines of
+ * a repeated initialize and of a liveness ping by `us`, and at least to least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */

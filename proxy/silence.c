@@ -29,8 +29,9 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
-/* Returns true if the base sample was taken at about the time when a request was written. CPU time
- * used before the request proves nothing, but less than one tick cannot be measured. */
+/* Returns true if the base sample was taken at about the time when a request was written. An
+ * earlier sample would count CPU time used before the request. One tick of tolerance is allowed,
+ * because CPU time is measured in ticks. */
 static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
     return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);
@@ -42,7 +43,7 @@ void silence_sample(struct proxy *p)
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (p->machine.state == SERVER_ASKED)
-        return; /* keep the sample of the request about which the server was asked */
+        return; /* keep the samples of the request that led to this state */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;

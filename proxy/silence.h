@@ -1,8 +1,8 @@
 /* silence.h - handles a server that sent nothing between a request and its deadline.
  *
  * Samples of the server's processes are taken while a request is pending, so that the CPU time used
- * since the request is known. The server may be asked whether it lives. The request is copied: it
- * has already got its error when the server answers that question, or does not.
+ * since the request is known. The server may be asked whether it lives. The request is copied,
+ * because it is answered with an error before it is known whether the server lives.
  *
  * Owns      the copy of the request.
  * Units     microseconds of clock_mono_us().
@@ -17,7 +17,7 @@
 struct silence {
     /* Sample taken when the request with the next deadline was written, or soon after. */
     struct process_sample base;
-    /* Sample taken in the first half of the request's time limit; before that, a copy of `base`. */
+    /* Sample taken in the first half of the request's time limit; a copy of `base` until then. */
     struct process_sample recent;
     /* Sample taken when the server was asked whether it lives; at_us is 0 if it was not asked. */
     struct process_sample asked;
@@ -27,7 +27,7 @@ struct silence {
      * buffers. */
     struct incident_call call;
     struct buf method, target, text;
-    struct buf name;    /* the request's name for people */
+    struct buf name;    /* name of the request in texts for people */
     struct buf what;    /* a text such as "the server x did not answer NAME within 30.0 s" */
     struct buf found;   /* findings about the processes, to be appended to `what` */
     int64_t written_us; /* when the request was written */
@@ -39,12 +39,13 @@ struct proxy;
 void silence_close(struct silence *s);
 /* Call this function when a server process was started. */
 void silence_new_process(struct proxy *p);
-/* Takes the samples that are due. Call this function when the timer of the next deadline is set:
- * most requests set no timer, and cost no sample. */
+/* Takes the samples `base` and `recent` for the request with the next deadline. Call this function
+ * when the timer of the next deadline is set: most requests do not set the timer, and then no
+ * sample is taken. */
 void silence_sample(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.
- * why: a text that says so. *ret: the event to report. Returns false if the server is not in
- * doubt. */
+ * why: the text of the request's error. *ret: the event to report. Returns false if the server
+ * is only slow. */
 MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
                                    const struct buf *why, enum server_event *ret);
 /* Call this function after the silence was reported: appends what happens next to `why`. before:
@@ -52,8 +53,8 @@ MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Returns true if the server is in doubt and has sent a message since the missed deadline. */
 bool silence_has_ended(const struct proxy *p);
-/* Call this function when the time of a state in which the server is in doubt has passed. Returns
- * LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
+/* Call this function when the time limit of a state in which the server is in doubt has passed.
+ * Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_asked_server(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
 void silence_report_answer(struct proxy *p);

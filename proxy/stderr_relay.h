@@ -30,7 +30,7 @@ struct stderr_relay {
 };
 
 void stderr_relay_open(struct stderr_relay *v, struct ev_loop *loop);
-void stderr_relay_close(struct stderr_relay *v); /* tries once more to write the rest */
+void stderr_relay_close(struct stderr_relay *v); /* tries once more to write waiting bytes */
 /* Sanitizes and writes output of the server. */
 void stderr_relay_add(struct stderr_relay *v, struct slice bytes);
 

@@ -13,8 +13,8 @@
  * the server did not answer. */
 #define TICK_US 1000000
 
-/* How long memory and wide pipes are kept for the next large line: so they are obtained at most
- * twice in a second, which takes a few milliseconds. */
+/* Time for which memory and wide pipes are kept for the next large line: obtaining them takes a few
+ * milliseconds. */
 #define LARGE_KEPT_S 0.5
 
 /* Ends the session because recording failed. Answers that are in the journal are delivered; the
@@ -77,7 +77,7 @@ static int64_t min_timer_left_us(int64_t us, struct ev_loop *loop, ev_timer *w)
     return us < 0 || left < us ? left : us;
 }
 
-/* Runs before the callbacks of timers that have expired. */
+/* This callback runs before the callbacks of timers that have expired. */
 static void turn_on_start(struct ev_loop *loop, ev_check *w, int revents)
 {
     (void)loop, (void)revents;

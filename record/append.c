@@ -100,7 +100,7 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        /* body_lost ends the session; then the message is recorded without its body */
+        /* body_lost ends the session, and then the message is recorded without its body */
         r->body_lost = true;
         return false;
     }

@@ -10,8 +10,8 @@
 
 static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
-/* Moves the descriptors to their new numbers; first to numbers above these, so that no descriptor
- * is overwritten. */
+/* Moves the descriptors to their new numbers. Moves them to higher numbers first, so that no
+ * descriptor is overwritten. */
 static void keep_only_descriptors(const int *fds, size_t n)
 {
     int high[DETACH_MAX], end = DETACH_FD + (int)n;

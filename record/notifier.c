@@ -87,7 +87,7 @@ int notifier_check(const char *command, struct buf *error)
 
 /* ---- the notifier process -------------------------------------------------------------------- */
 
-/* A started command, until its process group is empty. */
+/* A command that was started and whose process group is not empty. */
 struct job {
     pid_t group; /* process group of the command; 0: the slot is free */
     bool reaped; /* the group's first process has exited */
@@ -104,7 +104,7 @@ struct dispatcher {
     bool ended;
     size_t passed; /* bytes of output since a command was last started */
     struct job job[JOBS];
-    char *queue[NOTIFIER_QUEUE]; /* owned; oldest first */
+    char *queue[NOTIFIER_QUEUE]; /* owned; the oldest file first */
     size_t queue_n;
 };
 

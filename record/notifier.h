@@ -6,8 +6,8 @@
  * stderr, never to the protocol; it inherits environment and working directory. It runs in its own
  * session (setsid(2)).
  *
- * The notifier process runs the commands. The recorder process has a copy of our end of its socket
- * and sends the absolute path of each file, one datagram each. Each command may run for
+ * The notifier process runs the commands. The recorder process has a copy of the proxy's socket,
+ * and sends the absolute path of each file as a datagram. Each command may run for
  * NOTIFIER_LIMIT_US; then all its processes get SIGTERM, and SIGKILL after NOTIFIER_GRACE_US. At
  * most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait; further ones are dropped
  * with a warning. When proxy and recorder process have exited, waiting commands start at once, and
@@ -16,7 +16,7 @@
  *
  * Owns      our end of a socket pair and its watcher.
  * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens
- *           descriptors that the notifier process must not inherit. An early fork is also cheap.
+ *           descriptors that the notifier process must not inherit. A fork is cheap at that time.
  * Blocks    never. */
 #ifndef MI_RECORD_NOTIFIER_H
 #define MI_RECORD_NOTIFIER_H
@@ -49,8 +49,8 @@ void notifier_open(struct notifier *n, const char *command, const char *server, 
 /* Starts to pass the output of commands to on_output. */
 void notifier_watch(struct notifier *n, struct ev_loop *loop,
                     void (*on_output)(void *, struct slice), void *data);
-/* Closes our end. The notifier process finishes its commands and exits when the recorder process
- * has closed its end as well. Safe to call twice. */
+/* Closes the proxy's socket to the notifier process. That process finishes its commands, and exits
+ * when the recorder process has closed its socket as well. Safe to call twice. */
 void notifier_close(struct notifier *n);
 
 #endif

@@ -9,8 +9,8 @@
 #include "journal/uid.h"
 #include "wire/schema/tools.h"
 
-/* Reads the file. After true, the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) has the uid.
- * Returns false if the file is invalid or fd is -1. */
+/* Reads the tools of the previous session from the file fd, and its uid into ret_uid (UID_LEN + 1
+ * bytes). The caller owns *ret. Returns false if the file is invalid or fd is -1. */
 bool previous_tools_read(int fd, struct tools *ret, char *ret_uid);
 
 #endif

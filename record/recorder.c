@@ -82,7 +82,7 @@ static char *make_path_absolute(const char *path)
 static int copy_config(struct recorder *r, const struct recorder_config *cfg)
 {
     r->cfg = *cfg;
-    r->cfg.escalate_command = NULL; /* the notifier has its own copy */
+    r->cfg.escalate_command = NULL; /* not needed here: the notifier has a copy of the string */
     r->cfg.vault = make_path_absolute(cfg->vault);
     r->cfg.name = copy_string(cfg->name);
     r->cfg.command = copy_string(cfg->command);

@@ -6,8 +6,9 @@
  *
  * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a
  * loop turn. recorder_publish() makes them visible to the recorder process at the end of the turn;
- * only then may the turn's bytes be sent. The recorder process stores them (record/process/). If it
- * dies, another one is started, which continues after the last stored entry.
+ * only then may the turn's bytes be sent. The recorder process stores the entries
+ * (record/process/). If this process dies, another one is started, which continues after the last
+ * stored entry.
  *
  * When the journal is half full, the client is read at intervals (recorder_must_slow_client()), so
  * that the journal seldom becomes full. If the journal has no room, nothing is sent and nothing is
@@ -15,16 +16,15 @@
  * WORKER_UNABLE processes could not open the journal or their store), or there is no room for
  * RECORDER_PAUSE_US:
  *
- *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and
- *   counted: an event
- *                     `gap` says how many and which.
+ *   on_error = pass   messages are forwarded. Messages that do not fit into the journal are lost
+ *                     and counted: an event `gap` says how many and which.
  *                     While the recorder cannot store, the journals of all sessions of the user
  *                     together have the limit max_waiting. The limit is approximate, because the
  *                     other journals are measured only from time to time.
- *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. All
- *                     forwarded messages are in the journal.
+ *   on_error = stop   with the client's next request the result is RECORDER_FAILED, and the
+ *                     session must end. All forwarded messages are in the journal.
  *
- * sync_full: RECORDER_HOLD until everything appended is committed and synced.
+ * With sync_full the result is RECORDER_HOLD until everything appended is committed and synced.
  *
  * Entries that do not fit wait in memory until the end of the turn, and during RECORDER_HOLD. This
  * memory is bounded, because nothing is read meanwhile.
@@ -45,8 +45,8 @@
 
 #include <ev.h>
 
-#define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
-#define RECORDER_LAG_MAX ((size_t)24 << 20)     /* unstored bytes and a long line together */
+#define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* maximum unstored bytes of a session */
+#define RECORDER_LAG_MAX ((size_t)24 << 20)     /* maximum of unstored bytes plus a long line */
 #define RECORDER_LAG_US 1000000                 /* longest time that a long line waits */
 #define RECORDER_LAG_FULL_US 5000000            /* longest wait for room in the journal */
 #define RECORDER_LONG ((size_t)1 << 20)         /* bytes of a long line */
@@ -58,15 +58,16 @@
 #define RECORDER_EXIT_US 50000 /* time for the process to exit after everything is stored */
 
 enum recorder_result {
-    RECORDER_PUBLISHED, /* send the turn's bytes */
-    RECORDER_HOLD,      /* do not send or read; `changed` is called when it is time to try again */
-    RECORDER_FAILED,    /* end the session (only with stop_on_error) */
+    RECORDER_PUBLISHED, /* the turn's bytes may be sent */
+    /* nothing may be sent or read; `changed` is called when it is time to try again */
+    RECORDER_HOLD,
+    RECORDER_FAILED, /* the session must end (only with stop_on_error) */
 };
 
 struct recorder_config {
     const char *vault;   /* directory */
     const char *name;    /* name of the server */
-    const char *command; /* JSON array of its argv */
+    const char *command; /* JSON array of the server's argv */
     /* text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder is open; {NULL, 0}:
      * none */
     struct slice tools_rule;
@@ -85,7 +86,7 @@ struct recorder_config {
 
 /* Callbacks from the event loop; `data` is the argument of recorder_watch(). */
 struct recorder_calls {
-    void (*changed)(void *data); /* call recorder_publish() again: end the turn */
+    void (*changed)(void *data); /* end the turn: recorder_publish() must be called again */
     /* Called with text for our stderr: warnings of the recorder process, output of commands. */
     void (*output)(void *data, struct slice bytes);
     /* Takes ownership of *tools. uid: uid of the previous session. */
@@ -101,7 +102,8 @@ struct recorder;
  * says that it is not recorded. Returns 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied,
  * apart from tools_rule. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
-/* Begins to use the loop, which starts the recorder process soon after, if none is running. */
+/* Connects the recorder with the event loop. If no recorder process is running, the loop starts one
+ * soon after. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
                     void *data);
 /* Ends the journal and waits until everything is stored; logs a warning if that takes too long.

@@ -16,7 +16,7 @@
 struct recorder {
     struct recorder_config cfg; /* owns its strings; the path of the vault is absolute */
     struct journal journal;
-    struct session_start start; /* borrows texts from this struct */
+    struct session_start start; /* borrows texts from this struct recorder */
     char uid[UID_LEN + 1];
     char host[256];
     /* the proxy's working directory, in which it starts the server; empty: unknown */
@@ -31,12 +31,13 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring;      /* false: there is no journal, and nothing is recorded (with "pass") */
-    struct buf waiting; /* records for which the ring had no room: each a struct ring_head, bytes */
-    size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
+    bool has_ring; /* false: there is no journal, and nothing is recorded */
+    /* records for which the ring had no room; each is a struct ring_head and its bytes */
+    struct buf waiting;
+    size_t moved_n; /* bytes of `waiting` that were moved to the ring */
     /* lost messages that the journal does not report yet; n is 0 if there are none */
     struct lost_messages lost;
-    bool losing;          /* messages are lost until there is room for many */
+    bool losing;          /* messages are dropped until the journal has room for many messages */
     uint64_t limit;       /* limit of the ring while the recorder can store */
     int64_t bound_due_us; /* time when bound_update_limit() checks again; 0: at once */
     uint64_t bound_from;  /* end of the last entry at the previous check */
@@ -49,8 +50,8 @@ struct recorder {
     /* A message was recorded without its body (logged once), or, with stop_on_error, could only be
      * recorded without its body. */
     bool body_lost;
-    /* Time since which the journal has had no room or, with sync_full, something is not stored; 0:
-     * neither. */
+    /* Since when the journal has been full or, with sync_full, entries have not been stored; 0:
+     * neither is the case. */
     int64_t waits_since_us;
 
     struct worker worker;
@@ -61,7 +62,7 @@ struct recorder {
     struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
+    ev_timer pause_timer; /* ends a pause of forwarding, or the wait of a long line */
     /* the client is not read before this time, because the journal is filling up */
     int64_t paced_until_us;
     /* a line has waited too long; no line waits until the recorder process has caught up */
@@ -90,7 +91,7 @@ void append_metadata_again(struct recorder *r);
 /* Call this function at the end of the session: reports in the journal which messages were lost, if
  * there is memory for the report. */
 void append_final_lost_report(struct recorder *r);
-/* Moves waiting entries to the ring. Returns false if there is no room for all. */
+/* Moves waiting entries to the ring. Returns false if there is no room for all of them. */
 bool append_waiting(struct recorder *r);
 /* Drops the waiting messages. Call this function if there was no room for too long. */
 void append_drop_waiting(struct recorder *r);
@@ -103,7 +104,7 @@ void append_drop_waiting(struct recorder *r);
 void bound_update_limit(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
 bool bound_lowers_ring_limit(const struct recorder *r);
-/* Adds a short entry beyond the limit. Returns false if there is no memory. */
+/* Adds a short entry beyond the ring's limit. Returns false if there is no memory. */
 bool bound_append_entry(struct recorder *r, const struct entry *e);
 /* Escalates that messages are lost because --max-waiting is reached. */
 void bound_escalate_lost_messages(struct recorder *r);

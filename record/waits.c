@@ -69,9 +69,10 @@ bool recorder_must_slow_client(struct recorder *r)
 
 /* ---- memory of an idle journal -------------------------------------------------------------- */
 
-#define IDLE_S 0.5                   /* seconds without an entry until memory is returned */
-#define PART_S 0.02                  /* seconds between two parts of memory that are returned */
-#define PART_BYTES ((size_t)4 << 20) /* size of a part; returning it takes a millisecond or two */
+#define IDLE_S 0.5  /* seconds without an entry until memory is returned */
+#define PART_S 0.02 /* seconds between two parts of memory that are returned */
+/* bytes of memory that are returned at once, which takes one or two milliseconds */
+#define PART_BYTES ((size_t)4 << 20)
 
 static void start_idle_timer(struct recorder *r, double s)
 {

@@ -40,7 +40,7 @@ static _Noreturn void run_worker_process(const struct worker *w, int control, in
     file.fd = keep_descriptor(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
-    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's loop */
+    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's event loop */
     detach_process(keeps, n);
     if (dup2(text, STDERR_FILENO) < 0)
         _exit(EX_OSERR);
@@ -196,7 +196,7 @@ static void handle_worker_exit(struct worker *w, int status)
         return;
     if (WIFSIGNALED(status))
         log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
-    /* in this case the process has logged the reason itself */
+    /* a process that exits with EX_TEMPFAIL has logged the reason itself */
     else if (WEXITSTATUS(status) != EX_TEMPFAIL)
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)
@@ -286,8 +286,8 @@ void worker_unwatch(struct worker *w)
 
 void worker_wake(struct worker *w)
 {
-    /* A full socket means that the process has been woken. If it has exited, the next process
-     * begins to read. */
+    /* An error is ignored: if the socket is full, the process has been woken. If the process has
+     * exited, the next process reads the journal without being woken. */
     if (w->control >= 0)
         (void)channel_send(w->control, "w", 1);
 }

@@ -1,9 +1,9 @@
-/* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it
- * has exited.
+/* worker.h - the proxy's side of the recorder process: starts it, watches it, and starts it again
+ * after an exit.
  *
  * Unless worker_start() has started the first process, the loop starts it after WORKER_START_US: so
- * a client's first message is forwarded without waiting for the fork. When a process has exited,
- * the first two times within a minute a new process is started at once, then after a delay that
+ * a client's first message is forwarded without waiting for the fork. After the first two exits
+ * within a minute a new process is started at once, after further exits with a delay. The delay
  * doubles each time, up to WORKER_DELAY_MAX_US.
  * Owns      the process, our ends of its control socket and of the pipe from its stderr, their
  *           watchers.
@@ -17,6 +17,7 @@
 #include <ev.h>
 
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
+/* delay of the first recorder process */
 #define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
 /* If this many processes in a row cannot open the journal or their store, nothing will be stored.
@@ -41,11 +42,11 @@ struct worker {
     struct ev_loop *loop;     /* the event loop; NULL: events are not watched */
     ev_io control_watch, text_watch;
     ev_child exit_watch;
-    ev_timer start_timer; /* active while a new process waits for its delay */
+    ev_timer start_timer; /* active during the delay before a new process is started */
     /* Called for a report of the process. The callee closes fd; -1: the report has none. */
     void (*on_report)(void *data, char what, int fd);
     void (*on_text)(void *data, struct slice bytes); /* called with bytes of the process's stderr */
-    void (*on_restart)(void *data);                  /* another process was started */
+    void (*on_restart)(void *data);                  /* called after another process was started */
     void *data;
 };
 

@@ -4,9 +4,9 @@
 #include "redact/walk.h"
 #include "wire/json/text.h"
 #include <stdio.h>
-#define PROSE_MAX 2048 /* bytes of a title or description that are read */
+#define PROSE_MAX 2048 /* maximum bytes that are read of a title or description */
 #define WORDS 3        /* words of the longest name of a secret in prose */
-#define WORD_MAX 15    /* letters of a word that is looked up in a list */
+#define WORD_MAX 15    /* maximum letters of a word that is looked up in a list */
 
 /* ---- does a text ask for a secret? ----------------------------------------------------------- */
 /* A word of prose, and the separator between it and the previous word. */
@@ -111,7 +111,7 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
            (!(rule->flags & KEY_CAPITALS) || slice_is_capitals(last));
 }
 
-/* Whether a text names a secret that is not only mentioned, as the words around it show. */
+/* Whether a text asks for a secret. Returns false if the text only mentions a secret. */
 static bool prose_asks_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
@@ -283,7 +283,7 @@ static void form_add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Whether the form's only field has a name such as `value`, which does not say what it is. */
+/* Whether the form's only field has a name such as `value`, which does not describe the field. */
 static bool form_has_one_vague_field(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
@@ -415,7 +415,7 @@ static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *fo
     struct slice key;
     struct json_value one, content;
     if (form == NULL && json_get(answer, "action").type != JSON_STRING)
-        return; /* this answers another request, such as a sampling request */
+        return; /* `answer` belongs to another kind of request, such as a sampling request */
     if (answer.type != JSON_OBJECT && form_has_secrets(form))
         hide_form_value(h, answer);
     for (struct json_walk of = json_walk_begin(answer); find_member(&of, "content", &content);) {

@@ -26,7 +26,8 @@
 
 #define FORMS_MAX 64
 #define FORM_FIELDS 16
-#define FORM_BYTES ((size_t)128 << 10) /* limits the work to a few milliseconds */
+/* maximum bytes of forms that are read; reading them takes a few milliseconds */
+#define FORM_BYTES ((size_t)128 << 10)
 
 struct asked_form {
     uint64_t owner; /* hash of the request's id or of the key; 0: the slot is free */

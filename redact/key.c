@@ -28,7 +28,7 @@ static char decode_percent(struct slice s, size_t i)
 
 static void key_name_append_char(struct key_name *k, char c, bool word)
 {
-    if (k->n == KEY_MAX) { /* drop the first character */
+    if (k->n == KEY_MAX) { /* drop the first character, because only the end counts */
         memmove(k->p, k->p + 1, KEY_MAX - 1);
         k->words >>= 1;
         k->n--;
@@ -41,7 +41,7 @@ static void key_name_append_char(struct key_name *k, char c, bool word)
 
 static void make_key_name(struct slice name, struct key_name *ret)
 {
-    /* long enough for the end of the name, because %XX becomes one character */
+    /* At most three bytes are read for each character kept, because %XX is one character. */
     size_t max = (size_t)KEY_MAX * 3;
     struct slice s = name;
     ret->n = 0;
@@ -140,7 +140,7 @@ static const struct key_rule *find_rule_for_name(const struct keys *keys, const 
     return r != NULL && find_rule_in_table(key_kept, k) == NULL ? r : NULL;
 }
 
-/* Removes the digits at the end. Returns whether there were any and something is left. */
+/* Removes the digits at the end. Returns true if there were digits, and characters before them. */
 static bool key_name_drop_digits(struct key_name *k)
 {
     size_t n = k->n;
@@ -208,8 +208,8 @@ bool key_is_content(const struct keys *keys, struct slice name)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Makes key_may_match() true for names with this end. key_may_match() is always true for names that
- * do not end with two letters. */
+/* Makes key_may_match() true for names that end with the n bytes at p. key_may_match() is always
+ * true for names that do not end with two letters. */
 static void add_rule_ending(struct keys *k, const char *p, size_t n)
 {
     if (n < 2) {
@@ -221,7 +221,7 @@ static void add_rule_ending(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    for (unsigned a = 0; a < 26; a++) { /* for an end of two letters, any letter may precede */
+    for (unsigned a = 0; a < 26; a++) { /* an end of two letters may follow any letter */
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))
             k->ends[three / 64] |= (uint64_t)1 << (three % 64);
@@ -259,7 +259,7 @@ int keys_add_user_rule(struct keys *k, enum key_list list, struct slice name)
     make_key_name(name, &u.name);
     if (u.name.n == 0 || u.name.truncated)
         return MI_EINVAL;
-    /* The mark gets the name in normal form, without non-ASCII bytes. */
+    /* RULE of the redaction mark is the user's name in normal form, without non-ASCII bytes. */
     size_t n = 0;
     for (size_t i = 0; i < u.name.n && n < 32; i++)
         if ((unsigned char)u.name.p[i] < 0x80)

@@ -22,7 +22,7 @@
 
 enum key_flag {
     KEY_EXACT = 1,     /* matches only the whole name, not the end of a name */
-    KEY_WORD = 2,      /* matches only an end that begins with the start of a word */
+    KEY_WORD = 2,      /* the matched end must begin a word: `pass` in `db_pass`, not `bypass` */
     KEY_NO_NUMBER = 4, /* a number is not a secret: pass = 12, fail = 0 */
     KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
     KEY_NO_WORD = 16,  /* a plain word is not a secret: auth = oauth2 */

@@ -1,8 +1,9 @@
 /* key_table.c - the names of secrets, of values that only look like secrets, and of sensitive
  * content.
  *
- * Names are in the normal form of key.h. Without a flag, a name matches the end of a name: `token`
- * matches `access_token` and `X-Auth-Token`. After a change here, increase REDACT_VERSION. */
+ * Names are in the normal form of key.h. An entry without a flag matches every name that ends with
+ * it: `token` matches `access_token` and `X-Auth-Token`. After a change here, increase
+ * REDACT_VERSION. */
 #include "redact/key.h"
 
 const struct key_rule key_secrets[] = {
@@ -209,7 +210,7 @@ const struct key_rule key_kept[] = {
     {"canceltoken", NULL, 0},
     {"workdonetoken", NULL, 0},
     {"partialresulttoken", NULL, 0},
-    /* pieces of text */
+    /* tokens of language models */
     {"eostoken", NULL, 0},
     {"bostoken", NULL, 0},
     {"padtoken", NULL, 0},

@@ -60,7 +60,7 @@ static bool redact_key_line(struct redact_lines *l, struct slice line, struct sl
     }
     *hidden = last_word_of_key_line(line);
     if (hidden->n >= WHOLE_BODY)
-        return true; /* a line of the key, or its DEK-Info */
+        return true; /* a line of base64, or the value of DEK-Info */
     if (line.n == 0 || find_in_line(line.p, line.p + line.n, "Proc-Type:") != NULL ||
         find_in_line(line.p, line.p + line.n, "DEK-Info:") != NULL)
         return false; /* a header of the key, or the empty line after the headers */

@@ -73,8 +73,8 @@ static bool secret_name_may_end(const struct redact *r, const char *from, const 
            key_find_rule(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
 }
 
-/* Whether the text between two quotes, which may be a string or the text between two strings, is
- * the name of a secret, NAME=VALUE, a header, or the key of base64. */
+/* Whether the text between two quotes may be the name of a secret, NAME=VALUE, a header, or the key
+ * of base64. The text is a string, or stands between two strings. */
 static bool quoted_text_may_be_secret(const struct redact *r, const char *p, const char *end)
 {
     if (p == end)
@@ -90,8 +90,8 @@ static bool quoted_text_may_be_secret(const struct redact *r, const char *p, con
            place_role_of_key(raw) == ROLE_BLOB || option_takes_header(raw, &header);
 }
 
-/* Whether a string in s may matter to the walk, or an escape may hide such a string. Otherwise a
- * walk over the JSON finds no more than the search for shapes. */
+/* Returns false if a walk over the JSON in s cannot find more than the search for shapes: no string
+ * matters to the walk, and no escape can hide such a string. */
 bool redact_may_contain_key(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;

@@ -5,7 +5,7 @@
 
 #include <strings.h>
 
-#define NUMBER_MAX 5 /* digits of a port or a number of seconds, which is not a secret */
+#define NUMBER_MAX 5 /* maximum digits of a port or a number of seconds, which is not a secret */
 
 /* Returns the name of an option without its dashes; empty if this is not an option, or one without
  * a value such as `--no-password`. */
@@ -91,7 +91,7 @@ const struct key_rule *option_find_header_rule(const struct keys *k, struct slic
         return NULL;
     struct slice value = read_trim((struct slice){s.p + n + 1, s.n - n - 1}, true);
     if (value_is_short_number(value) || slice_begins(value, "//"))
-        return NULL; /* host:port or a URL, not a header */
+        return NULL; /* the string is host:port or a URL, not a header */
     *ret_value = redact_without_scheme(value);
     const struct key_rule *rule = key_find_rule(k, name);
     return rule != NULL ? rule : key_is_plain_header(k, name) ? NULL : &any_header;

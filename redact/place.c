@@ -13,7 +13,7 @@ bool place_is_one_of(struct slice s, const char *const *words)
     return false;
 }
 
-/* Compares without case. The lengths must be equal, and `word` in lower case. */
+/* Compares two texts of equal length, ignoring case. `word` must be in lower case. */
 static bool key_equals_word(struct slice s, const char *word)
 {
     for (size_t i = 0; i < s.n; i++)

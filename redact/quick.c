@@ -7,8 +7,8 @@
 #include "redact/place.h"
 #include "redact/read.h"
 
-/* Whether the treatment of this key's value depends on more than the value. Tests the length of the
- * key first, because this function runs for each key. */
+/* Whether the walk has an exception for the value of this key. Tests the length of the key first,
+ * because this function runs for each key. */
 static bool key_is_special(struct slice key)
 {
     if (key.n <= 5) {
@@ -18,8 +18,8 @@ static bool key_is_special(struct slice key)
     return (key.p[key.n - 1] | 0x20) == 's' && place_zone_below(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
-/* Whether the walk may treat the value of this key specially. *arguments: keys inside the arguments
- * of a call may follow; this function sets it. */
+/* Whether the walk may treat the value of this key specially. *arguments is set if keys inside the
+ * arguments of a call may follow. */
 static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
 {
     if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find_rule(&r->keys, key) != NULL) ||
@@ -50,8 +50,8 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
     return c == '-' || string_is_assignment(r, raw) || (escapes && redact_may_contain_json(r, raw));
 }
 
-/* Checks each string. A string before a colon is a key. A string before a character that is invalid
- * there always matters. */
+/* Checks each string. A string before a colon is a key. A string that is followed by an invalid
+ * character always matters. */
 static bool strings_may_matter(const struct redact *r, struct slice json)
 {
     const char *p = json.p, *end = json.p + json.n;

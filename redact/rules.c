@@ -104,7 +104,7 @@ void redact_write_rules(struct redact *r, struct buf *out)
     }
     buf_adds(&plain, r->user.n > 0 ? "]}" : "}");
     size_t n = 0;
-    /* The version alone has no secret. */
+    /* Without rules of the user, the text has only the version, and no secret. */
     int st = r->user.n > 0 ? redact_value(r, buf_slice(&plain), &clean, &n) : 0;
     if (plain.failed || st < 0)
         out->failed = true;

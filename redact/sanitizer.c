@@ -70,7 +70,7 @@ struct redact *redact_swap_current(struct redact *r)
 
 struct slice redact_log_filter(void *ctx, struct slice line)
 {
-    static struct buf clean; /* valid until the next line */
+    static struct buf clean; /* owns the result until the next line is filtered */
     (void)ctx;
     size_t n = 0;
     struct redact *r = redact_current();

@@ -21,7 +21,7 @@
 
 #include "base/buf.h"
 
-/* Increased whenever a change alters what the sanitizer replaces or truncates. */
+/* Version of the sanitizer; increase it after each change of what is replaced or truncated. */
 #define REDACT_VERSION 4
 
 /* number of characters of sensitive content that are not truncated */
@@ -31,8 +31,9 @@
 #define REDACT_PEM_LINES 512 /* lines of a private key that are replaced if its end is missing */
 
 enum redact_how {
-    REDACT_SECRETS, /* replace secrets only: --record full */
-    REDACT_CONTENT, /* also truncate content in a call's arguments: --record standard, minimal */
+    REDACT_SECRETS, /* for --record full: only secrets are replaced */
+    /* for --record standard and minimal: content in a call's arguments is also truncated */
+    REDACT_CONTENT,
 };
 
 struct redact;
@@ -50,7 +51,8 @@ MI_MUST int redact_add_rule(struct redact *r, const char *name, const char *valu
 /* Writes the rules as stored in sessions.redact_rules: a JSON object with `version` and the user's
  * rules, which are sanitized, so that a secret in a pattern does not reach the vault. */
 void redact_write_rules(struct redact *r, struct buf *out);
-/* Adds the rules of such an object that `r` does not have. Returns 0, MI_EINVAL with a message in
+/* Adds the rules in an object that redact_write_rules() wrote; rules that `r` has are skipped.
+ * Returns 0, MI_EINVAL with a message in
  * `error`, or MI_ENOMEM. */
 MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *error);
 /* Opens a sanitizer with the user's rules of a recording, as written by redact_write_rules(),
@@ -97,11 +99,11 @@ MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, si
 /* Appends the text to b, sanitized with the rules in force. */
 MI_MUST int redact_append_sanitized(struct slice text, struct buf *b);
 
-/* Returns the length of a text without its last word, which may be incomplete, because half of a
- * secret is not recognized. Returns the full length if that word has more than max_word bytes. */
+/* Returns the length of a text without its last word. This word may be incomplete, and half of a
+ * secret is not recognized. Returns the full length if the word has more than max_word bytes. */
 size_t redact_whole_words(struct slice text, size_t max_word);
-/* Returns the first `max` bytes of a name that will be sanitized, without the word that is cut at
- * the end of these bytes, unless that word has more than REDACT_CUT_WORD bytes. */
+/* Returns the first `max` bytes of a name, to be sanitized. An incomplete word at their end is
+ * omitted unless it has more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024
 struct slice redact_cut_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark

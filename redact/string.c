@@ -1,5 +1,5 @@
-/* string.c - collects the edits for one string: secrets in the JSON or text in it, and its
- * truncation. */
+/* string.c - collects the edits for one string: secrets in its text, also if the text is JSON, and
+ * its truncation. */
 #include "redact/walk.h"
 
 #include "base/text.h"
@@ -13,10 +13,11 @@
 #define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024 /* number of bytes after a string that are searched together with it */
-/* maximum bytes of truncated content that is checked here for another round */
+/* maximum bytes of a truncated string that another_round_is_unnecessary() examines */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
-#define CONTENT_LONG 4096 /* only the head of content of this length or more is usually searched */
+/* minimum bytes of content of which usually only the head is searched */
+#define CONTENT_LONG 4096
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* number of bytes of the head that are searched */
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "head_may_be_json() and truncate_by_head() read this many bytes");
@@ -199,7 +200,8 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
             (void)collect_json_edits(r, text, level);
         else if ((json_scan(text, NULL, NULL, &scan) < 0 && scan.fault.kind == JSON_DEEP) ||
                  !collect_json_edits(r, text, level))
-            redact_json(r, text, level, ZONE_ANY, 0, 0); /* too deep, truncated or malformed */
+            /* the JSON is too deep, truncated or malformed */
+            redact_json(r, text, level, ZONE_ANY, 0, 0);
         merge_overlapping_edits(r, first);
     }
 }
@@ -291,7 +293,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* The last match is before this range: find the next match. */
+    if (r->place < from) /* The anchor at r->place is before this range: find the next one. */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
@@ -311,8 +313,8 @@ static bool string_needs_search(struct redact *r, struct slice raw, size_t base,
     return redact_may_contain_json(r, raw);
 }
 
-/* Whether another round is unnecessary: the only edit is the truncation, and nothing is left to
- * find in the result. */
+/* Whether the result need not be searched again: the only edit is the truncation, and the truncated
+ * text contains no secret. */
 static bool another_round_is_unnecessary(const struct redact *r, size_t first, struct slice raw,
                                          size_t base, bool odd)
 {
@@ -328,8 +330,8 @@ static bool another_round_is_unnecessary(const struct redact *r, size_t first, s
     return !b.failed && !shapes_may_match(left) && !redact_may_contain_json(r, left);
 }
 
-/* Collects the edits for a string, or for its head if `behind` characters follow. Returns true if
- * it was truncated. */
+/* Collects the edits for a string or, if `behind` characters follow the part, for the head of a
+ * string. Returns true if the string was truncated. */
 static bool search_string(struct redact *r, struct slice part, size_t base, bool odd, int level,
                           enum string_kind kind, size_t behind)
 {
@@ -356,8 +358,8 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
     return was_truncated;
 }
 
-/* Whether long content may be JSON that contains the name of a secret. Looks at the head only; the
- * end would show whether the content is JSON. */
+/* Whether long content may be JSON that contains the name of a secret. Only the head is
+ * examined, so that malformed JSON counts as well. */
 static bool head_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};
@@ -375,7 +377,8 @@ static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bo
     if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) || head_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
-    size_t n = read_quoted(raw.p - 1, end, end).n; /* leaves out an incomplete escape at the end */
+    /* an incomplete escape at the end does not count */
+    size_t n = read_quoted(raw.p - 1, end, end).n;
     struct slice head = text_head(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
     size_t behind = text_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */

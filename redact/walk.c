@@ -10,7 +10,7 @@
 
 #define FRAMES (JSON_MAX_DEPTH + 2) /* a value that needs more frames is replaced */
 #define FRAMES_NEAR 32              /* frames that need no allocation */
-#define KEY_TEXT_MAX 256            /* bytes of the longest key with escapes that is decoded */
+#define KEY_TEXT_MAX 256            /* maximum bytes of a key whose escapes are decoded */
 #define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
 #define PENDING_AT 65536 /* with this many edits, a `value` no longer waits for its `name` */
 
@@ -34,7 +34,7 @@ struct frame {
     enum role role; /* role of the member that is being walked */
     unsigned flags;
     size_t index;                  /* index of the current element in an array */
-    pointer_set pointers;          /* pointers that may match below the container */
+    pointer_set pointers;          /* the user's pointers that may match inside the container */
     const char *at;                /* the opening bracket */
     const struct key_rule *inner;  /* the container is a schema whose defaults are secret */
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
@@ -236,7 +236,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         replace_value_before_name(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
-        s->r->again = true; /* after truncation the string may be another name */
+        s->r->again = true; /* search the result again: the truncated text may be another name */
     enum string_kind kind = c->content                                         ? STRING_TRUNCATE
                             : c->role == ROLE_BLOB && redact_blob_is_text(raw) ? STRING_BLOB
                                                                                : STRING_ANY;
@@ -286,7 +286,7 @@ static void walk_note_value(struct pass *s, enum role role, const char *p, const
 {
     struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
-        return; /* not a `value`, or a part of this container was already written */
+        return; /* the member is not `value`, or the start of its container is written */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */

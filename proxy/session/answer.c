@@ -22,7 +22,7 @@ void answer_reserve_memory(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    /* if this fails, memory is allocated when an answer is staged */
+    /* The result is ignored: without this reserve, staging an answer allocates memory. */
     (void)outbox_reserve(&t->out[ROW_S2C]);
 }
 
@@ -175,7 +175,7 @@ void answer_server_with_error(struct traffic *t, const struct message *x)
 
 /* ---- answers to lines of the client --------------------------------------------------------- */
 
-/* fault: what is wrong with the arguments; repeats: the call that this one equals. Both may be
+/* fault: the invalid argument, or NULL. repeats: the earlier call that this call equals, or
  * NULL. */
 static uint64_t reject_message(struct traffic *t, struct message *x, int code, const char *why,
                                const char *cause, const struct schema_fault *fault,

@@ -55,8 +55,8 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
 void answer_listen_end(struct traffic *t, struct pending *p);
 /* Returns true if this invalid line was meant as the answer to a pending request. */
 bool answer_is_malformed(struct traffic *t, const struct message *x);
-/* If this invalid line of the client answers a pending request of the server, the server gets an
- * error instead, and the client's deadlines are no longer paused. The caller records the line. */
+/* If this invalid line of the client answers a pending request of the server, sends an error to
+ * the server, and no longer pauses the client's deadlines. The caller records the line. */
 void answer_server_with_error(struct traffic *t, const struct message *x);
 /* If this invalid line of the server answers a pending request, records the line, answers the
  * client with an error and returns true. */

@@ -106,8 +106,9 @@ static struct slice slice_between(const char *from, const char *to)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-/* Repairs the members of a batch and removes the refused ones. A refused member is removed with the
- * comma before it; if no kept member precedes it, with the comma after it. */
+/* Repairs the members of a batch and removes the refused ones. A refused member is removed together
+ * with the comma before it. If no kept member precedes it, the comma after it is removed
+ * instead. */
 MI_MUST static int repair_members(struct traffic *t, const struct message *batch, struct changes *c,
                                   size_t *ret_kept)
 {
@@ -115,7 +116,7 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     struct slice key, nothing = {"", 0};
     struct json_value v;
     struct repairs unused = {0}; /* each repair is noted later, when its member is handled */
-    /* start of the first refused member, if no member that is kept precedes it */
+    /* start of the first refused member, if no kept member precedes it */
     const char *refused = NULL;
     const char *before = NULL; /* end of the member before the current one */
     int st = 0;

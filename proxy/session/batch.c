@@ -49,8 +49,8 @@ static bool batch_is_valid(struct traffic *t, const struct message *batch)
     return n > 0;
 }
 
-/* Returns false for a batch of the server that has only answers to requests that are not pending;
- * such a batch is dropped. */
+/* Returns false if all members of the server's batch are answers, and none of them answers a
+ * pending request. Such a batch is dropped. */
 static bool batch_is_expected(struct traffic *t, const struct message *batch)
 {
     struct member_walk mw = begin_member_walk(batch);
@@ -73,7 +73,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
         if (mw.x.m.kind != RPC_INVALID) {
             (void)correlate_message(t, &mw.x); /* the whole line is already staged */
         } else if (!answer_malformed(t, &mw.x)) {
-            /* No request is pending: an earlier answer with the same id has answered it. */
+            /* The request is not pending any more: an earlier answer with its id was handled. */
             message_record(t, &mw.x, KIND_NOISE, ROW_REFUSED);
         }
         message_close(&mw.x);
@@ -81,16 +81,16 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 }
 
 /* Forwards a batch. The recorded line is repaired and has no refused members; the staged line also
- * lacks what the tool rule hides. Then the members are handled as received: each is repaired or
- * refused, and gets its finding, when its request is found. */
+ * lacks the tools and calls that the tool rule hides. Then each member is handled in its received
+ * form: when its request is found, the member is repaired or refused, and gets its finding. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;
-    repaired.copy = (struct line){0}; /* `batch` owns the copy of its line */
+    repaired.copy = (struct line){0}; /* `batch` owns the copy of the line */
     size_t kept = 1;
     if (!valid || answer_repair_batch(t, &repaired, &kept)) {
         struct message cut = repaired;
-        cut.copy = (struct line){0}; /* `repaired` owns the copy of its line */
+        cut.copy = (struct line){0}; /* `repaired` owns the copy of the line */
         bool gated = valid && t->gate.rule != NULL;
         bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
         enum row_action action = kept > 0 ? ROW_FORWARDED : ROW_REFUSED;

@@ -51,7 +51,7 @@ static bool handle_request_not_added(struct traffic *t, struct message *x, int s
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        /* Otherwise the answer would be dropped as unknown while the client waits for it. */
+        /* The server's answer will be dropped as unknown: end the client's wait for it. */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     }
     return true;
@@ -199,7 +199,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     arguments_on_notification(t, x);
     if (t->gate.rule != NULL)
         tool_gate_on_notification(t, x);
-    bool in_time = true; /* false if the notification comes too late and must be dropped */
+    bool in_time = true; /* false: the notification is late or a repetition, and is dropped */
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
         in_time = handle_progress_notification(t, x);
     else if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
@@ -246,8 +246,8 @@ static bool handle_own_answer(struct traffic *t, struct message *x)
     return true;
 }
 
-/* Makes the checks that an answer in time gets. Returns true if the late answer may be sent to the
- * client later. */
+/* Checks a late answer like any other answer. Returns true if an equal call of the client may be
+ * answered with it. */
 static bool late_answer_is_sound(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)

@@ -6,11 +6,11 @@
  * with the most characters that are not wildcards, the rule for all requests. Among equally
  * specific rules the last one wins. 0 means no deadline.
  *
- * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait
- *           for a login in the browser, unless a rule that is not for all requests matches it, or
- *           the rule for all requests allows more. A method that may remain unanswered (mcp-wire.md
- *           6.1: subscriptions/listen, tasks/result, server/discover) has no deadline unless a rule
- *           has exactly the name of the method.
+ * Rules     the deadline of `initialize` is DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the
+ *           server may wait for a login in the browser. A rule for a method that matches
+ *           `initialize` replaces this deadline. So does a longer duration for all requests. A
+ *           method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
+ *           server/discover) has no deadline unless a rule has exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
  * Errors    MI_EINVAL with a message, MI_EFULL with more than DEADLINES_MAX rules, MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -42,8 +42,8 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
 int64_t deadline_of_request(const struct deadlines *d, unsigned flags, struct slice method,
                             struct slice target);
 /* Returns the deadline of the initialize that is repeated to a restarted server: that of a matching
- * rule, else DEADLINE_DEFAULT_US. This default is short, because the server's packages have been
- * downloaded by then and the client waits. */
+ * rule, else DEADLINE_DEFAULT_US. This default is short, because the client waits, and
+ * the server's packages were downloaded at the first start. */
 int64_t deadline_of_repeated_initialize(const struct deadlines *d);
 /* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long,
  * or not a single word for a shell, is replaced by NAME or METHOD, because users copy the

@@ -124,7 +124,7 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
     odd_append_explanation(t, p, why);
 }
 
-/* Appends which deadline has passed and how to raise it, because the tool may only be slow. */
+/* Appends a text that names the deadline and says how to raise it: the tool may only be slow. */
 static void append_advice_on_deadline(const struct traffic *t, const struct pending *p,
                                       struct buf *why)
 {

@@ -22,7 +22,7 @@ uint64_t expire_ask_server(struct traffic *t, bool modern);
 void expire_server_hung(struct traffic *t, const char *name);
 
 /* Pauses the deadlines while the server's output is not read. Call this function whenever reading
- * may have stopped or continued. Returns true if it has. */
+ * may have stopped or continued. Returns true if the deadlines were paused or continued. */
 bool expire_pause_if_not_reading(struct traffic *t, bool not_reading);
 
 #endif

@@ -6,8 +6,8 @@
  *
  * Rules     mcp-wire.md 6.3. Ids of the interposer's own requests start with HANDSHAKE_ID and a
  *           secret of the session, so that no client has a pending request with such an id:
- *           otherwise the client could get an answer that is meant for the interposer, or the other
- *           way round.
+ *           otherwise an answer for the interposer could reach the client, or the interposer could
+ *           take the client's answer.
  * Owns      copies of these messages; at most HANDSHAKE_MAX bytes of subscriptions and of tool
  *           names each. Beyond this limit nothing is kept, and `incomplete` is set.
  * Blocks    never. Pure. */
@@ -23,7 +23,7 @@
 
 struct handshake {
     struct buf initialize; /* owned: the client's params; empty: there was no initialize */
-    struct buf answer;     /* owned: the result of that initialize */
+    struct buf answer;     /* owned: the server's result of the client's initialize */
     bool initialized;      /* the client has sent notifications/initialized */
     struct buf level;      /* owned: the params of logging/setLevel; empty: none */
     struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */

@@ -1,10 +1,10 @@
 /* liveness.h - judges a server that sent nothing between a request and its deadline.
  *
- * Rules     a server that was asked whether it lives, and then sends any valid message, is slow.
- *           CPU time of its helpers (process_tree.h) proves work until --max-timeout; CPU time of
- *           the server itself does not, because an endless loop uses CPU time as well. A server is
- *           not asked before its first answer: it counts as starting, until --max-timeout, while
- *           its processes use CPU time or write to stderr. A process that waits for a processor
+ * Rules     a server that sends any valid message after it was asked whether it lives is slow. CPU
+ *           time of its helpers (process_tree.h) proves work until --max-timeout. CPU time of the
+ *           server itself proves nothing, because an endless loop uses CPU time as well. Before its
+ *           first answer a server is not asked. It counts as starting until --max-timeout, as long
+ *           as its processes use CPU time or write to stderr. A process that waits for a processor
  *           counts as running, because on a busy machine it may get none for a while.
  * Units     microseconds.
  * Blocks    never. Pure. */
@@ -14,13 +14,13 @@
 #include "base/base.h"
 
 enum on_hang {
-    ON_HANG_KILL,     /* ask, then kill */
-    ON_HANG_KILL_NOW, /* kill without asking */
-    ON_HANG_CANCEL,   /* never kill */
+    ON_HANG_KILL,     /* ask the server whether it is alive; kill it if it does not answer */
+    ON_HANG_KILL_NOW, /* kill the server without asking */
+    ON_HANG_CANCEL,   /* never kill the server */
 };
 
 enum liveness {
-    LIVENESS_SLOW,     /* the server must not be killed */
+    LIVENESS_SLOW,     /* the server is only slow: it must not be killed */
     LIVENESS_SILENT,   /* the facts are not sufficient: the server must be asked */
     LIVENESS_AT_WORK,  /* the server's helpers work */
     LIVENESS_STARTING, /* the server has not answered any request yet, and its processes work */
@@ -55,6 +55,6 @@ enum liveness liveness_judge_at_deadline(const struct liveness_facts *f);
  * no processor: then it gets the grace time again. */
 enum liveness liveness_judge_asked_server(const struct liveness_asked *f);
 
-const char *liveness_name(enum liveness l); /* the name used in events */
+const char *liveness_name(enum liveness l); /* returns the name of `l` in events */
 
 #endif

@@ -23,7 +23,8 @@ static struct slice text_for_recording(struct traffic *t, const struct rpc *m, s
 {
     size_t n = 0;
     *ret_n = 0;
-    /* An invalid message may answer a form too: it is forwarded if it answers a request. */
+    /* An invalid message may answer a form as well, because it is forwarded if it answers a
+     * request. */
     bool may_answer = m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION && m->kind != RPC_ERROR;
     if (!may_answer && (m->findings & RPC_AMBIGUOUS) == 0 &&
         m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE)
@@ -123,7 +124,7 @@ uint64_t message_record(struct traffic *t, const struct message *x, enum row_kin
 void message_stage(struct traffic *t, const struct message *x)
 {
     char *end = x->line->p + (x->text.p - x->line->p) + x->text.n;
-    *end = '\n'; /* overwrites the old newline, or bytes that the repairs removed */
+    *end = '\n'; /* overwrites the line's newline, or a byte that a repair has removed */
     if (outbox_add(&t->out[x->dir], x->line->chunk, x->text.p, x->text.n + 1) < 0) {
         log_error("out of memory, closing the connection: server=%s", t->server);
         outbox_discard_after_error(&t->out[x->dir]);

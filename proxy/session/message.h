@@ -1,6 +1,7 @@
 /* message.h - one message: its row in the journal and its place in the outbox.
  *
- * Rules     each message is recorded, forwarded or not; only a staged message is sent.
+ * Rules     each message is recorded, whether it is forwarded or not. Only staged messages are
+ *           sent.
  * Owns      at most a copy of its line; a struct message is valid while its line is being handled.
  * Errors    if there is no memory to stage a message, the connection to the receiver is closed
  *           (outbox_discard_after_error) and a line is logged, because a message recorded as
@@ -15,7 +16,7 @@ struct message {
     enum row_direction dir;
     struct line *line;  /* the line that contains the message */
     struct slice text;  /* the text to forward, after repairs, without its newline */
-    size_t size;        /* bytes as received */
+    size_t size;        /* number of bytes of the message as received */
     findings repairs;   /* findings about repairs of the line */
     breaches rules;     /* rules of MCP that the message violates */
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */

@@ -67,7 +67,7 @@ static void append_excerpt(struct buf *b, struct slice text, size_t at)
     buf_close(&clean);
 }
 
-/* Appends the start of the text. */
+/* Appends the sanitized start of the line `text`. */
 static void append_start_of_line(struct buf *b, struct slice text)
 {
     struct buf clean = {0};
@@ -128,8 +128,8 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
     return true;
 }
 
-/* Records an unreadable answer, and holds the error for it until a valid answer can no longer come.
- * A line that has waited for the next line has already waited for a valid answer. */
+/* Records an unreadable answer, and holds the error for its request: the error is sent unless a
+ * valid answer comes within ODD_WAIT_US after the unreadable line. */
 static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
                                 const struct server_line *line)
 {
@@ -346,7 +346,7 @@ void odd_handle_due(struct traffic *t, int64_t now_us)
 
 void odd_on_output_ended(struct traffic *t)
 {
-    odd_on_blank_line(t); /* the headers have ended */
+    odd_on_blank_line(t); /* the headers of the HTTP response have ended */
     while (refuse_next_held_answer(t, INT64_MAX))
         continue;
     odd_end_wait(t, true);
@@ -389,7 +389,7 @@ void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_re
     } while (object->id.type == JSON_NONE);
     x->m.id = object->id;
     x->m.is_answer = object->is_answer && !object->is_call;
-    /* also if the object has no method, which may be after the syntax error */
+    /* An object without a method is a request too: the method may follow the syntax error. */
     x->m.is_call = !x->m.is_answer;
 }
 

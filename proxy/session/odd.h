@@ -1,9 +1,9 @@
 /* odd.h - handles lines that are not valid messages, and the requests that they belong to.
  *
- * Rules     docs/findings.md. wire/server_lines classifies lines of the server. A repaired message
- *           is forwarded, and recorded as it is forwarded. A request with an unreadable answer gets
- *           an error, unless a valid answer comes within ODD_WAIT_US; then the unreadable line was
- *           only a log of the answer.
+ * Rules     see docs/findings.md. wire/server_lines classifies lines of the server. A repaired
+ *           message is forwarded and recorded in its repaired form. A request with an unreadable
+ *           answer gets an error, unless a valid answer comes within ODD_WAIT_US. In that case the
+ *           unreadable line was only a log line.
  * Changes   odd, and the requests that such lines answer.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_ODD_H
@@ -42,19 +42,20 @@ struct odd_rejection {
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
                        const struct odd_rejection *r);
 
-/* Call this function when the output of the server has ended. A waiting line was then cut off, and
- * its request is answered with the reason of the end. */
+/* Call this function when the output of the server has ended. A waiting line is incomplete
+ * then: the request that the line answers gets an error that says why the output ended. */
 void odd_on_output_ended(struct traffic *t);
 /* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error
  * waits. */
 int64_t odd_next_due_us(const struct traffic *t, int64_t now_us);
-/* Ends the waits whose time has passed. */
+/* Handles a waiting line and held errors whose time has passed. */
 void odd_handle_due(struct traffic *t, int64_t now_us);
 
 /* Keeps the start of a line of the server that looks like a message but answers no request: such a
  * server is not silent. */
 void odd_keep_line_start(struct traffic *t, struct slice text);
-/* Appends the start of such a line, if one came after the request was written. */
+/* Appends the start of the line that odd_keep_line_start() has kept, if the line came after the
+ * request p was written. */
 void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);
 
 #endif

@@ -32,8 +32,9 @@
 /* State of a request that may be repeated after the end of a process that had read it
  * (resend.h). */
 enum pending_resend {
-    RESEND_NONE,  /* no process has ended while this request was pending */
-    RESEND_WAITS, /* a process has ended while the request was pending; it waits to be sent again */
+    RESEND_NONE, /* no process has ended while this request was pending */
+    /* a process has ended while the request was pending; the request waits to be sent again */
+    RESEND_WAITS,
     RESEND_TRIED, /* the request was sent again */
 };
 
@@ -58,13 +59,13 @@ struct pending {
     uint64_t server_messages; /* number of the server's messages before the request was written */
     size_t heap_at;           /* index in the heap plus 1; 0: not in the heap */
     size_t size;              /* bytes of the request */
-    size_t cost;              /* bytes of this block */
+    size_t cost;              /* bytes allocated for this entry */
     unsigned flags;           /* flags of the method (wire/mcp/method.h) */
     bool modern;              /* the request is of revision 2026-07-28 */
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
-    bool cancelled;           /* cancelled by the sender, or abandoned: a late answer is dropped */
-    bool timed_out;           /* abandoned because the deadline has passed */
-    bool was_read;            /* read by a server process that has ended: request_was_read() */
+    bool cancelled;           /* the request was cancelled or abandoned: a late answer is dropped */
+    bool timed_out;           /* the request was abandoned: its deadline has passed */
+    bool was_read;            /* a server process that has ended had read the request */
     bool resent;              /* the request is a subscription, sent again to a new process */
     enum pending_resend resend;
     /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
@@ -73,13 +74,13 @@ struct pending {
     bool asks_for_task; /* the answer to the request names a task */
     bool repeats;       /* the call equals a call that may have run (repeats.h) */
     uint64_t call_key;  /* repeats_key_of_call() of a tool call; 0: not computed */
-    /* All slices point into this block. */
+    /* All slices point to `data`. */
     struct rpc_id key;           /* the id in comparable form */
     struct rpc_id token;         /* the progress token; type 0: none */
     struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
-    struct slice id;             /* the id as written */
+    struct slice id;             /* the request's id as the sender has written it */
     struct slice method, target; /* JSON strings without the quotes */
-    struct slice arguments;      /* JSON; {NULL, 0}: none */
+    struct slice arguments;      /* JSON of the arguments; {NULL, 0}: none */
     size_t arguments_n;          /* full size of the arguments; arguments.n is less if truncated */
     struct protocol_asked asked; /* what the rules of MCP require of the answer */
     char data[];
@@ -91,11 +92,13 @@ struct pending_list {
 };
 
 struct pending_table {
-    struct pending **bucket; /* owned; `buckets` chains by id, then as many by progress token */
-    size_t buckets;          /* a power of two; 0 before the first pending_add() */
-    size_t bytes;            /* bytes of all entries */
+    /* owned; hash table: `buckets` chains of requests by id, then `buckets` chains by progress
+     * token */
+    struct pending **bucket;
+    size_t buckets; /* a power of two; 0 before the first pending_add() */
+    size_t bytes;   /* bytes of all entries */
     struct pending_list open, cancelled;
-    struct buf scratch[PENDING_KEYS]; /* owned: the canonical form of keys written otherwise */
+    struct buf scratch[PENDING_KEYS]; /* owned: for the canonical form of a key */
 };
 
 void pending_open(struct pending_table *t);
@@ -109,7 +112,7 @@ MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, cons
                         struct pending **ret);
 /* Returns true if a request with exactly this id is open. */
 bool pending_is_open(const struct pending_table *t, const struct rpc_id *id);
-/* Returns the oldest open request with this id, else the oldest cancelled request with it, or NULL.
+/* Returns the oldest open request with this id, else the oldest cancelled one, else NULL.
  * *ret_type_changed: the request's id has the other JSON type, such as 7 for "7". */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
 /* Returns the oldest request with this progress token, open or cancelled, or NULL. */

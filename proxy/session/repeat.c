@@ -7,8 +7,8 @@
 #include "proxy/session/answer.h"
 #include "wire/json/text.h"
 
-/* Says why it is uncertain whether the first call has run. cause: the cause in the error that the
- * call got. */
+/* Returns a text that says why the first call may or may not have run. cause: `cause` in the error
+ * that answered the first call. */
 static const char *explain_uncertainty(const char *cause)
 {
     static const struct {

@@ -10,8 +10,8 @@
  *   - for `window_us`;
  *   - until REPEATS_MAX later calls are uncertain.
  *
- * Equal     two calls with the same canonical text (wire/canon.h), as repeats_key_of_call() says.
- *           Only a hash of the text is kept, made with a secret key.
+ * Equal     two calls are equal if they have the same canonical text (wire/canon.h), as described
+ *           at repeats_key_of_call(). Only a hash of the text is kept, made with a secret key.
  * Owns      the calls, and late answers to them: at most REPEATS_LATE_MAX bytes of one answer and
  *           REPEATS_BYTES_MAX of all; the oldest answers are dropped first.
  * Units     microseconds since the session's start.
@@ -53,7 +53,7 @@ struct uncertain {
     int64_t at_us;        /* when the call became uncertain */
     /* static: cause of the client's error, "cancelled" or "rejected-answer" */
     const char *cause;
-    uint64_t written_at; /* number of bytes sent to the process up to the call's last byte */
+    uint64_t written_at; /* number of bytes sent to the process up to the end of the call */
     bool process_gone;   /* the process that had read the call has ended */
     bool task;           /* the call asked for a task, so its answer names one */
     /* Number of bytes sent to the client up to the end of the error that refused an equal call. An
@@ -88,7 +88,7 @@ uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call);
 
 enum repeats_added {
     REPEATS_ADDED,
-    REPEATS_IN_PLACE, /* the call was added, and the oldest one removed */
+    REPEATS_IN_PLACE, /* the call was added, and the oldest call was removed */
     REPEATS_NOT       /* out of memory: the call was not added */
 };
 /* Adds an uncertain call. u->text must be NULL. */
@@ -109,11 +109,12 @@ void repeats_shift_positions(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
     REPEAT_NONE,   /* the call equals no uncertain call */
-    REPEAT_WARNED, /* forwarded, with a warning */
-    /* forwarded, because the client already knows that an equal call was refused */
+    REPEAT_WARNED, /* the call is forwarded, with a warning */
+    /* the call is forwarded: the client already knows that an equal call was refused */
     REPEAT_INSISTED,
-    REPEAT_ANSWERED, /* answered with the late answer to the uncertain call */
-    REPEAT_REFUSED,  /* answered with an error */
+    /* the call is answered with the late answer to the uncertain call */
+    REPEAT_ANSWERED,
+    REPEAT_REFUSED, /* the call is answered with an error */
 };
 const char *repeat_decision_name(enum repeat_decision d); /* "forwarded", "insisted", … */
 
@@ -131,8 +132,8 @@ struct repeat {
 /* Decides what happens to a call with this key. *ret_first: the newest equal uncertain call, or the
  * uncertain call whose late answer is used; valid until the next change. task: the call asks for a
  * task. can_refuse: the call need not be forwarded. client_read: number of bytes that the client
- * has read. After REPEAT_REFUSED the caller sets refused_at, if it is 0, when the error is
- * staged. */
+ * has read. If the result is REPEAT_REFUSED, the caller stages an error, and sets refused_at if it
+ * is 0. */
 enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
                                     int64_t now_us, uint64_t client_read,
                                     struct uncertain **ret_first);

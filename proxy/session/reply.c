@@ -97,7 +97,7 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
     json_out_name(&j, is_error ? "error" : "result");
     if (mark.failed)
         b->failed = true;
-    else /* without its braces, `mark` is a member */
+    else /* the text of `mark` without its braces is the member */
         reply_append_with_mark(b, text, is_error ? "data" : "_meta",
                                (struct slice){mark.p + 1, mark.n - 2});
     json_out_end(&j);

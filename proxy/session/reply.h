@@ -24,16 +24,17 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    REPLY_RAN_ABSENT, /* no member: the request has no effects, or the error has another reason */
-    REPLY_RAN_NO,     /* false */
-    REPLY_RAN_MAYBE,  /* true */
+    /* no member: the request has no effects, or the error is not about the end of the server */
+    REPLY_RAN_ABSENT,
+    REPLY_RAN_NO,    /* false */
+    REPLY_RAN_MAYBE, /* true */
 };
 
 struct reply {
     struct slice id; /* id of the request as JSON text; {NULL, 0}: null */
     int code;
     const char *message;          /* a sentence that says what happened, why, and what to do */
-    const char *cause;            /* a stable word: "not-json", "server-exited", … */
+    const char *cause;            /* error.data.cause: "not-json", "server-exited", … */
     struct slice method, target;  /* JSON strings without the quotes; {NULL, 0}: unknown */
     const char *session;          /* uid of the session; NULL: no session has begun */
     uint64_t seq;                 /* seq of the message that is answered; 0: none */

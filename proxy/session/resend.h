@@ -23,7 +23,7 @@ enum resend_result {
 /* Why a process has ended. */
 enum resend_end {
     RESEND_END_UNKNOWN, /* perhaps a pending request that was sent again ended the process */
-    /* perhaps a cancelled request ended the process: resend_reset_cancelled() */
+    /* perhaps a cancelled request ended the process (see resend_reset_cancelled()) */
     RESEND_END_CANCELLED,
     RESEND_END_HUNG, /* the process hung and was killed */
 };

@@ -84,7 +84,7 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
         answer_reject(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
     } else {
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
-        /* A server of 2026-07-28 expects no answer to a request, so it gets none. */
+        /* A server of 2026-07-28 must not send requests and awaits no answer, so none is sent. */
         if (r != RULE_SERVER_REQUEST)
             answer_error(t, ROW_C2S, x->m.id.text, seq, error_code_of_rule(r), buf_str(&why),
                          rule_name(r));

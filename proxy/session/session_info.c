@@ -42,8 +42,8 @@ static void record_protocol_version(struct traffic *t, struct json_value version
     journal_append_update(t->journal, &u);
 }
 
-/* A pipe may carry the requests of several clients, for example through a gateway. Returns true if
- * no client with this name and version was seen, and notes the client. */
+/* Notes the client's name and version. Returns true if this client was not seen before: through a
+ * gateway, several clients may use one pipe. */
 static bool note_another_client(struct traffic *t, struct json_value info)
 {
     uint64_t hash =

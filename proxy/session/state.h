@@ -62,8 +62,8 @@ struct previous_tools {
     } state;
     struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
-    bool completes;             /* the message being handled completes a list */
-    uint64_t list_seq;          /* seq of the last message of that list; 0: none */
+    bool completes;             /* the message being handled completes a tools/list */
+    uint64_t list_seq;          /* seq of the last message that completed a list; 0: none */
 };
 
 /* State for lines that are not valid messages (odd.h). */
@@ -75,7 +75,7 @@ struct odd {
     bool http;                 /* the server's last lines begin an HTTP response */
     struct held held;          /* requests whose answers cannot be parsed */
     struct buf quote;   /* owned: sanitized start of the last line that answered no request */
-    uint64_t quoted_at; /* timers.server_messages after that line */
+    uint64_t quoted_at; /* value of timers.server_messages when `quote` was set */
     size_t own_pending; /* number of the interposer's requests without an answer */
     /* seq of the last notification that the server may not have read; 0: none */
     uint64_t notified_seq;
@@ -131,7 +131,7 @@ struct traffic {
     /* borrowed; URL to which the server's command connects; NULL: none */
     const char *url;
     enum validate validate;
-    size_t max_message;   /* bytes; for the text of an error */
+    size_t max_message;   /* value of --max-message in bytes, for the text of an error */
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
     /* bytes of the interposer's answers staged since out[ROW_S2C] was empty */
     size_t own_bytes;
@@ -154,13 +154,14 @@ struct traffic {
     struct buf scratch;  /* owned: answers under construction */
     struct chunk *spare; /* memory set aside for answers when allocation fails; NULL: none */
     size_t spare_n;      /* number of bytes of `spare` in use */
-    struct redact_lines noise_lines, stderr_lines; /* find the server's secrets that span lines */
-    char version[32];                              /* negotiated by initialize; "" before */
-    bool knows_client, knows_server;               /* the name is recorded */
+    struct redact_lines noise_lines, stderr_lines; /* find secrets that span lines of the server */
+    char version[32];                              /* protocol version; "": not negotiated yet */
+    bool knows_client, knows_server;               /* the peer's name is recorded */
     uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients so far */
     unsigned clients;
-    bool client_closed;        /* the client has closed its output, so it can answer no request */
-    bool client_said_shutdown; /* by `shutdown` or `exit` of LSP: the server should exit */
+    bool client_closed; /* the client has closed its output, so it can answer no request */
+    /* the client has sent `shutdown` or `exit` of LSP: the server should exit */
+    bool client_said_shutdown;
     size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
     bool unfinished_logged[2]; /* an incomplete line was logged */
 

@@ -24,7 +24,7 @@ struct reading {
     enum mode mode;
     /* in mode CONTINUED: number of following lines that belong to `reason` */
     unsigned continues;
-    enum stderr_says says; /* class of the line in `reason`, if there is one */
+    enum stderr_says says; /* class of the line in `reason`, unless `reason` is empty */
     const void *rule;      /* rule that matched the line in `reason` */
     unsigned since;        /* number of lines after `reason` that are not its details */
     struct text reason, cause;

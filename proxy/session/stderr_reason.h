@@ -6,8 +6,8 @@
  * if no line gives a reason, the last line is used. The code that Node.js prints below an error is
  * added, and so is the last cause.
  *
- * Lines are only kept at first; the rules are applied when the reason is requested, because they
- * take 1 us for a line, more than all other work on the line.
+ * Lines are stored when they arrive. The rules are applied only when the reason is requested,
+ * because they take 1 us for a line, more than all other work on the line.
  *
  * Owns      the newest lines, at most STDERR_REASON_KEPT bytes. If memory runs out, lines are not
  *           kept.

@@ -161,7 +161,7 @@ static const struct rule npm_rules[] = {
     RULE(BEGINS, "Exit status ", STDERR_DETAIL),
     RULE(BEGINS, "Failed at the ", STDERR_DETAIL),
     RULE(BEGINS, "This is probably not a problem with npm", STDERR_DETAIL),
-    RULE(BEGINS, " ", STDERR_DETAIL), /* a frame, or a command that npm proposes */
+    RULE(BEGINS, " ", STDERR_DETAIL), /* a stack frame, or a command that npm proposes */
     /* a package, version or program does not exist */
     FINAL(BEGINS, "404"),
     FINAL(BEGINS, "notarget"),
@@ -228,7 +228,7 @@ static bool is_name_char(char c)
 }
 
 /* Returns true for a text such as "ValueError: …", "java.io.IOException: …" or "Error [ERR_X]: …",
- * or such a name alone. */
+ * or for the name of an exception without a message. */
 static bool line_names_exception(struct slice s)
 {
     static const char *const last[] = {"Error", "Exception", "Interrupt", "Rejection", "Fault"};

@@ -10,15 +10,15 @@
 #include "base/buf.h"
 
 enum stderr_says {
-    STDERR_DETAIL,    /* a frame of a stack, a version, a hint, a warning */
+    STDERR_DETAIL,    /* the line is a stack frame, a version, a hint or a warning */
     STDERR_FRAMES,    /* lines of a stack follow, up to an empty line */
     STDERR_TRACEBACK, /* indented lines of a stack follow, and then the reason */
     STDERR_CODE,      /* code: 'NAME' */
-    STDERR_CAUSE,     /* the cause of the error in an earlier line */
+    STDERR_CAUSE,     /* the line has the cause of the error in an earlier line */
     STDERR_OTHER,     /* no rule applies */
     /* the line has a word such as "error": an error, or a log line about an error */
     STDERR_MAYBE,
-    STDERR_REASON,     /* the error that ended the program */
+    STDERR_REASON,     /* the line has the error that ended the program */
     STDERR_REASON_TOP, /* like STDERR_REASON, but later lines of the same rule are details */
 };
 

@@ -15,7 +15,7 @@ void timers_close(struct timers *t)
     *t = (struct timers){0};
 }
 
-/* Returns the time without pauses; all deadlines are in this time. */
+/* Returns the time without pauses; all deadlines use this time. */
 static int64_t timers_elapsed_us(const struct timers *t, int64_t now_us)
 {
     return (t->paused != 0 ? t->paused_at_us : now_us) - t->paused_total_us;
@@ -138,7 +138,7 @@ void timers_note_written(struct timers *t, uint64_t written, int64_t now_us)
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            continue; /* timers_note_staged_again() leads to this request again */
+            continue; /* timers_note_staged_again() makes this loop read the request again */
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;

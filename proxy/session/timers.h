@@ -30,7 +30,7 @@
 /* Why timers are paused, as bits. */
 enum timers_why {
     TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client */
-    /* The server's output is not read, because the client or the recorder is behind. */
+    /* The server's output is not read, because the client or the recorder is too slow. */
     TIMERS_SERVER_NOT_READ = 1 << 1,
 };
 
@@ -45,9 +45,10 @@ struct timers {
     int64_t last_read_us;      /* time, without pauses, when the server last read a byte */
     unsigned paused;           /* reasons for a pause: bits of enum timers_why; 0: not paused */
     int64_t paused_at_us;      /* start of the current pause */
-    int64_t paused_total_us;   /* length of all earlier pauses and of skipped time */
-    int64_t fair_us;           /* time, without pauses, when TIMERS_FAIR_US was last granted */
-    bool server_away;          /* no server process reads */
+    /* length of all earlier pauses, and of the time in which this process did not run */
+    int64_t paused_total_us;
+    int64_t fair_us;  /* time, without pauses, when TIMERS_FAIR_US was last granted */
+    bool server_away; /* no server process is ready to read requests */
 };
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us);

@@ -8,8 +8,8 @@
  * are refused as well, for TOOL_ASK_RETRY_US or until the list changes.
  *
  * Owns      copies of the messages that wait; at most TOOL_ASK_LINES_MAX messages with
- *           TOOL_ASK_BYTES_MAX bytes together. With more, the request for the list counts as
- *           failed.
+ *           TOOL_ASK_BYTES_MAX bytes together. If more messages wait, the request for the list
+ *           counts as failed.
  * Changes   gate: its members about the requested list and the waiting messages.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_TOOL_ASK_H

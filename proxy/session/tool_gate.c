@@ -97,7 +97,7 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
 struct listing {
     struct tool_gate *g;
     struct json_out j; /* receives the names of hidden tools */
-    size_t bytes;      /* total bytes of these names */
+    size_t bytes;      /* total bytes of the names in `j` */
     bool belongs;      /* the page belongs to the list of g->hints */
 };
 
@@ -224,15 +224,15 @@ static bool batch_member_lists_tools(struct traffic *t, const struct rpc *m)
     return p != NULL && answer_may_list_tools(t, p);
 }
 
-/* A refused member is removed with the comma before it; if no kept member precedes it, with the
- * comma after it. */
+/* A refused member is removed together with the comma before it. If no kept member precedes it, the
+ * comma after it is removed instead. */
 bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
 {
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
     struct changes c = {0};
-    /* start of the first refused member, if no member that is kept precedes it */
+    /* start of the first refused member, if no kept member precedes it */
     const char *refused = NULL;
     const char *before = NULL; /* end of the member before the current one */
     struct rpc m;

@@ -14,7 +14,8 @@
 
 /* ---- messages of the client ---- */
 
-/* Returns true if the message must wait for the server's list; then the list has been requested. */
+/* Returns true if the message must wait for the server's list of tools. The list is requested if
+ * necessary. */
 bool tool_gate_must_wait(struct traffic *t, const struct message *x);
 /* Returns false if x must not be forwarded; then x is recorded, and the client has got an
  * answer. */

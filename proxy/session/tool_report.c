@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "wire/mcp/tool_call.h"
 
-/* Appends the first names and globs of the rule that match no tool, quoted, to *b, and all of them
- * to *j. */
+/* Appends the names and globs of the rule that match no tool: all of them to *j, and the first
+ * ones, quoted, to *b. */
 static void append_unmatched_patterns(const struct tool_gate *g, struct buf *b, struct json_out *j)
 {
     struct slice pattern;

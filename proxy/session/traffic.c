@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* size of the TypeScript SDK's buffer (mcp-wire.md 7.2) */
-/* if the client has this many unread bytes of the interposer's answers, it is not read */
+/* the client is not read while this many bytes of the interposer's answers are unread */
 #define OWN_BYTES_MAX ((size_t)1 << 20)
 #define HEAD_RECORDED 4096 /* bytes of a line over --max-message that are recorded */
 
@@ -204,7 +204,7 @@ static void handle_any_line(struct traffic *t, enum row_direction dir, struct li
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = line_strip(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
-        /* otherwise the repairs are only noted, and the line is forwarded unchanged */
+        /* With --validate none the repairs are only noted, and the line is forwarded unchanged. */
         x.text = text;
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
@@ -261,7 +261,7 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
                         .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
     rpc_read_head((struct slice){line->p, line->n}, &x.m);
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
-    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not valid JSON */
+    x.m.fault.kind = JSON_CUT; /* only the start of the line is recorded, which is not valid JSON */
     struct buf why = {0};
     /* memory ran out, and line_give_up() ended the line */
     bool no_memory = line->n <= t->max_message;

@@ -29,7 +29,7 @@ void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int
 void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Handles a line longer than --max-message; `line` has its first bytes. */
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
-/* Handles a line inside which the stream ended. */
+/* Handles an incomplete line: the stream ended before the line's newline. */
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
  * is complete, it gets a finding. */
@@ -44,8 +44,8 @@ void traffic_release_waiting_lines(struct traffic *t);
  * list. why: a clause. */
 void traffic_list_failed(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
- * must not be read: its messages do not fill the server's outbox, which would otherwise stop the
- * reading. */
+ * must not be read. A full outbox of the server does not stop the reading in this case, because
+ * the interposer answers these messages itself and does not forward them. */
 bool traffic_must_wait(struct traffic *t);
 
 #endif

@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 
 /* Returns the key of a request. The text of a request over PENDING_WHOLE_MAX is not kept, so
- * repeat.c computes its key when it arrives. */
+ * repeat.c computes its key when the request arrives. */
 static uint64_t uncertain_call_key(const struct traffic *t, const struct pending *p)
 {
     struct rpc request;

@@ -10,8 +10,8 @@
 
 #include "proxy/session/message.h"
 
-/* Notes that the call p may still run or have run, although the client has cancelled it, or gets an
- * error instead of an answer. cause: a static string. */
+/* Notes that the call p may still run or may have run. The client has cancelled the call, or gets
+ * an error as its answer. cause: a static string. */
 void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause);
 /* Returns true if a late answer passes the checks for an answer in time. */
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);

@@ -241,8 +241,8 @@ bool entries_is_answer(const struct row *r)
     return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
 }
 
-/* Notes a tool call or its answer (model/no_progress.h). Adds what is found to the answer's rules;
- * an escalation waits in s->stuck until the transaction is over. */
+/* Notes a tool call or its answer (model/no_progress.h). If the calls make no progress, sets
+ * RULE_NO_PROGRESS in the row; an escalation waits in s->stuck until the transaction is over. */
 static void detect_no_progress(struct store *s, struct row *r, struct rpc *read)
 {
     struct no_progress_message m = {

@@ -26,8 +26,8 @@ static int store_waiting_occurrences(struct escalation_memory *s, int dir, struc
     return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, &row);
 }
 
-/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: as
- * store_waiting_occurrences(), or the directory cannot be opened. */
+/* Opens and locks the directory, and counts the waiting occurrences. MI_ENOENT: the row or the
+ * file does not exist any more, or the directory cannot be opened. */
 static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct writer *w)
 {
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, false);
@@ -48,8 +48,8 @@ struct names {
     struct buf server, tool, method; /* owned; sanitized */
 };
 
-/* Makes the row of a new problem, without its file. *ret points into `n`. Returns 0 or
- * MI_ENOMEM. */
+/* Makes the row of a new problem, without its file. *ret borrows the texts of `n`. Returns
+ * 0 or MI_ENOMEM. */
 static int make_problem_row(const struct escalation *e, struct names *n, struct escalation_row *ret)
 {
     escalation_append_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});
@@ -96,7 +96,7 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        /* if this fails, these occurrences remain uncounted */
+        /* if writing fails, the waiting occurrences are not counted */
         (void)write_waiting_count(old, vault_fd, w);
     return old;
 }
@@ -139,8 +139,8 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
-    /* Without the database: a recent file with this cause and server is taken as the same problem,
-     * except for problems of a call. Its count is not updated. */
+    /* Without the database, a recent file with the same cause and server stands for the same
+     * problem, except for problems of a call. The count in that file is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

@@ -4,16 +4,16 @@
  * docs/vault.md describes it. If the same cause occurs again for the same server and tool (for
  * calls without a tool: the same method) within ESCALATION_AGAIN_US of the first time, no new file
  * is made. The number of occurrences is in the table `escalations` of the database
- * (vault/store/escalation_rows.h); `count` and `last_at` in the file are updated from there.
+ * (vault/store/escalation_rows.h); `count` and `last_at` in the file are updated from this table.
  *
  * Rules     the text: record/process/escalation_text.h; the files:
- *           record/process/escalation_files.h. The directory is locked (flock) meanwhile. If the
- *           lock is not acquired within ESCALATION_WAIT_US, a new problem gets a file anyway
- *           (possibly a duplicate), and a count is written later. An occurrence that was written
- *           before, by a process that was killed, gets the same file again: *ret_new is true once
- *           more, and it is not counted twice. At most ESCALATION_FILES_MAX files per hour, cause
- *           and server; further problems are counted in the newest of these files.
- *           Without the database (it may be the problem), files are still made, and counted in
+ *           record/process/escalation_files.h. The directory is locked (flock) while a file is made
+ *           or updated. If the lock is not acquired within ESCALATION_WAIT_US, a new problem gets a
+ *           file anyway (possibly a duplicate), and a count is written later. If a killed process
+ *           has already written an occurrence, the occurrence gets the same file again: *ret_new is
+ *           true again, but the occurrence is not counted twice. At most ESCALATION_FILES_MAX files
+ *           per hour, cause and server; further problems are counted in the newest of these files.
+ *           If the database cannot be used, files are made as well, and occurrences are counted in
  *           memory.
  * Owns      the occurrences that have not been written to the database.
  * Errors    MI_EIO (errno kept), MI_ENOMEM. Callers log a warning and go on.
@@ -40,7 +40,7 @@ struct escalations {
         int64_t written_us; /* when the count was last written */
         int64_t last_us;    /* when the problem last occurred */
         uint64_t counted;   /* the count in the row when the row was last read */
-        uint64_t waiting;   /* occurrences not added to the row yet */
+        uint64_t waiting;   /* number of occurrences that are not yet in the row */
     } slot[16];
 };
 

@@ -20,7 +20,7 @@
 #define FILE_MAX ((size_t)1 << 20) /* a larger file was not made by this program */
 #define SERVER_MAX 64              /* bytes of a server's name in a file's name */
 #define STAMP_LEN 20               /* 20261121T101540.043Z */
-#define WIP ".new-"                /* prefix of a file that is not complete yet */
+#define WIP ".new-"                /* prefix of the name of an incomplete file */
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ static int rename_to_unused_name(int dir, const char *temporary, const char *nam
         return 0;
     if (errno != ENOTSUP)
         return MI_EIO;
-    /* Not atomic, but the lock on the directory excludes other processes. */
+    /* Checking first is not atomic, but the lock on the directory excludes other processes. */
     if (file_exists(dir, name)) {
         errno = EEXIST;
         return MI_EIO;

@@ -6,7 +6,7 @@
 #include "redact/sanitizer.h"
 
 #define NAME_BYTES 1024        /* largest name in the database, in bytes */
-#define LONG ((size_t)1 << 20) /* bytes; a longer text is replaced by its size */
+#define LONG ((size_t)1 << 20) /* maximum bytes of a text; a longer text is replaced by its size */
 
 /* Hints for the reader, by cause. */
 static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {

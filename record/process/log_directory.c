@@ -40,7 +40,7 @@ void log_directory_close(struct log_directory *a)
     a->fd = -1;
 }
 
-/* Returns the sanitized text, which is valid until the next clean_ call. */
+/* Returns the sanitized text, which is valid until the next text or name is sanitized. */
 static struct slice clean_log_text(struct log_directory *a, struct slice text)
 {
     struct redact *r = redact_current();
@@ -60,7 +60,7 @@ static struct slice clean_log_name(struct log_directory *a, struct clean_name *l
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
-        return raw; /* empty, or {NULL, 0} */
+        return raw; /* the name is empty or {NULL, 0} */
     if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL && sanitize_name_is_clean(last, r, raw))
         return raw; /* most names need no replacement */
     buf_addc(&quoted, '"');

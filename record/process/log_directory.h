@@ -1,17 +1,16 @@
 /* log_directory.h - the log directory: one JSON line for each finished invocation, a file for each
  * UTC day.
  *
- * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. The lines of a transaction are written after
- * it, in one call, whole lines only; docs/vault.md describes their fields. If the directory cannot
- * be written, lines are dropped and one warning is logged: everything in them is also in the
- * database.
+ * The files are VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, opened with O_APPEND. After a transaction
+ * its lines are written in one call, and only whole lines; docs/vault.md describes their fields. If
+ * the directory cannot be written, lines are dropped and one warning is logged: everything in them
+ * is also in the database.
  *
- * Texts from messages are sanitized, as in the database. The arguments of a call are taken from its
- * stored request, if they are still kept here; otherwise they are sanitized again, with the same
- * result.
+ * Texts from messages are sanitized, as in the database. The arguments of a call are taken from the
+ * ring `kept` if they are still there; otherwise they are sanitized again, with the same result.
  *
  * Owns      the buffered lines, the descriptor of the day's file, and sanitized arguments of the
- *           last requests: LOG_DIRECTORY_KEPT bytes, of which only what was used is memory.
+ *           last requests, at most LOG_DIRECTORY_KEPT bytes. Unused pages take no memory.
  * Blocks    on the disk only. */
 #ifndef MI_RECORD_PROCESS_LOG_DIRECTORY_H
 #define MI_RECORD_PROCESS_LOG_DIRECTORY_H
@@ -19,7 +18,7 @@
 #include "journal/entry.h"
 #include "vault/store/sanitize.h"
 
-#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a result, or of long arguments */
+#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a truncated result or argument */
 /* maximum number of requests whose sanitized arguments are kept */
 #define LOG_DIRECTORY_REQUESTS 1024
 #define LOG_DIRECTORY_KEPT ((size_t)256 << 10) /* maximum bytes of all arguments that are kept */
@@ -29,8 +28,8 @@
 /* The sanitized arguments of a request. */
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
-    /* offset of the arguments, counted over all bytes ever kept; after LOG_DIRECTORY_KEPT more
-     * bytes they are overwritten */
+    /* number of bytes that were written to `kept` before these arguments; LOG_DIRECTORY_KEPT bytes
+     * later the arguments are overwritten */
     uint64_t at;
     uint32_t n;
     bool as_received; /* the sanitizer did not change the request */
@@ -39,7 +38,7 @@ struct kept_arguments {
 struct log_directory {
     enum record_level level;          /* RECORD_MINIMAL: no arguments, results or error messages */
     struct buf clean;                 /* owned: scratch */
-    struct buf who;                   /* owned: the members session and server of every line */
+    struct buf who;                   /* owned: JSON of the members session and server */
     struct clean_name method, target; /* the last names that were sanitized */
     /* Index: seq of the request, modulo the size of the array. */
     struct kept_arguments request[LOG_DIRECTORY_REQUESTS];
@@ -67,8 +66,9 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
 void log_directory_add(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
 void log_directory_drop(struct log_directory *a);
-/* Removes the buffered lines that are in the files already, written by a process that was killed
- * before it released them. Reads the files from the day of the first line until today. */
+/* Removes the buffered lines that an earlier process has written to the files. That process was
+ * killed before it released the entries. Reads the files from the day of the first line until
+ * today. */
 void log_directory_resume(struct log_directory *a, int vault_fd);
 /* Writes the buffered lines. vault_fd: the vault's directory; -1: the vault is not open. */
 void log_directory_flush(struct log_directory *a, int vault_fd);

@@ -55,8 +55,8 @@ static int open_orphan_rules(struct orphan *o)
     return st;
 }
 
-/* Called when the database is locked. Returns false when the ORPHANS_WAIT_US that all journals
- * together may wait are over. */
+/* Called when the database is locked. Returns false if the waits for the lock have already taken
+ * ORPHANS_WAIT_US, counted over all journals. */
 static bool may_wait_for_lock(struct search *s)
 {
     int64_t now = clock_mono_us();
@@ -99,7 +99,7 @@ static bool store_whole_orphan(struct orphan *o)
     }
 }
 
-/* Whether the file never became a journal, and is too old to be one that is being made. */
+/* Whether the journal in the file is unfinished, and so old that no process is still making it. */
 static bool journal_is_unfinished(int fd)
 {
     uint32_t magic = 0; /* written last */
@@ -142,7 +142,7 @@ static bool orphans_on_journal(void *ctx, const struct journal_file *f)
     if (journal_file_is_held(f, JOURNAL_WRITER) || journal_file_is_held(f, JOURNAL_READER) ||
         journal_file_open(&own, f->uid) < 0)
         return true;
-    /* Without a link, another process has just stored and removed the journal. */
+    /* If the file has no link, another process has just stored and removed the journal. */
     if (!journal_file_is_held(&own, JOURNAL_WRITER) && fstat(own.fd, &st) == 0 && st.st_nlink > 0)
         store_orphan(s, &own);
     journal_file_close(&own);

@@ -6,9 +6,9 @@
  * several processes find an orphan, one of them stores it. A journal of another version of the
  * program is not touched, and a journal that cannot be stored now is kept. A file that never became
  * a journal, because its proxy was killed while making it, is removed after ORPHANS_UNFINISHED_US.
- * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database, for all journals together.
- *           After ORPHANS_SAY_US a process that only waits for this logs a message. Costs one
- *           opendir(3) if the directory is empty. */
+ * Blocks    on the disk. All journals together wait at most ORPHANS_WAIT_US for a locked database;
+ *           after ORPHANS_SAY_US the wait is logged. If the directory is empty, the only cost is
+ *           one opendir(3). */
 #ifndef MI_RECORD_PROCESS_ORPHANS_H
 #define MI_RECORD_PROCESS_ORPHANS_H
 

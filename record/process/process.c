@@ -24,7 +24,7 @@
 
 struct recording {
     const struct process_config *cfg;
-    struct journal_file file; /* this process's own open file description */
+    struct journal_file file; /* the journal, which this process has opened itself */
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
@@ -41,7 +41,7 @@ struct recording {
 
 static void send_byte_to_proxy(const struct recording *p, char what)
 {
-    /* ignore an error: it means that the proxy has exited */
+    /* errors are ignored: the proxy has exited */
     (void)channel_send(p->cfg->control, &what, 1);
 }
 
@@ -50,7 +50,7 @@ static void recording_on_changed(void *ctx)
     send_byte_to_proxy(ctx, 'c');
 }
 
-/* Writes the form of record/previous_tools.h. */
+/* Writes the tools in the form that record/previous_tools.h describes. */
 static void write_previous_tools(struct buf *b, const struct tool_list *l)
 {
     buf_printf(b, "%s\n", l->uid);
@@ -127,7 +127,7 @@ static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
     struct recording *p = ctx;
     int st =
         share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
-    if (st == MI_EFULL) { /* the file has locks of sessions of an earlier database */
+    if (st == MI_EFULL) { /* all locks in the file belong to sessions of an earlier database */
         running_lock_remove(vault);
         st = share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id)
                                              : MI_EIO;
@@ -147,8 +147,8 @@ _Noreturn static void exit_after_error(const char *what)
     _exit(EX_OSERR);
 }
 
-/* Receives the wake-ups, and finds out whether the proxy has exited. If it was killed, kills its
- * server. */
+/* Receives the wake-ups, and finds out whether the proxy has exited. If the proxy was killed, kills
+ * the proxy's server. */
 static void listen_to_proxy(struct recording *p)
 {
     char what;
@@ -253,7 +253,7 @@ static void recording_on_pause(void *ctx)
 {
     struct recording *p = ctx;
     listen_to_proxy(p);
-    (void)store_published(p); /* if this fails, the loop tries again */
+    (void)store_published(p); /* after a failure the loop tries again */
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

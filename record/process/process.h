@@ -5,12 +5,17 @@
  * search for dead sessions every few minutes are timed (upkeep.h). After waking up it waits
  * PROCESS_GATHER_US, so that more than one message is stored in a transaction.
  *
- * Proxy to recorder on `control`, one datagram each: `w`: records were published. End of file: the
- * proxy has exited; if shared->ended is not set, it was killed: the server's process group is
- * killed at once. Recorder to proxy: `o`: the vault is open (once); `c`: tail or trouble has
- * changed; `t`, with a file in memory: the tools of this server in its previous session: its uid, a
- * newline, a JSON-RPC result; `l`, with the file VAULT/running.lock, on which the recorder process
- * holds the session's lock: the proxy keeps the file open as long as it runs.
+ * The proxy sends one kind of datagram on `control`: `w`: records were published. End of file means
+ * that the proxy has exited. If shared->ended is not set then, the proxy was killed: the recorder
+ * process kills the server's process group at once.
+ *
+ * The recorder process sends these datagrams:
+ *   o   The vault is open. Sent once.
+ *   c   `tail` or `trouble` has changed.
+ *   t   With a file in memory: the tools of this server in its previous session. The file has the
+ *       uid of that session, a newline and a JSON-RPC result.
+ *   l   With the file VAULT/running.lock, on which the recorder process holds the session's lock.
+ *       The proxy keeps the file open as long as it runs.
  *
  * Exit      EX_OK: the session has ended, everything is stored, the session is closed, and the
  *           journal removed. EX_UNAVAILABLE: after the end, nothing could be stored for

@@ -146,7 +146,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
-    /* this copy is restored if the same entries must be read again */
+    /* copy to restore if the transaction fails: then the same entries are read again */
     struct no_progress before = s->progress;
     s->stuck_n = 0;
     if (st == 0)

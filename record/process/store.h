@@ -1,25 +1,24 @@
 /* store.h - stores the entries of a journal: rows, events, session metadata, log lines,
  * escalations.
  *
- * Once      the position up to which entries are stored is written in the transaction that stores
- *           them (writer_store_position()). Entries before it are skipped by the next process: each
- *           message and event is stored exactly once, whenever a process is killed. Log lines are
- *           written after the commit and before ring_release(); lines that a killed process has
- *           written are found in the files and not written again. An escalation file that a killed
- *           process has written is found in the same way.
+ * Resume    the position up to which entries are stored is written in the transaction that stores
+ *           them (writer_store_position()). The next process skips entries before this position.
+ *           So each message and event is stored exactly once, even if a process is killed. Log
+ *           lines are written after the commit and before ring_release(). Lines and escalation
+ *           files that a killed process has written are found, and not written again.
  * Killers   shared->trying is the position of the entry being processed, until its transaction is
  *           committed. After a kill, each entry up to that position is stored in a transaction of
  *           its own. A message that killed its process STORE_KILLS_MAX times is stored without its
  *           body, any other entry is skipped, and an event `unrecordable` is added. If the message
  *           kills its process again, it is skipped, too.
- * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits
- *           (process.h).
+ * Vault     is made if it is missing. If the vault was removed while it was open, the result is
+ *           STORE_GONE, and the caller exits (process.h).
  * Damage    a damaged database is put aside (vault/store/aside.h), a new database is made, and an
- *           escalation written. An event `gap` in the new database stands for the entries that were
- *           stored before.
+ *           escalation is written. An event `gap` in the new database stands for the entries that
+ *           were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
- * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its
- *           header says. */
+ * Blocks    on the disk, and STORE_WAIT_US for the database's lock. For the waits of an
+ *           escalation see escalation.h. */
 #ifndef MI_RECORD_PROCESS_STORE_H
 #define MI_RECORD_PROCESS_STORE_H
 
@@ -28,13 +27,14 @@
 #include "vault/store/call_fill.h"
 #include "vault/store/row_batch.h"
 
-/* entries of a transaction: one batch of rows has all of its messages */
+/* maximum entries of a transaction, so that its messages fit into one batch of rows */
 #define STORE_ROWS ROW_BATCH_ROWS
-/* bytes of a transaction, which ends after the entry that exceeds this limit */
+/* maximum bytes of a transaction, which ends after the entry that exceeds this limit */
 #define STORE_BYTES ((size_t)1 << 20)
-/* after a full disk: greatest `portion` of struct store, for transactions of one entry */
+/* after a full disk: maximum of `portion` in struct store; a transaction then has one entry */
 #define STORE_PORTION_MAX 20
-#define STORE_WAL_PAGES 128   /* after a full disk: pages of the write-ahead log, 1 MiB */
+/* after a full disk: pages of the write-ahead log at which a checkpoint is made (1 MiB) */
+#define STORE_WAL_PAGES 128
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
 #define STORE_KILLS_MAX 3
@@ -53,10 +53,11 @@ struct store_calls {
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
     void (*changed)(void *ctx); /* `tail` or `trouble` has changed, and the writer waits */
-    /* The proxy has requested the previous tools. After a kill, the next process may call this
-     * again. */
+    /* The proxy has requested the previous tools. Another recorder process calls this again if this
+     * process was killed. */
     void (*tools_wanted)(void *ctx);
-    /* There is a new escalation file. path is absolute. May be called again after a kill. */
+    /* There is a new escalation file. path is absolute. Another recorder process may
+     * call this again for the same file if this process was killed. */
     void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
 };
 
@@ -88,9 +89,10 @@ int store_vault_fd(const struct store *s);
 const char *store_name(const struct store *s); /* the server's name */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
-bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: done */
-/* Calls call_fill_step(), within STORE_WAIT_US. Call this function only if nothing waits to be
- * stored. Returns false if this step is not possible now, or not for this process. */
+bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: success */
+/* Calls call_fill_step(), and waits at most STORE_WAIT_US for the database's lock. Call this
+ * function only if all entries are stored. Returns false if no step was made. *ret_more: more
+ * steps are useful in this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
  * if there are none. */

@@ -11,7 +11,7 @@
 /* maximum number of calls without progress that a transaction escalates */
 #define STORE_STUCK_MAX 16
 
-/* A process puts a damaged database aside at most once. */
+/* A process renames a damaged database at most once. */
 enum store_aside {
     ASIDE_NOT_TRIED,
     ASIDE_TRIED, /* the database is not damaged, or could not be renamed */
@@ -28,7 +28,7 @@ struct store {
     struct writer *w; /* NULL: the database is not open */
     /* id of the session in the database; 0: the session is not known to be there */
     int64_t session_id;
-    bool resumed;      /* the session is in the database, and entries stored before are released */
+    bool resumed;      /* the session is in the database; earlier stored entries were released */
     int64_t looked_us; /* when the vault was last checked for removal */
     struct log_directory log;
     struct no_progress progress; /* state of the detection over the session's tool calls */
@@ -37,8 +37,8 @@ struct store {
     size_t stuck_n;
     struct escalations escalations;
     struct escalations early; /* escalations that are written before their entries can be stored */
-    size_t early_n;           /* number of escalation files written early */
-    uint64_t early_to;        /* position up to which escalations were written early, or tried */
+    size_t early_n;           /* number of escalation files written before their entries */
+    uint64_t early_to;        /* position up to which these escalations were written or tried */
     uint64_t reported_to;     /* position up to which escalations were reported */
     struct buf
         escalated; /* detail of the event about the escalation at escalated_at; empty: none */
@@ -49,7 +49,8 @@ struct store {
     bool troubled;                  /* this process has set shared->trouble */
     bool failing;                   /* storing fails, and a warning was logged */
     enum store_aside aside;
-    /* time of the last checkpoint after a full disk, if the log did not become shorter; else 0 */
+    /* time of the last checkpoint after a full disk, if it did not shorten the write-ahead log;
+     * else 0 */
     int64_t saved_us;
     unsigned portion; /* transactions have at most 1/2^portion of their normal size */
     char reason[200];
@@ -68,8 +69,8 @@ void store_close_writer(struct store *s);
 /* Whether the vault was removed; this is logged. Checks at most once in after_us. */
 bool store_vault_was_removed(struct store *s, int64_t after_us);
 void store_report_change(struct store *s);
-/* The next two functions set shared->trouble, log when the trouble begins and ends, and return what
- * the caller must return. */
+/* The next two functions set shared->trouble and log when the trouble begins or ends. They return
+ * the result that the caller must return. */
 enum store_result store_note_success(struct store *s, struct ring *r);
 /* the reason is in s->reason */
 enum store_result store_report_failing(struct store *s, struct ring *r);

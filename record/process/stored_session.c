@@ -44,7 +44,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
 {
     uint64_t tail = atomic_load(&r->shared->tail);
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
-    /* Begin no transaction if the session was added already, because it fails on a full disk. */
+    /* If the session was added already, begin no transaction: on a full disk it would fail. */
     if (s->session_id != 0)
         return writer_position_read(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
@@ -123,8 +123,8 @@ enum store_result store_prepare(struct store *s, struct ring *r)
     if (s->aside == ASIDE_DONE)
         s->aside = ASIDE_NOTED;
     skip_stored_entries(s, r, position);
-    /* Trouble that a killed process has reported is over. Our own trouble is over when an entry was
-     * stored. */
+    /* Trouble that a killed process has reported ends here. Trouble that this process has reported
+     * ends when an entry was stored. */
     return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_note_success(s, r);
 }
 

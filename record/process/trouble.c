@@ -55,8 +55,8 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* Puts the damaged database aside. The database must be closed. Returns false if nothing was
- * changed. */
+/* Renames the damaged database (vault/store/aside.h). The database must be closed. Returns false if
+ * nothing was changed. */
 static bool put_database_aside(struct store *s)
 {
     char name[ASIDE_NAME_MAX];
@@ -139,8 +139,8 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
 
 /* A disk that was full may have room for the write-ahead log or for the database, but not for both.
  * Small transactions make the log longer, because each writes all pages that it changes. If a
- * checkpoint does not make the log shorter, a reader or the full disk prevents it, and the next
- * checkpoint waits. */
+ * checkpoint does not make the log shorter, because of a reader or the full disk, the next
+ * checkpoint is made later. */
 static void checkpoint_to_save_space(struct store *s)
 {
     int64_t now = clock_mono_us();
@@ -213,7 +213,7 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
     s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
         store_close_writer(s);            /* the next attempt opens the vault again */
-    else if (writer_checkpoint(s->w) < 0) /* frees the space of the write-ahead log */
+    else if (writer_checkpoint(s->w) < 0) /* the checkpoint frees space in the log */
         log_debug("checkpoint postponed: %s", writer_error(s->w));
     return store_report_failing(s, r);
 }

@@ -6,8 +6,9 @@
 #include "vault/store/running.h"
 
 #define DAY_US ((int64_t)86400 * 1000000)
-#define STEP_PAUSE_US 20000    /* pause between two steps of pruning */
-#define FORCED_PAUSE_US 250000 /* pause between checkpoints that a reader prevents, in a burst */
+#define STEP_PAUSE_US 20000 /* pause between two steps of pruning */
+/* minimum time between two checkpoints in a burst: a reader may prevent a checkpoint */
+#define FORCED_PAUSE_US 250000
 
 void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
                  void (*between)(void *ctx), void *ctx)
@@ -40,7 +41,7 @@ static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
-        /* another checkpoint is tried after more entries were stored */
+        /* the next checkpoint is tried after more entries were stored */
         log_debug("checkpoint postponed");
 }
 
@@ -99,7 +100,7 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
     if (now >= u->look_us) {
         if (vault != NULL) {
             orphans_store(vault, u->between, u->ctx);
-            /* if this fails, the next check tries again */
+            /* after a failure the next check tries again */
             (void)running_close_dead_sessions(vault);
         }
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);

@@ -1,18 +1,18 @@
 /* upkeep.h - what a recorder process does for the vault besides storing: closes the sessions of
- * killed proxies, stores the journals of these sessions, makes checkpoints, removes old sessions,
- * writes large bodies out.
+ * killed proxies, stores their journals, makes checkpoints, removes old sessions, and writes large
+ * bodies to the disk.
  *
- * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first
- * (orphans.h), then sessions.
- * Calls          after each look, sessions of older versions get their rows in `calls`
+ * Dead sessions  are searched UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US. Their
+ *                journals are stored first (orphans.h), then the sessions are closed.
+ * Calls          After each search, sessions of older versions get their rows in `calls`
  *                (vault/store/call_fill.h), in steps of a few milliseconds.
- * Prune          with retention rules, after that and once a day, in steps of a few milliseconds
- *                (vault/upkeep/prune/remove.h), while no process writes to the vault.
- * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long;
- *                during a burst only if it is very long.
- * Write out      large bodies are written to the disk while there is nothing to store, so that the
- * kernel can free their
- *                page cache.
+ * Prune          With retention rules, old sessions are removed after the first search and once a
+ *                day (vault/upkeep/prune/remove.h), in steps of a few milliseconds, while no
+ *                process writes to the vault.
+ * Checkpoint     is made after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is
+ *                long; during a burst only if the log is very long.
+ * Write out      Large bodies are written to the disk while there is nothing to store, so that the
+ *                kernel can free their page cache.
  *
  * Owns      a run of prune.
  * Errors    not reported: `doctor` reports the cause, and the next run tries again.
@@ -25,7 +25,7 @@
 
 #define UPKEEP_DEAD_US 2000000
 #define UPKEEP_LOOK_US INT64_C(600000000)
-/* removes old sessions only if no process has written for this time */
+/* old sessions are removed only if no process has written to the vault for this time */
 #define UPKEEP_QUIET_US 500000
 #define UPKEEP_IDLE_US 500000
 /* pages (of 8 KiB) in the write-ahead log at which a checkpoint is made: 4 MiB */
@@ -37,9 +37,9 @@ struct upkeep {
     struct retention rule;
     int64_t look_us; /* when to look for dead sessions */
     struct call_fill fill;
-    int64_t fill_us;     /* time to add calls; INT64_MAX: not before the next check */
-    int64_t prune_us;    /* time to prune, or to make the next step of a prune; INT64_MAX: never */
-    struct prune *prune; /* owned; NULL: none in progress */
+    int64_t fill_us;     /* time of the next step of `fill`; INT64_MAX: not before the next check */
+    int64_t prune_us;    /* time when a prune begins or continues; INT64_MAX: never */
+    struct prune *prune; /* owned; NULL: no prune is in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
     int64_t forced_us; /* when a checkpoint was last forced */
     /* callback, called repeatedly while journals of other sessions are stored */

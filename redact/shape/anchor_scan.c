@@ -30,14 +30,14 @@ struct halves {
 static struct {
     uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
-    unsigned passes[GROUPS]; /* estimate_passes() of each group */
+    unsigned passes[GROUPS]; /* result of estimate_passes() for each group */
     /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
-    bool avx2_known; /* `avx2` is set */
+    bool avx2_known; /* the value of `avx2` was determined */
 } scan;
 
-/* Returns the last two letters of `three` and the letter c: six bits of each. */
+/* Drops the first letter of `three` and appends c. A letter has six bits. */
 static inline unsigned append_to_three(unsigned three, char c)
 {
     return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
@@ -176,7 +176,7 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
     return _mm256_shuffle_epi8(both, nibbles);
 }
 
-/* Returns the groups of a set that have both nibbles of the letter at this position of three. */
+/* Returns the groups of the set `set` that contain both nibbles of the letter `place` (0 to 2). */
 AVX2 __m256i groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
@@ -199,7 +199,7 @@ AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
 }
 
 /* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops,
- * because gcc -O2 does not unroll them, and the function would take half as long again. */
+ * because gcc -O2 does not unroll them, and the function would take 50 % longer. */
 AVX2 uint32_t find_candidates_in_block(const char *p)
 {
     struct letters x;

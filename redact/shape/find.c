@@ -8,8 +8,8 @@
 #include "redact/shape/shape_table.h"
 
 /* All anchors are searched for at once. The window of an anchor is its first three or four letters.
- * shape_scan_next() finds candidates for the last three letters of a window; the last two are the
- * key to the rules. */
+ * shape_scan_next() finds candidates for the last three letters of a window. Rules are looked up by
+ * the last two letters. */
 #define WINDOW 4
 #define BUCKETS 1024
 #define MAX_ENTRIES 2048
@@ -57,7 +57,7 @@ struct pattern {
 };
 
 struct shapes {
-    struct search *search; /* owned; functions change it although the rules are const */
+    struct search *search; /* owned; changed even by functions that get a const struct shapes */
     struct pattern *patterns;
     size_t patterns_n;
 };
@@ -256,12 +256,12 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     s->pending_n = 0;
     anchors_open();
     shape_form_begin();
-    /* A hit may begin before `from`, if this is not the first call for the text. */
+    /* The previous hit ended at `from`, and the next hit may overlap it. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);
 }
 
-/* Finds the next hit of each pattern, and replaces *best if one of them is better. */
+/* Finds the next hit of each pattern, and replaces *best if such a hit is better. */
 static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, size_t from,
                                   bool found, struct shape_hit *best)
 {

@@ -6,9 +6,9 @@
  *           `). The text is searched for all anchors at once, and a rule is tried only where its
  *           anchor occurs. Entropy is an additional condition, never the only one: UUIDs, digests
  *           and long base64 are not secrets.
- * Order     hits are reported left to right without overlap. Of hits with the same start the
- *           longest one wins, then that of the more specific rule. A hit is only the secret itself:
- *           `pass` in `user:pass@`.
+ * Order     hits are reported left to right without overlap. Of hits with the same start, the
+ *           longest hit is reported; of equally long hits, that of the more specific rule. A hit is
+ *           only the secret itself: `pass` in `user:pass@`.
  * Marks     a mark `[redacted:RULE]` is never a hit or part of one.
  * Work      bounded: each byte is examined a limited number of times, whatever the text
  *           (shapes_work() counts). The user's patterns have their own limits (shape/pattern.h).
@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 
-/* Increased whenever a change alters what the built-in rules find. */
+/* Version of the built-in rules; increase it after each change of what they find. */
 #define SHAPES_VERSION 1
 
 #define SHAPE_NAME_MAX 48 /* bytes of a rule's name */
@@ -29,7 +29,7 @@ struct shapes;
 
 struct shape_hit {
     size_t from, n;   /* offset and length in bytes; n > 0 */
-    const char *rule; /* "github-token", …; for a user's pattern the NAME of pattern.NAME */
+    const char *rule; /* the rule's name: "github-token", …, or NAME of the user's pattern.NAME */
 };
 
 /* Opens shapes with the built-in rules. Returns 0 or MI_ENOMEM. */

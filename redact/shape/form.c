@@ -119,10 +119,10 @@ static size_t count_run(const struct shape_set *set, struct slice text, size_t i
     return n;
 }
 
-#define WORD_MAX 24 /* letters; a longer run is not a word */
+#define WORD_MAX 24 /* maximum letters of a word */
 
-/* Whether s consists of words separated by dashes: no digit, letters of one case only, and no word
- * that is too long. Then s is not a token. */
+/* Whether s consists of words separated by dashes: s has no digit, its letters have one case, and
+ * no word is too long. Then s is not a token. */
 static bool has_only_plain_words(struct slice s)
 {
     bool lower = false, upper = false;
@@ -137,8 +137,8 @@ static bool has_only_plain_words(struct slice s)
     return s.n > 0;
 }
 
-/* Caches the last long run: a long token may contain an anchor every few letters, and each anchor
- * would read the run again. */
+/* The last long run of characters of a set, kept because a long token may contain an anchor every
+ * few letters: without it, each anchor would read the run again. */
 static struct {
     struct shape_set set;
     const char *from, *to;

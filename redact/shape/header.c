@@ -4,8 +4,8 @@
 
 #include <strings.h>
 
-#define LINE_MAX_LEN 4096 /* bytes of a header's value */
-#define JUDGED 192        /* bytes of a token that are examined */
+#define LINE_MAX_LEN 4096 /* maximum bytes that are read of a header's value */
+#define JUDGED 192        /* maximum bytes of a token that are examined */
 
 static bool is_token68_char(char c)
 {
@@ -33,7 +33,7 @@ static size_t end_of_token(struct slice text, size_t i, size_t most)
 }
 
 /* Returns the end of a header's value: the end of its line or string, or the beginning of a
- * mark. */
+ * redaction mark. */
 static size_t end_of_header_value(struct slice text, size_t i, char quote)
 {
     size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);
@@ -206,7 +206,7 @@ bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
     char quote;
     if (!find_header_value(text, at + 6, ":", &from, &quote))
         return false;
-    size_t name = from; /* require NAME=VALUE of some length, to skip prose */
+    size_t name = from; /* prose rarely has a NAME=VALUE of this length */
     while (name < text.n && name - from < 128 &&
            (shape_is_alnum(text.p[name]) || memchr("_-.!#$%&'*+^`|~", text.p[name], 15) != NULL))
         name++;

@@ -94,7 +94,7 @@ const struct shape_rule shape_rules[] = {
     {"launchdarkly-key", "sdk-|\\h{8}-\\h{4}-\\h{4}-\\h{4}-\\h{12}", NULL, 0},
     {"launchdarkly-key", "api-|\\h{8}-\\h{4}-\\h{4}-\\h{4}-\\h{12}", NULL, 0},
 
-    /* models and agent tools */
+    /* services for models and agents */
     {"anthropic-key", "sk-a|nt-\\a{3,10}-\\w{20,}", NULL, 0},
     {"openrouter-key", "sk-o|r-\\w{40,}", NULL, 0},
     {"openai-key", "sk-p|roj-\\w{20,}", NULL, 0},
@@ -122,7 +122,7 @@ const struct shape_rule shape_rules[] = {
     {"e2b-key", "e2b_|\\h{40}", NULL, 0},
     {"context7-key", "ctx7|sk-\\h{8}-\\h{4}-\\h{4}-\\h{4}-\\h{12}", NULL, 0},
 
-    /* chat and mail */
+    /* services for chat and mail */
     {"slack-token", "xox[abceoprs]|-[A-Za-z0-9-]{10,}", NULL, 0},
     {"slack-token", "xoxe|.xox[bp]-[A-Za-z0-9-]{10,}", NULL, 0},
     {"slack-token", "xoxd|-[A-Za-z0-9%+/=_-]{20,}", NULL, 0},
@@ -186,7 +186,7 @@ const struct shape_rule shape_rules[] = {
     {"dynatrace-token", "dt0[a-z]|\\d{2}.[A-Z0-9]{24}.[A-Z0-9]{64}", NULL, 0},
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
-    /* recognized by their context */
+    /* secrets that are recognized by their context */
     {"basic-auth", "basi|c", shape_match_basic, SHAPE_FOLD | SHAPE_LOOSE},
     {"authorization", "auth|orization", shape_match_authorization, SHAPE_FOLD | SHAPE_LOOSE},
     {"bearer", "bear|er", shape_match_bearer, SHAPE_FOLD | SHAPE_LOOSE},

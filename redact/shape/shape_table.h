@@ -40,7 +40,7 @@ enum shape_flag {
 
 struct shape_rule {
     const char *name;
-    const char *form; /* pattern of a hit; if fn is set, it has only the anchor */
+    const char *form; /* pattern of a hit; only its anchor if `fn` is set */
     shape_fn fn;      /* finds the hit; NULL: `form` alone decides */
     unsigned flags;   /* enum shape_flag */
 };
@@ -65,7 +65,7 @@ static inline char shape_lower_case(char c)
 {
     return char_is_upper(c) ? (char)(c | 0x20) : c;
 }
-static inline bool shape_is_base64(char c) /* either alphabet, without '=' */
+static inline bool shape_is_base64(char c) /* both alphabets of base64, without '=' */
 {
     return shape_is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
 }
@@ -130,7 +130,7 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
 bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret);
-/* Whether this is the name of a secret, regardless of what follows. */
+/* Whether the name at text[at] is the name of a secret; its value is not examined. */
 bool shape_name_may_be_secret(struct slice text, size_t at);
 bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret);
 
