@@ -1,15 +1,18 @@
-/* checks.h - the results of `doctor`. Each check calls doctor_report_fine(), doctor_report_note()
- * or, with a remedy, doctor_report_fault().
+/* checks.h - the checks of `doctor`, and their results. Each check calls doctor_report_fine(),
+ * doctor_report_note() or, with a remedy, doctor_report_fault(). The file of a check says what it
+ * reads and how far back it looks.
  *
  * Text      problems and notes are printed at once. Checks that found no problem are counted and,
  *           with --verbose, listed at the end.
  * Owns      that list; cli/doctor/command.c opens and closes the output.
  * Errors    a file or a database that cannot be read is reported as a problem.
- * Blocks    on output. */
+ * Blocks    on output; a check, on the vault and on other files. */
 #ifndef MI_CLI_DOCTOR_CHECKS_H
 #define MI_CLI_DOCTOR_CHECKS_H
 
 #include "cli/frame/reporting.h"
+
+struct rules; /* deadline_rules.h */
 
 struct doctor {
     const char *vault; /* an absolute path if the vault exists */
@@ -31,5 +34,44 @@ void doctor_report_fault(struct doctor *d, const char *check, const char *remedy
                          ...) MI_FORMAT(4, 5);
 /* Prints the checks that found no problem, or only their number. */
 void doctor_print_fine(struct doctor *d);
+
+/* ---- files.c ---- */
+
+/* Checks the owner and mode of each file, whether the vault can be written, the free disk space,
+ * and whether there are damaged databases. */
+void doctor_check_files(struct doctor *d);
+/* Reports escalations that were written within the last day. */
+void doctor_check_escalations(struct doctor *d);
+
+/* ---- recorders.c ---- */
+
+/* Checks the directory of the journals, and the recorder process of each running session. Waits
+ * for a recorder that has something to store. */
+void doctor_check_recorders(struct doctor *d);
+/* Checks only the journals that killed sessions have left. This is for a vault that does not
+ * exist. */
+void doctor_check_journals(struct doctor *d);
+
+/* ---- the other checks: one function in each file ---- */
+
+/* failing.c: reports servers whose newest sessions failed. */
+void doctor_check_failing_servers(struct doctor *d);
+/* hidden.c: reports tools that a client called although a rule hides them from it. */
+void doctor_check_hidden_tools(struct doctor *d);
+/* seals.c: reports sessions that are not sealed and not running. */
+void doctor_check_seals(struct doctor *d);
+/* signing.c: checks the key that signs checkpoints, and whether everything that has ended is signed
+ * and anchored. */
+void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_vault);
+/* slow.c: reports tools whose calls came close to their deadline. */
+void doctor_check_slow_tools(struct doctor *d, const struct rules *rules);
+/* wrapped.c: reports wrapped servers whose programs do not exist or whose options are invalid, and
+ * names the servers of plugins. Adds the deadlines of wrapped servers to `rules`. */
+void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules);
+
+/* ---- repair.c ---- */
+
+/* `doctor --repair`: imports what can be read from damaged databases. */
+void doctor_repair(struct doctor *d);
 
 #endif

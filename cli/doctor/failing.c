@@ -1,4 +1,14 @@
-#include "cli/doctor/failing.h"
+/* failing.c - checks of `doctor`: servers whose newest sessions failed.
+ *
+ * A session failed if the server could not be started, answered none of the client's requests, or
+ * ended the session: it crashed more often than it is restarted, it hung, or it closed its output.
+ * A session without a request does not count, nor does a session that the client left within
+ * FAILING_WAIT_US.
+ * The check reads the sessions of the last FAILING_DAYS days, except imported ones. Of each server,
+ * it counts the sessions after the last one that did not fail.
+ *
+ * Blocks    on the vault. */
+#include "cli/doctor/checks.h"
 
 #include "base/clock.h"
 #include "base/grow.h"
@@ -11,6 +21,8 @@
 
 #include <stdlib.h>
 
+#define FAILING_DAYS 7
+#define FAILING_WAIT_US 5000000
 #define NAMED_MAX 8    /* maximum number of servers reported by name */
 #define NAME_SHOWN 128 /* maximum number of bytes shown of a name */
 #define WHAT_MAX 96    /* size of the description of a failure */

@@ -1,4 +1,8 @@
-#include "cli/doctor/files.h"
+/* files.c - checks of `doctor`: the permissions of the vault, whether it can be written, the space
+ * on the disk, databases that were put aside, and recent escalations.
+ *
+ * Blocks    on the disk. */
+#include "cli/doctor/checks.h"
 
 #include "base/clock.h"
 #include "base/os/file.h"

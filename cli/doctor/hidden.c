@@ -1,9 +1,15 @@
-#include "cli/doctor/hidden.h"
+/* hidden.c - checks of `doctor`: tools that a client called although a rule hides them from it
+ * (docs/context.md).
+ *
+ * The check counts all calls of the last HIDDEN_DAYS days, except those of imported sessions.
+ * Blocks    on the vault. */
+#include "cli/doctor/checks.h"
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "vault/query/reader.h"
 
+#define HIDDEN_DAYS 7
 #define NAME_SHOWN 128 /* maximum number of bytes shown of a name or a rule */
 #define NAMED_MAX 8    /* maximum number of tools reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)

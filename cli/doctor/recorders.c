@@ -1,4 +1,8 @@
-#include "cli/doctor/recorders.h"
+/* recorders.c - checks of `doctor`: the directory of the journals, the recorder process of each
+ * running session, and whether the recorder is confined.
+ *
+ * Blocks    up to RECORDER_SETTLE_MS for each recorder that has something to store. */
+#include "cli/doctor/checks.h"
 
 #include "base/clock.h"
 #include "base/os/confine.h"
@@ -9,6 +13,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+
+#define RECORDER_SETTLE_MS 1000
 
 /* maximum time that a recorder needs to start and to confine itself */
 #define START_US 10000000

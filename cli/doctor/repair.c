@@ -1,4 +1,13 @@
-#include "cli/doctor/repair.h"
+/* repair.c - `doctor --repair`: reads what can be read from damaged databases that were put aside,
+ * and imports it into the vault.
+ *
+ * Each session becomes an imported session, with an event `imported` that names the file. A session
+ * is not imported again if everything that can be read of it was imported before. The damaged files
+ * are not changed: the database is read through a hard link in a directory `.repair-PID` of the
+ * vault or, if the header of the database is destroyed, from a copy.
+ *
+ * Blocks    on the disk until everything is read. */
+#include "cli/doctor/checks.h"
 
 #include "base/grow.h"
 #include "base/json_out.h"

@@ -1,4 +1,8 @@
-#include "cli/doctor/signing.h"
+/* signing.c - checks of `doctor`: the key that signs checkpoints, and whether everything that has
+ * ended is signed and anchored.
+ *
+ * Blocks    on the vault, and on the files of anchors. */
+#include "cli/doctor/checks.h"
 
 #include "base/clock.h"
 #include "cli/audit/anchor.h"

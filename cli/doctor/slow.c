@@ -1,9 +1,19 @@
-#include "cli/doctor/slow.h"
+/* slow.c - checks of `doctor`: tools whose calls took more than two thirds of their deadline, or
+ * reached it.
+ *
+ * The check reads all calls of the last SLOW_DAYS days, except those of imported sessions. It
+ * ignores calls that were answered after their deadline: they reported progress, or had another
+ * deadline.
+ *
+ * Blocks    on the vault. */
+#include "cli/doctor/checks.h"
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/doctor/deadline_rules.h"
 #include "vault/query/reader.h"
 
+#define SLOW_DAYS 7
 #define NAME_SHOWN 128 /* maximum number of bytes shown of a name */
 #define NAMED_MAX 8    /* maximum number of tools reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)

@@ -1,5 +1,9 @@
-#include "cli/doctor/wrapped.h"
+/* wrapped.c - checks of `doctor`: the configuration files of MCP clients.
+ *
+ * Blocks    on the disk. */
+#include "cli/doctor/checks.h"
 
+#include "cli/doctor/deadline_rules.h"
 #include "cli/frame/replace.h"
 #include "cli/settings/paths.h"
 #include "cli/wrap/elsewhere.h"
