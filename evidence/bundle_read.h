@@ -13,7 +13,7 @@
 #include "wire/json/text.h"
 
 struct bundle_text {
-    struct slice checkpoint; /* with JSON escapes */
+    struct slice checkpoint; /* text of the checkpoint, with JSON escapes */
     struct json_value leaves, redactions, groups, records, end;
 };
 

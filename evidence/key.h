@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 #define KEY_NAME_MAX 128 /* bytes */
-#define KEY_N 32         /* bytes of a public key, and of a seed */
+#define KEY_N 32         /* size of a public key and of a seed, in bytes */
 #define KEY_HASH_N 4
 #define SIGNATURE_N 64
 

@@ -11,7 +11,7 @@
 #include "evidence/digest.h"
 
 #define LEAF_VERSION 1
-#define LEAF_UID 26 /* characters of the name of a session or a vault */
+#define LEAF_UID 26 /* number of characters of the uid of a session or a vault */
 
 enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF_KEY };
 

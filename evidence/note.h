@@ -17,7 +17,8 @@
 
 #define NOTE_MAX ((size_t)1 << 20) /* bytes */
 #define NOTE_SIGNATURES 100
-#define CHECKPOINT_ORIGIN "mcp-interposer/" /* prefix of an origin; the name of the vault follows */
+/* beginning of an origin, before the name of the vault */
+#define CHECKPOINT_ORIGIN "mcp-interposer/"
 
 struct note {
     struct slice text;       /* the signed text, with its last newline */
@@ -32,7 +33,7 @@ struct checkpoint {
 
 /* Appends the text of a checkpoint, without extension lines. */
 void checkpoint_write(struct buf *b, const struct checkpoint *c);
-/* Reads the text of a note; lines after the root are allowed. */
+/* Reads the text of a checkpoint. Further lines after the root are allowed. */
 MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 
 /* Returns the next note of a file that has several notes, with one or more empty lines between

@@ -15,7 +15,7 @@
 struct places {
     uint64_t n;         /* records */
     struct tree groups; /* the complete groups */
-    /* the commitments after the complete groups; n % PLACES_GROUP of them */
+    /* commitments of the n % PLACES_GROUP records after the last complete group */
     struct digest rest[PLACES_GROUP];
 };
 

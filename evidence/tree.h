@@ -37,8 +37,9 @@ MI_MUST bool tree_read_roots(struct tree *ret, uint64_t n, struct slice bytes);
  * the leaf hashes, which the caller has stored. */
 uint64_t tree_count_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
-/* Makes the inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1) from all nodes. Writes the proof
- * to ret, which has room for TREE_DEPTH digests. Returns the length of the proof. */
+/* Makes the inclusion proof of leaf `at` of a tree with n leaves (RFC 9162, 2.1.3.1). node: all
+ * nodes of the tree (tree_fill()). Writes the proof to ret, which has room for TREE_DEPTH digests.
+ * Returns the length of the proof. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for
  * leaf `at` of n. */

@@ -7,10 +7,10 @@
 
 /* ---- numbers of 8 bytes, and texts ---- */
 
-#define MISSING UINT64_MAX /* stands for the length of a text that is missing */
+#define MISSING UINT64_MAX /* stands for the length of a missing text */
 
 struct out {
-    char *p; /* position for the next byte; NULL: only count the bytes */
+    char *p; /* address for the next byte; NULL: bytes are only counted */
     size_t n;
 };
 

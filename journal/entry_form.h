@@ -14,7 +14,7 @@
 #include "journal/running.h"
 
 enum entry_kind {
-    /* members: row (with seq and t_us); if row.ends_invocation, also invocation */
+    /* uses row (with seq and t_us) and, if row.ends_invocation is true, invocation */
     ENTRY_MESSAGE = 1,
     ENTRY_EVENT,        /* members: row.event, row.t_us, row.body */
     ENTRY_UPDATE,       /* update */
@@ -22,20 +22,22 @@ enum entry_kind {
     ENTRY_INVOCATION,   /* invocation */
     ENTRY_ESCALATION,   /* members: escalation (with at_us); t_us is the time in the session */
     ENTRY_TOOLS_WANTED, /* no content; appended by journal_want_previous_tools() */
-    ENTRY_LOST,         /* member: `lost`, the messages that did not fit into the journal */
+    /* member: `lost`, which counts messages that did not fit into the journal */
+    ENTRY_LOST,
     ENTRY_RULES,        /* member: `added`, further rules that a recorded message violates */
 };
 
-/* What the recorder must know about a session; written by ring_start(). */
+/* Session metadata for the recorder; ring_start() returns the memory that has it. */
 struct session_start {
     struct slice uid;     /* uid_make() */
     struct slice vault;   /* absolute path */
     struct slice name;    /* name of the server */
-    struct slice command; /* JSON array of its argv */
+    struct slice command; /* command of the server, as a JSON array of its argv */
     struct slice host;
     struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
     struct slice cwd;          /* working directory of the server; {NULL, 0}: unknown */
-    struct slice tools_rule;   /* wire/mcp/tool_rule.h; {NULL, 0}: none */
+    /* rule of the allowed tools (wire/mcp/tool_rule.h); {NULL, 0}: no rule */
+    struct slice tools_rule;
     enum record_level level;
     bool sync_full, stop_on_error;
     int64_t started_wall_us, pid;

@@ -34,16 +34,16 @@ enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
 /* Sets the directory that contains journals; NULL: the default. A relative path is relative to the
  * working directory at the time of this call. The path is copied. For --journal-dir. */
 void journal_file_set_dir(const char *path);
-/* Appends the directory's path, whether it can be used or not. */
+/* Appends the path of the journal directory, even if the directory cannot be used. */
 void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
-/* Appends the reason why journals of this process have no name, such as "/mnt/x is not on tmpfs",
- * or nothing if journals have a name. Finds out by making and removing a file. Used by doctor. */
+/* Appends the reason why this process cannot give a journal a name, such as "/mnt/x is not on
+ * tmpfs". Appends nothing if it can. Creates and removes a file to find out. Used by doctor. */
 void journal_file_find_problem(struct buf *b);
 
-/* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
- * has no name. Returns 0 or MI_EIO. */
+/* Makes an empty file and locks it for the writer. If the file gets no name in the directory, *why
+ * has the reason; `why` may be NULL. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_create(struct journal_file *f, const char *uid, struct buf *why);
 /* Makes a file without a name, for a file system that turns out to be full. */
 MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid);
@@ -61,7 +61,8 @@ bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
 void journal_file_remove(const struct journal_file *f);
 void journal_file_close(struct journal_file *f); /* safe to call twice */
 
-/* Bytes of memory of all journals with a name, except that of this session. */
+/* Returns how many bytes of memory the journals with a name use, except the journal of session
+ * `except_uid`. */
 uint64_t journal_file_bytes(const char *except_uid);
 
 /* Calls `call` for each journal with a name, oldest first, until `call` returns false. During the

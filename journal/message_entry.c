@@ -12,14 +12,15 @@ enum {
     ROW_NUMBERS,
     N_WALL_US = ROW_NUMBERS,
     N_DURATION_US,
-    N_SEQ, /* the invocation's seq minus the row's request_seq */
+    N_SEQ, /* seq of the invocation minus request_seq of the row */
     N_ARGUMENTS_N,
     N_REQUEST_BYTES,
     N_RESPONSE_BYTES, /* the invocation's response_bytes minus the row's size */
     NUMBERS
 };
 
-/* Texts that are not missing; their positions (struct place) follow the numbers, in this order. */
+/* Texts of an entry. Texts that are missing are not stored; the positions of the others (struct
+ * place) follow the numbers, in this order. */
 enum {
     T_RPC_ID,
     T_METHOD,

@@ -13,7 +13,7 @@
 
 #include "journal/entry.h"
 
-/* x is read only if r->ends_invocation. */
+/* In these functions, x is read only if r->ends_invocation is true. */
 /* Returns the number of bytes that message_write() writes. */
 size_t message_size(const struct row *r, const struct invocation *x);
 void message_write(const struct row *r, const struct invocation *x, char *to);

@@ -36,7 +36,8 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-#define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
+/* larger steps are not faster, and make the writer pause longer */
+#define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX          /* means "no position" */
 #define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
@@ -49,30 +50,30 @@ enum ring_trouble {
     RING_FAILING, /* the recorder cannot store; it tries again */
 };
 
-/* The first page of the file. Each part is written either by the writer only, or by the reader
- * only. */
+/* The first page of the file. Each part is written only by the writer, or only by the reader. */
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
     uint64_t size;    /* bytes of records; whole steps, at least 8 pages */
-    uint64_t start_n; /* bytes about the session, after this page */
+    uint64_t start_n; /* bytes of the session's metadata, which follow this page */
 
     /* the writer's */
     _Alignas(64) _Atomic uint64_t head; /* position before which all records are published */
-    _Atomic uint32_t writer_waits;      /* wake the writer when `tail` or `trouble` changes */
+    /* the writer waits, and must be woken when `tail` or `trouble` changes */
+    _Atomic uint32_t writer_waits;
     _Atomic int32_t server_group;       /* process group of the server; 0: no server runs */
     _Atomic uint32_t ended;             /* the session has ended; no more records follow */
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
-    /* the writer must wake the reader after publishing; the writer or the reader clears this
-     * flag */
+    /* the reader waits: the writer must wake it after publishing; either side clears this flag */
     _Atomic uint32_t reader_sleeps;
     _Atomic uint32_t trouble; /* enum ring_trouble */
     _Atomic int32_t reader_pid;
     /* result of the reader's confine_self(); 0: the reader is not confined */
     _Atomic uint32_t confined;
-    /* Finds a record that kills its reader. The values are positions; RING_NONE: no record. */
+    /* The next three members find a record that kills its reader. The first two are positions, or
+     * RING_NONE. */
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
@@ -83,8 +84,8 @@ struct ring_shared {
 struct ring {
     struct ring_shared *shared;
     struct slice start; /* ring_start() */
-    /* Maps each step of positions, modulo the number of steps, to its step of memory. Written
-     * before `head`. */
+    /* Element i is the step of memory for the positions of step i, modulo the number of steps. An
+     * element is written before `head` reaches its positions. */
     volatile uint32_t *table;
     char *data;
     uint64_t size; /* bytes of `data`; a checked copy, because shared->size may change */
@@ -94,11 +95,11 @@ struct ring {
 
     /* the writer's */
     uint64_t limit;
-    uint64_t end; /* end of the last record, whether published or not */
+    uint64_t end; /* end of the last record that was added, published or not */
     char *to;     /* address in `data` of the position `end` */
     /* Bytes from `to` to the end of the step: memory for the positions after `end`. */
     uint64_t left;
-    uint64_t freed; /* memory of positions before `freed` is free; whole steps */
+    uint64_t freed; /* position before which all memory is free; a multiple of the step size */
     struct steps steps;
     /* Free steps for a record that does not fit into `left`, set by ring_reserve_record(). n is 0
      * if the record fits. */
@@ -106,7 +107,7 @@ struct ring {
 
     /* the reader's */
     uint64_t at;  /* position of the next record */
-    bool checked; /* the memory of the records that were found so far has been checked */
+    bool checked; /* the memory of all records that the reader has found has been checked */
 };
 
 struct ring_head {
@@ -122,7 +123,7 @@ MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, s
  * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
 MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
-/* The bytes about the session, as given to ring_create(). */
+/* Returns the bytes about the session that ring_create() was given. */
 struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
@@ -138,21 +139,21 @@ bool ring_is_finished(const struct ring *r);
 /* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add()
  * with the same n; without ring_add() nothing is recorded. Returns NULL with errno: ENOBUFS (no
  * room until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason
- * why no memory was allocated, such as ENOSPC; then more can be available after the next
- * release. */
+ * why no memory was allocated, such as ENOSPC. In the last case, memory may be available after the
+ * next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
  * each true). */
 MI_MUST bool ring_publish(struct ring *w);
-/* Ends the session: no more records follow. Publishes what was added. Returns what ring_publish()
- * returns. */
+/* Ends the session: no more records follow. Publishes the records that were added, and returns the
+ * result of ring_publish(). */
 MI_MUST bool ring_end(struct ring *w);
 /* Whether everything that was added is stored. */
 bool ring_is_stored(const struct ring *w);
-/* Requests a wake-up each time when `tail` or `trouble` changes, until this function is called with
- * false. Publish first; after this call, check `tail` again before waiting. Also check it when a
- * reader was replaced: the dead reader may have moved `tail` without a wake-up. */
+/* While `waits` is true, the reader wakes the writer whenever `tail` or `trouble` changes. Publish
+ * before calling this function, and check `tail` again after the call, before waiting. Also check
+ * `tail` when a reader was replaced: the dead reader may have moved `tail` without a wake-up. */
 void ring_set_writer_waits(struct ring *w, bool waits);
 /* Bytes of memory that are allocated for records. */
 size_t ring_memory_bytes(const struct ring *w);

@@ -17,7 +17,7 @@
 #define RUNNING_TICKS(name) uint64_t name;
 #define RUNNING_MEMBER(name, type, null) RUNNING_##type(name)
 
-/* model/records.h describes the fields. */
+/* The fields are described in model/records.h. */
 struct running {
     RUNNING_FIELDS(RUNNING_MEMBER)
 };

@@ -26,15 +26,15 @@ enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 /* Returns what a request with this method asks for. method: as it stands between the quotes in
  * JSON. */
 enum asks asker_kind_of_request(struct slice method);
-const char *asker_method_name(enum asks what); /* NULL for ASKS_NOTHING */
+const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING */
 /* The methods as a list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
-    int64_t end_us;           /* INT64_MAX while the call is open */
+    int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
     int64_t covered_us;       /* the end of the last request that was counted */
-    int64_t operation_seq;    /* for the caller; not used by this module */
+    int64_t operation_seq;    /* stored for the caller; this module does not use it */
     uint32_t method, target;  /* likewise */
 };
 
@@ -50,9 +50,9 @@ void asker_add_call(struct asker *a, const struct asker_call *c);
 /* Returns the call to which request `seq` of the server belongs, or NULL if unknown. Valid until
  * the next asker_add_call(). */
 struct asker_call *asker_find(struct asker *a, int64_t seq);
-/* Returns how much a request that was open from from_us to to_us adds to the person's share of the
- * call. to_us is INT64_MAX if the request is not answered. Returns 0 while both the request and the
- * call are open. */
+/* Returns how much time a request adds to the person's share of the call. The request was open from
+ * from_us to to_us; to_us is INT64_MAX if it has no answer. Returns 0 while both the request and
+ * the call are open. */
 int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

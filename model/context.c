@@ -89,7 +89,7 @@ bool context_counts_results(struct slice method)
     return false;
 }
 
-/* What the parts of a result that were read so far add up to. */
+/* Sums over the parts of a result that have been read. */
 struct context_reading {
     struct tokens tokens;
     bool has_text;
@@ -108,8 +108,8 @@ static void context_add_line(struct context_reading *r, struct json_value text)
     r->has_text = true;
 }
 
-/* Adds an image, audio or blob without decoding it: four characters of base64 are three bytes, less
- * one for each = at the end. */
+/* Adds the size of an image, audio or blob without decoding it. Four characters of base64 stand for
+ * three bytes; each `=` at the end stands for one byte less. */
 static void context_add_binary(struct context_reading *r, struct json_value base64)
 {
     struct slice raw = json_string_raw(base64);

@@ -30,7 +30,7 @@ int64_t context_definition_tokens(struct slice object);
 int64_t context_definitions_tokens(struct json_value array);
 /* Counts the tokens of the text of a JSON string, given without its quotes. */
 int64_t context_count_text_tokens(struct slice raw);
-/* Whether answers to this method are counted. */
+/* Returns whether the results of this method are counted. */
 bool context_counts_results(struct slice method);
 
 /* How much a result adds to a model's context. All members are CONTEXT_UNKNOWN if the message is

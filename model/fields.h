@@ -36,7 +36,7 @@
     FIELD_C_##type name;                                                                           \
     FIELD_FLAG_##null
 
-/* The member of a field that changes while the session runs. */
+/* Declares the struct member of a field if the field can change while the session runs. */
 #define FIELD_UPDATE_MEMBER(name, type, null, since, evidence, cassette, store, json, journal)     \
     FIELD_IF(FIELD_UPDATE_##journal)(FIELD_MEMBER(name, type, null, journal))
 
@@ -96,8 +96,8 @@ struct record_field {
     bool json;    /* the field is a member of the objects that --json prints */
 };
 
-/* The first members of a struct record_field, from the words in model/records.h; RECORD is the
- * struct of the record. */
+/* The first members of a struct record_field, made from the words in model/records.h. RECORD must
+ * be defined as the struct of the record. */
 #define FIELD_HEAD(as, member, of_type, if_null)                                                   \
     .name = as, .type = FIELD_TYPE_##of_type, .null = FIELD_NULL_##if_null,                        \
     .at = offsetof(RECORD, member)
@@ -154,7 +154,7 @@ static inline unsigned *field_word(const struct record_field *f, void *record)
 {
     return (unsigned *)((char *)record + f->at);
 }
-/* only for fields of VALUE_UNLESS */
+/* call only for fields with VALUE_UNLESS */
 static inline bool *field_flag(const struct record_field *f, void *record)
 {
     return (bool *)((char *)record + f->flag);

@@ -43,7 +43,7 @@ static void count_input_requests(struct json_value requests, struct link *l)
     }
 }
 
-/* Both revisions with tasks use the same words for `status` (mcp-wire.md 2.2). */
+/* The two MCP revisions that have tasks use the same words for `status` (mcp-wire.md 2.2). */
 static enum call_status status_of_task(struct json_value task)
 {
     struct slice status = json_string_raw(json_get(task, "status"));

@@ -24,7 +24,7 @@ enum liveness_lock { LIVENESS_NO_LOCK, LIVENESS_LOCKED, LIVENESS_UNLOCKED };
 enum liveness_place { LIVENESS_PLACE_UNKNOWN, LIVENESS_HERE, LIVENESS_NOT_HERE };
 
 struct liveness {
-    bool ended; /* an end is recorded */
+    bool ended; /* the record has the end of the session */
     /* UNLOCKED: the session had a lock, and no process holds it any more */
     enum liveness_lock lock;
     enum liveness_place boot; /* whether the session ran in the present boot of this machine */

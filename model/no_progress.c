@@ -78,7 +78,7 @@ static unsigned no_progress_count_same(struct no_progress *p, const struct no_pr
     return p->same;
 }
 
-/* Returns how often the call has failed since it last succeeded; 0: this call does not count. */
+/* Returns how often the call has failed since its last success; 0: this failure is not counted. */
 static unsigned no_progress_count_failed(struct no_progress *p, const struct no_progress_message *m,
                                          uint64_t call, bool failed)
 {

@@ -39,7 +39,7 @@ struct no_progress_message {
     enum row_direction direction;
     enum row_kind kind;
     enum row_action action;
-    struct slice method; /* method of a request */
+    struct slice method; /* method, if the message is a request */
 };
 
 struct no_progress {
@@ -49,10 +49,12 @@ struct no_progress {
         uint64_t call;
     } open[NO_PROGRESS_OPEN]; /* a ring buffer; seq 0: the slot is free */
     size_t open_next;
-    size_t open_first;               /* where the search for the call of the next answer begins */
-    uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
+    /* index at which the search for the call of the next answer begins */
+    size_t open_first;
+    /* hashes of the last answered call and its result; 0: no call was answered */
+    uint64_t last_call, last_result;
     unsigned same;                   /* number of equal answers in a row */
-    int64_t same_seq;                /* seq of the last answer that was counted */
+    int64_t same_seq;                /* seq of the last answer that counted as equal */
     struct {
         uint64_t call;
         int64_t seq; /* seq of the last answer that was counted */
@@ -63,13 +65,13 @@ struct no_progress {
 
 /* The report about an answer. */
 struct no_progress_found {
-    unsigned times;  /* 0: nothing is reported */
+    unsigned times;  /* number of equal or failed answers; 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */
     int64_t request; /* seq of the call */
     int64_t t_us;    /* time for the caller; this module does not use it */
 };
 
-/* key: a secret key of this session; NULL: a public key is used. */
+/* key: the secret key of the hashes in this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
 /* Whether no_progress_note_message() needs the body of this message, because the message is a tool
  * call or the answer to a tool call. */

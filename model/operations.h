@@ -37,19 +37,19 @@ struct operation {
     };
     int64_t seq, t_us; /* seq and time of the operation's first request */
     enum row_direction direction;
-    uint64_t target; /* hash of the first request's method and target */
+    uint64_t target; /* hash of the method and the target of the operation's first request */
     bool is_new;     /* its row in `operations` is missing or out of date */
 };
 
 struct operations {
     struct operation kept[OPERATIONS_MAX];
-    size_t n;     /* operations added so far; a new operation overwrites the oldest one */
-    bool changed; /* `is_new` of an operation was set; the caller clears it */
+    size_t n;     /* number of operations added so far; a new operation overwrites the oldest one */
+    bool changed; /* `is_new` of some operation was set; the caller resets this flag */
 };
 
 void operations_clear(struct operations *o);
-/* Whether the next operation would overwrite an operation whose row is not written yet. Then write
- * that row first. */
+/* Returns true if the next operation would overwrite an operation whose row is not written yet. The
+ * caller must then write that row first. */
 static inline bool operations_are_full(const struct operations *o)
 {
     return o->kept[o->n % OPERATIONS_MAX].is_new;

@@ -165,19 +165,19 @@
  * and a test compares the two. */
 #define INVOCATION_FIELDS(FIELD)                                                                                      \
     /*    name            type                              NULL */                                                   \
-    FIELD(wall_us,        TIME,                             NOT_NULL) /* when it finished */                          \
-    FIELD(seq,            COUNT,                            NOT_NULL) /* of the request */                            \
+    FIELD(wall_us,        TIME,                             NOT_NULL) /* time of the end of the request */            \
+    FIELD(seq,            COUNT,                            NOT_NULL) /* seq of the request */                        \
     FIELD(status,         WORD(call_status, call_statuses), NOT_NULL)                                                 \
     FIELD(method,         TEXT,                             NOT_NULL)                                                 \
     FIELD(target,         TEXT,                             NO_TEXT)                                                  \
-    FIELD(arguments,      JSON,                             NO_TEXT)  /* may be truncated */                          \
-    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* all of them */                               \
+    FIELD(arguments,      JSON,                             NO_TEXT)  /* the arguments may be truncated */            \
+    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* bytes before truncation */                   \
     FIELD(error_code,     JSON,                             NO_TEXT)                                                  \
     FIELD(error_message,  JSON,                             NO_TEXT)                                                  \
     FIELD(duration_us,    TOOK,                             NOT_NULL)                                                 \
     FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                 \
     FIELD(response_bytes, SIZE,                             NOT_NULL)                                                 \
-    FIELD(result,         TEXT,                             NO_TEXT)  /* INVOCATION_RESULT_MAX bytes of it at most */ \
+    FIELD(result,         TEXT,                             NO_TEXT)  /* at most INVOCATION_RESULT_MAX bytes */       \
     FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
 
 /* A problem that needs a person: its file is written from this record
@@ -186,15 +186,15 @@
     /*    name              type                                       NULL */                                          \
     FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                        \
     FIELD(at_us,            TIME,                                      NOT_NULL)                                        \
-    FIELD(seq,              COUNT,                                     ZERO)     /* of the request */                   \
+    FIELD(seq,              COUNT,                                     ZERO)     /* seq of the request */               \
     FIELD(method,           TEXT,                                      NO_TEXT)                                         \
     FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
     FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
-    FIELD(answer,           JSON,                                      NO_TEXT)  /* that reports the problem (auth) */  \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* the answer that asks to sign in */  \
     FIELD(action,           STRING,                                    NO_TEXT)  /* a few words: "killed, restarted" */ \
-    FIELD(happened,         TEXT,                                      NO_TEXT)  /* one or several sentences */         \
-    FIELD(done,             TEXT,                                      NO_TEXT)  /* by the proxy, in sentences */       \
-    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints beside those for the cause */ \
+    FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
+    FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \
+    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints in addition to the cause's */ \
     FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */            \
     FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                \
     FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \

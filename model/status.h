@@ -20,11 +20,11 @@ enum call_status call_status_after(enum row_action request_action, enum row_kind
  * message was rejected, else CALL_UNKNOWN. */
 enum call_status message_status(enum row_kind kind, enum row_action action, enum row_origin origin,
                                 struct slice finding, enum row_action request_action);
-/* Whether a call with this status failed. A call that is open, or was cancelled or interrupted, has
- * not failed. */
+/* Returns whether a call with this status failed. Open, cancelled and interrupted calls have not
+ * failed. */
 bool call_status_failed(enum call_status s);
 
-/* Whether a list of findings contains a name; a longer name that contains it counts too. */
+/* Returns whether a list of findings contains a name, also as a part of a longer name. */
 bool finding_is_listed(struct slice finding, const char *name);
 
 #endif

@@ -24,7 +24,8 @@ struct live {
     enum live_end end;
     pid_t pid;  /* > 0 until reaped */
     int status; /* status from waitpid(2), valid once reaped */
-    /* when the server closed its stdout, or its stdin with bytes unread; 0: not yet */
+    /* time when the server closed its stdout, or closed its stdin without reading all bytes; 0:
+     * neither */
     int64_t closed_us;
     uint64_t sent;   /* bytes given to live_send_line() */
     uint64_t unread; /* number of sent bytes that the server can no longer read */
@@ -32,9 +33,10 @@ struct live {
     int in, out;     /* this process's ends of the server's stdin and stdout; -1: closed */
     struct line_reader lines;
     struct lines read;  /* interprets the lines */
-    struct buf waiting; /* owned; bytes for the server's stdin; `done` of them are written */
+    /* owned; bytes for the server's stdin, of which the first `done` are already written */
+    struct buf waiting;
     size_t done;
-    int64_t follows_us; /* time that the server may take to exit after it closed a stream */
+    int64_t follows_us; /* longest time that the server may take to exit after it closed a stream */
     sigset_t mask;      /* signal mask of the caller of live_open() */
 };
 
@@ -157,7 +159,7 @@ static bool live_is_reaped(struct live *l)
     return l->pid == 0;
 }
 
-/* Returns true if the server has ended: sets l->end once how it ended is known. */
+/* Returns true if the server has ended. Sets l->end when the way it ended becomes known. */
 static bool live_end_is_known(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
@@ -214,7 +216,7 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
         live_watched_fds(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
-        /* The difference cannot overflow, even for INT64_MAX: the clock is never negative. */
+        /* This cannot overflow, even if the deadline is INT64_MAX: the clock is never negative. */
         int64_t left_us = (for_line ? line_us : until_us) - clock_mono_us();
         int ms = left_us <= 0 ? 0 : left_us > 60000000 ? 60000 : (int)((left_us + 999) / 1000);
         int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,

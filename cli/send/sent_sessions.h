@@ -1,4 +1,4 @@
-/* sent_sessions.h - the sessions that `send` itself recorded, which have the event `sent`.
+/* sent_sessions.h - the sessions that `send` itself recorded. Each has an event `sent`.
  *
  * Errors    those of vault/query/reader.h; sent_session_report() and sent_session_remove() report
  *           none.

@@ -15,8 +15,8 @@
 #include "cli/send/given.h"
 #include "wire/json/scan.h"
 
-/* Appends the list's values for this name, as JSON. input_schema: the schema of the tool; type
- * JSON_NONE: no schema. */
+/* Appends the values that the list has for this name, as JSON. input_schema: the schema of the
+ * tool; a value of type JSON_NONE if there is no schema. */
 void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
                                const struct given_list *l);
 /* Appends an object with all names of the list. */

@@ -45,12 +45,14 @@ struct settings; /* cli/settings/config.h */
 struct command {
     const char *name;
     const char *aliases;     /* other names, separated by blanks; NULL: none */
-    const char *summary;     /* the text in the list of commands */
-    const char *usage;       /* what follows the name in the help, such as "[OPTIONS] [SESSION]" */
+    const char *summary;     /* one line about the command, for the list of commands */
+    /* words after the command's name in its usage line, such as "[OPTIONS] [SESSION]" */
+    const char *usage;
     const char *about;       /* more text for the help, in whole lines; NULL: none */
     const struct opt *table; /* options of the command; ends with COMMAND_OPTS */
     int operands_max;        /* maximum number of operands; not used if server_command is true */
-    bool server_command;     /* the command line of a server follows the options */
+    /* true: after the options, the command line has the command of an MCP server */
+    bool server_command;
     /* returns the exit status; NULL: mcp-interposer-ship runs the command */
     int (*run)(const struct settings *s);
     /* Runs the command although the configuration file is invalid; `error` says why it is. NULL: an
@@ -79,7 +81,7 @@ const struct command *command_next(const struct command *const *commands, struct
 /* Whether this is the first word of the command's name, which is also the name of the command's
  * section in the configuration file. */
 bool command_has_first_word(const struct command *c, const char *first_word);
-/* Append the help of one command, and of the program. */
+/* Appends the help of one command. */
 void command_append_help(struct buf *b, const struct command *c);
 void command_append_all_help(struct buf *b, const struct command *const *commands);
 /* Reports a usage error on stderr, with a hint, and also to a client that waits. Returns

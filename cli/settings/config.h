@@ -53,14 +53,15 @@ struct settings {
     int operands_n;
     char **gathered;      /* owned; the arguments that are not options */
     struct buf file;      /* owned; the text of the file, to which values point */
-    struct redact *rules; /* owned; the rules of [redact], until the whole file has been read */
+    struct redact *rules; /* owned; the rules of [redact] while the file is being read */
 };
 
 enum settings_result {
     SETTINGS_READY,
     SETTINGS_HELP,      /* --help was given */
     SETTINGS_INVALID,   /* an option, an operand or a variable is invalid */
-    SETTINGS_BAD_FILE,  /* the file is invalid; the lines before the invalid line apply */
+    /* the configuration file is invalid; the lines before the invalid line apply */
+    SETTINGS_BAD_FILE,
     SETTINGS_NO_MEMORY, /* memory ran out */
 };
 

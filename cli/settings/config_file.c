@@ -48,7 +48,7 @@ static int check_option_value(const struct opt *o, const char *value, struct buf
     return st;
 }
 
-/* Sets an option. If the key belongs to another command, its value is checked but not used. */
+/* Sets an option. If the option belongs to another command, only checks the value. */
 static int set_option(struct settings *s, const struct command *c, const struct opt *o,
                       const char *value, struct buf *why)
 {
@@ -70,8 +70,8 @@ static int set_option(struct settings *s, const struct command *c, const struct 
 /* Sections that do not belong to a command. */
 static const char *const sections[] = {"timeout", "retention", "redact", SERVER_SECTION};
 
-/* Takes a key of a command's section. If section is "", the key sets the option of all commands
- * that have it. */
+/* Applies a key of a command's section. If section is "", sets the option of every command that has
+ * an option with this name. */
 static int settings_take_option(struct settings *s, const char *section, const char *key,
                                 const char *value, struct buf *why)
 {
@@ -106,7 +106,7 @@ static const struct opt *find_command_option(const struct settings *s, const cha
 {
     const struct command *c = command_find(s->commands, command);
     const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
-    assert(o != NULL); /* cannot be NULL, because the option is in our own tables */
+    assert(o != NULL); /* not NULL, because callers name only options of our own tables */
     return o;
 }
 
@@ -130,7 +130,7 @@ static int settings_take_timeout(struct settings *s, char *key, const char *valu
                                find_command_option(s, "proxy", "timeout"), key, why);
 }
 
-/* Takes a line of `[retention]`, for all commands. The values stay text. */
+/* Applies a line of `[retention]`, which is for all commands. The values remain text. */
 static int settings_take_retention(struct settings *s, const char *key, const char *value,
                                    struct buf *why)
 {
@@ -171,7 +171,7 @@ static const char *server_name_of_section(const char *section)
     return section;
 }
 
-/* Takes a line of `[server NAME]`. The values stay text. */
+/* Applies a line of `[server NAME]`. The values remain text. */
 static int settings_take_server(struct settings *s, const char *server, const char *key,
                                 const char *value, struct buf *why)
 {

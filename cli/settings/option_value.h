@@ -14,7 +14,7 @@
 /* Returns false if the value is invalid for this option; then the reason is appended to `error`. */
 MI_MUST bool value_check(const struct opt *o, const char *value, struct buf *error);
 MI_MUST bool value_number(const char *value, int64_t *ret);
-/* Whether `value` is one of the words in `a|b|c`. */
+/* Returns whether `value` is one of the words in `choices`, such as `a|b|c`. */
 bool value_is_one_of(const char *choices, const char *value);
 
 #endif

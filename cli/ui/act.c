@@ -112,7 +112,8 @@ static int handle_press(struct ui *u, const struct press *p)
         return v->move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     if (moves)
         return v->move(u, motions[x].motion, motions[x].by);
-    if (p->key >= '1' && p->key <= '9') { /* a digit begins a line number, as in tig */
+    /* a digit opens the prompt for a line number, as in tig */
+    if (p->key >= '1' && p->key <= '9') {
         open_prompt(u, ASK_GO, "");
         return ask_press(u, p->key);
     }
@@ -132,7 +133,7 @@ int act_on_press(struct ui *u, const struct press *p)
     if (u->focus == PANE_DETAIL) /* while the detail is read, the list does not move */
         list_stop_following(u);
     else if (detail && list_selected_place(u) + 1 == list_count_rows(u))
-        /* the last row is selected: the list follows new rows again */
+        /* If the last row is selected, the list follows new rows again. */
         list_select_row_at(u, list_selected_place(u));
     return st;
 }

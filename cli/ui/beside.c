@@ -21,8 +21,8 @@ void beside_close(struct ui *u)
     }
 }
 
-/* Returns the params, the result or the error of a message; the whole message if it has none of
- * them. */
+/* Returns the params, the result or the error of a message. If the message has none of these,
+ * returns the whole message. */
 static struct slice message_content(struct slice body)
 {
     struct rpc m;

@@ -74,7 +74,8 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    /* `ui` shows a file, which has no other session: uses the vault of the settings */
+    /* `ui` shows a recording file, which has only one session: the other one is in the vault of the
+     * settings */
     if (u->file != NULL) {
         char *path = settings_vault(u->settings);
         st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
@@ -127,7 +128,7 @@ bool compare_has_more(const struct ui *u)
     return u->compare != NULL && !u->compare->whole;
 }
 
-/* Compares the two calls of the next row. */
+/* Compares the two calls of the next row that has not been compared yet. */
 static int compare_next_row(struct compare *c)
 {
     c->whole = c->looked == c->rows;
@@ -180,8 +181,8 @@ static uint32_t compare_row_at(const struct compare *c, size_t at)
     return c->every ? (uint32_t)at : c->row[at];
 }
 
-/* Shows the call of the selected row in the chosen session or, if only the other recording has the
- * call, in that recording. */
+/* Shows the call of the selected row. If only the other recording has the call, shows it in that
+ * recording. */
 static int compare_open_call(struct ui *u)
 {
     struct compare *c = u->compare;

@@ -31,7 +31,7 @@ struct part {
     struct ui *u;
     enum listing_end end;
     int64_t until_us;
-    int64_t from;   /* seq of the first message to read, if newer messages are read */
+    int64_t from;   /* if newer messages are read: seq of the first message to read */
     int64_t seq;    /* seq of the last message to read */
     int64_t *ended; /* owned; seqs of earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
@@ -106,7 +106,7 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
 }
 
 /* Finds requests of this part that continue an earlier call. Such a request may change that call
- * when it begins and when it ends. Must be called before the calls are read. */
+ * when it begins and when it ends. Call this function before the calls are read. */
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -134,8 +134,8 @@ static int64_t feed_messages_per_part(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads the messages from..to of a part. Then p->seq is the last message that was read; time may
- * run out before the end of the part. */
+/* Reads messages from..to. Sets p->seq to the last message that was read; if time runs out, that
+ * message is before `to`. */
 static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;
@@ -404,8 +404,7 @@ static int reload_chosen_session(struct ui *u)
     struct page_row *page = NULL;
     int64_t id = ui_chosen_session(u)->id;
     int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
-    /* if no page was read, the session was removed; the screen still shows the data of the
-     * session */
+    /* If no page was read, the session was removed: the screen continues to show its data. */
     if (st < 0 || page == NULL)
         return st;
     page_free(u->session);

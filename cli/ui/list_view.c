@@ -17,7 +17,7 @@ struct list_view {
     size_t n, cap;
     bool more;   /* there are more than SHOWN_MAX rows */
     bool failed; /* memory for a row ran out */
-    size_t at;   /* the selected row */
+    size_t at;   /* index of the selected row */
     struct cursor cursor;
     int64_t read_us, took_us; /* time and duration of the last reading; read_us 0: read now */
     int64_t version;          /* value of u->version when the rows were read */
@@ -119,7 +119,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
     v->version = now.version;
     now.at = list_view_place_of_selected(v, &now);
     now.note = r.note;
-    list_view_free_rows(st == 0 ? v : &now); /* after an error, the earlier rows stay */
+    list_view_free_rows(st == 0 ? v : &now); /* after an error, the old rows stay on the screen */
     if (st == 0)
         *v = now;
     buf_close(&r.error);
@@ -166,7 +166,7 @@ int list_view_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-/* A click selects a row; a click on the selected row opens it. */
+/* Handles the mouse. A click selects a row; a click on the selected row opens it. */
 int list_view_mouse(struct ui *u, const struct press *p)
 {
     struct list_view *v = stack_top(u)->list_view;

@@ -38,7 +38,7 @@ void narrow_search_again(struct ui *u)
 
 /* ---- one message ---- */
 
-/* *ret: whether the message contains the search terms. Returns 0, or the error of
+/* Sets *ret to whether the message contains the search terms. Returns 0, or the error of
  * session_read_body(). */
 static int message_has_terms(struct ui *u, struct slice uid, const struct query_message *m,
                              bool *ret)

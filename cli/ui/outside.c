@@ -21,7 +21,8 @@
 /* ---- a process ---- */
 
 struct streams {
-    int in, out, err; /* -1: inherits the descriptor of this process */
+    /* descriptors for the child; -1: the child inherits the descriptor of this process */
+    int in, out, err;
 };
 
 static int outside_redirect(const void *ctx)
@@ -72,8 +73,8 @@ static void wait_for_enter(void)
         n = read(STDIN_FILENO, &c, 1);
 }
 
-/* What ui does with signals while a command runs in the terminal: Control-C and Control-\ are only
- * for the command; Control-Z stops the command and ui. */
+/* How ui handles signals while a command runs in the terminal. Control-C and Control-\ end only the
+ * command. Control-Z stops both the command and ui. */
 static const struct {
     int number;
     void (*handler)(int);
@@ -146,8 +147,8 @@ static int run_without_terminal(char *const *argv, int in, int out, struct buf *
     return st == 0 ? wait_for_process(pid) : -1;
 }
 
-/* Returns the first line of a command's output, without the leading program name and kind of
- * message. */
+/* Returns the first line of a command's output, without the program name and the words "error:" or
+ * "note:" before it. */
 static struct slice first_output_line(const struct buf *b)
 {
     static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
@@ -162,7 +163,8 @@ static struct slice first_output_line(const struct buf *b)
     return s;
 }
 
-/* Runs this program with the words, and with `out` as stdout; -1: as outside_run_this_program(). */
+/* Runs this program with the words, and with `out` as its stdout. If `out` is -1, stdout is as in
+ * outside_run_this_program(). */
 static int outside_run_with_stdout(const char *const *words, int out, struct buf *ret_said)
 {
     char *argv[WORDS_MAX];

@@ -57,7 +57,8 @@ static int overview_move_cursor(struct ui *u, enum motion m, int by)
     size_t at = selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
-    l->top = l->moved ? l->top : 0; /* not moved: shows the lines above the first tool */
+    /* until the cursor was moved, the lines above the first tool are shown */
+    l->top = l->moved ? l->top : 0;
     move_top(&at, m, by, u->height > 6 ? u->height - 6 : 1);
     l->at = (size_t)tool[size_min(at, n - 1)] + 1;
     return 0;
@@ -127,7 +128,8 @@ static int filter_by_selected_tool(struct ui *u)
 static int show_next_overview(struct ui *u, bool next)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
-    size_t to = next ? at + 1 : at - 1; /* if no session precedes, `to` is SIZE_MAX */
+    /* if `at` is 0, `to` is SIZE_MAX: there is no previous session */
+    size_t to = next ? at + 1 : at - 1;
     if (at >= n || to >= n)
         return 0;
     stack_top(u)->at = stack_top(u)->top = 0;

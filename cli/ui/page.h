@@ -22,7 +22,7 @@ void page_end_line(struct page *p);
 /* Returns whether the page must be drawn again, because it ended above the bottom of the screen. If
  * so, sets *top so that the last line of the page is at the bottom. */
 bool page_correct_top(struct page *p);
-/* Adds the overview of the chosen session. The last lines are these n tools. */
+/* Adds the overview of the chosen session to the page. Its last lines are the n tools of `tool`. */
 void overview_draw_page(struct page *p, const uint32_t *tool, size_t n);
 
 #endif

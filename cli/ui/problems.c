@@ -122,7 +122,8 @@ static void problem_search(struct ui *u, bool forward)
     struct problems *l = u->problems;
     struct view_place place;
     struct line_seek s = page_begin_search(u, forward);
-    problem_set_width(u, u->width); /* the view may not have been drawn yet */
+    /* ui_ask.c opens this view before it is drawn for the first time */
+    problem_set_width(u, u->width);
     for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
@@ -169,7 +170,7 @@ int problems_count(struct ui *u)
     u->problems_n = e.n;
     u->problems_us = now_us;
     problem_files_close(&e);
-    return st == MI_EIO ? 0 : st; /* problems_view shows why the files cannot be read */
+    return st == MI_EIO ? 0 : st; /* problems_view shows the reason why the files cannot be read */
 }
 
 static void problems_close(struct ui *u)

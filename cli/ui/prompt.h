@@ -17,7 +17,8 @@ enum prompt_result { PROMPT_EDITED, PROMPT_DONE, PROMPT_CANCELLED };
 struct prompt {
     char text[PROMPT_MAX + 1];  /* UTF-8 */
     size_t n, at;               /* at: offset of the cursor */
-    bool proposed;              /* the text is a proposal: the first typed character replaces it */
+    /* the text was proposed by ui: the first typed character replaces all of it */
+    bool proposed;
     size_t back;                /* 1 + index of the line in the history; 0: not from the history */
     char typed[PROMPT_MAX + 1]; /* if back > 0: the text before the history was used */
 };

@@ -19,8 +19,8 @@
 #define GROUP_MAX 256   /* maximum number of processes read of a server's group */
 #define NAMES_MAX 8     /* maximum number of processes named in a line of the report */
 #define TERM_US 1000000 /* microseconds from SIGTERM to SIGKILL */
-#define KILL_US 1000000 /* microseconds from SIGKILL to giving up */
-/* microseconds from SIGTERM to SIGKILL for a proxy: more than its grace period */
+#define KILL_US 1000000 /* microseconds to wait for the exit after SIGKILL */
+/* microseconds from SIGTERM to SIGKILL for a proxy; longer than the proxy's grace period */
 #define PROXY_TERM_US 5000000
 
 static const struct opt table_of_options[] = {
@@ -58,7 +58,8 @@ struct reaper {
     struct out out;
     bool dry, json;
     int64_t idle_us;    /* value of --idle */
-    bool found, failed; /* something was to be ended; something could not be ended */
+    /* found: there was a process to end; failed: a process could not be ended */
+    bool found, failed;
 };
 
 static bool wait_for_condition(int64_t us, bool (*condition)(const struct running *),

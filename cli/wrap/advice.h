@@ -25,7 +25,8 @@ void advice_close(struct advice *a);
 void advice_add_client(struct advice *a, const char *client, const char *path);
 /* A server with a URL was not changed: advises `wrap --remote`. */
 void advice_add_remote(struct advice *a, const char *server);
-/* A server was wrapped before, so that it keeps its old `proxy` arguments. */
+/* A server was already wrapped, so it keeps its old `proxy` arguments: advises how to give it other deadlines.
+ * */
 void advice_add_wrapped_before(struct advice *a, const char *server);
 /* A file in another directory has wrapped servers and was not changed: advises `unwrap --all`. */
 void advice_add_file_elsewhere(struct advice *a, const char *path);

@@ -18,11 +18,11 @@
 MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
 /* Whether the file has a backup. */
 bool backup_exists(const char *where, const char *path);
-/* Appends the path of each file with a backup in WHERE, each path with its NUL. Returns 0 or
+/* Appends the path of each file that has a backup in WHERE. Each path ends with a NUL. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int backup_list(const char *where, struct buf *paths);
-/* Removes the file's backups whose content is `text`. If a backup has another content, sets `kept`
- * to its path. */
+/* Removes the file's backups whose content is exactly `text`. If a backup has other content, sets
+ * `kept` to the path of that backup. */
 void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept);
 
 #endif

@@ -27,7 +27,7 @@ struct work {
     struct mcpfile conf;
     struct edits edits;
     bool *touched;         /* owned; for each server: whether it was or would be changed */
-    size_t wrapped_before; /* number of servers that were wrapped before */
+    size_t wrapped_before; /* number of servers that were already wrapped when the file was read */
     bool redirected;
     bool left_wrapped; /* the file is in another directory, and some servers stay wrapped */
     /* the file must also work on other systems: it is in git, or for a container */
@@ -104,7 +104,8 @@ static const char *wrap_file_directory(const struct work *k, const char *option,
     return !k->portable || asked ? path : NULL;
 }
 
-/* Adds an option, unless its value is empty or NULL. Returns the new number of words. */
+/* Appends an option and its value to `options`, unless the value is empty or NULL. Returns the new
+ * number of words. */
 static size_t add_option(const char **options, size_t n, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
@@ -123,8 +124,8 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
     const char *command = remote ? "npx" : buf_str(&v->command);
-    /* A client that is started from a desktop has a short PATH: the proxy searches --path too,
-     * where a terminal finds the command. */
+    /* A client that is started from a desktop has a short PATH. The option --path makes the proxy
+     * also search the directory in which a terminal finds the command. */
     bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
     char *dir = needs_path ? which_unusual_directory(command) : NULL;
     server_name_choose(s->name, argv, name);
@@ -238,8 +239,8 @@ static void report_file_error(struct work *k, const char *why)
     k->w->failed = true;
 }
 
-/* Reports that the file cannot be read. With --list this is only a warning for a file that was not
- * named and that `wrap` does not change. */
+/* Reports that the file cannot be read. This is only a warning if --list was given, the user did
+ * not name the file, and `wrap` never changes a file of this kind. */
 static void fail_reading(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
@@ -248,8 +249,8 @@ static void fail_reading(struct work *k, const char *why, bool named)
         report_file_error(k, why);
 }
 
-/* Parses the new text into `conf`, which the caller closes in any case. Returns whether it has as
- * many servers as the old text. */
+/* Parses the new text into `conf`; the caller must close `conf` in any case. Returns whether the
+ * new text has as many servers as the old text. */
 static bool has_same_server_count(const struct work *k, struct slice new, struct mcpfile *conf)
 {
     return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&

@@ -39,8 +39,8 @@ struct wrapping {
     bool failed;
 };
 
-/* Processes one file. named: the user named the file, so that a file without servers is an error.
- * Returns 0 or MI_ENOMEM. */
+/* Wraps or unwraps the servers of one file. If `named` is true, the user named the file; then a
+ * file without servers is an error. Returns 0 or MI_ENOMEM. */
 MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
 
 #endif

@@ -4,7 +4,7 @@
 #include "cli/wrap/mcpfile/string.h"
 #include "redact/sanitizer.h"
 
-#define CONTEXT 3 /* lines before and after a change */
+#define CONTEXT 3 /* number of lines shown before and after a change */
 
 static size_t line_begin(struct slice text, size_t at)
 {
@@ -201,7 +201,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
 struct hunk {
     size_t from, to;      /* range of the hunk in the old text, including context lines */
     size_t first, beyond; /* the hunk contains the edits first..beyond-1 */
-    size_t change_end;    /* end of the last changed line */
+    size_t change_end;    /* end of the last changed line of the hunk */
 };
 
 static size_t go_lines_back(struct slice text, size_t at, size_t lines)

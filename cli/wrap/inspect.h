@@ -23,13 +23,14 @@ struct wrap_view {
     const char *why;    /* reason of WRAP_ODD; else NULL */
     struct buf command; /* owned; the value of `command` */
     bool ours;          /* the server starts the interposer; state is WRAP_WRAPPED or WRAP_ODD */
-    bool is_mcp;        /* if WRAP_ODD: the server is the interposer's own MCP server, `mcp` */
+    /* if the state is WRAP_ODD: true if the server is the interposer's own MCP server, `mcp` */
+    bool is_mcp;
     size_t launch;      /* if ours: number of args before the interposer's args (launch.h) */
     size_t own;         /* if WRAP_WRAPPED: number of args before the server's own command */
     /* the server had no `args` before it was wrapped. Older versions of this program recorded that
      * by leaving out `--` before the server's command. */
     bool had_no_args;
-    /* owned; if WRAP_WRAPPED: values of --original (remote.h) */
+    /* owned; if the state is WRAP_WRAPPED: the values of --original (remote.h) */
     struct buf original[WRAP_ORIGINALS_MAX];
     size_t originals;
 };

@@ -21,7 +21,8 @@ struct launch {
     char *text;                              /* owned; text of the words */
     const char *words[LAUNCH_WORDS_MAX + 1]; /* a command and its first args, ended by NULL */
     bool by_runner;                          /* the words begin with a package runner */
-    bool in_path; /* the name without a directory, found in PATH, also starts this program */
+    /* the plain name of the program, without a directory, also starts this program through PATH */
+    bool in_path;
 };
 
 /* Finds how to start this program: by the variable, else by its path. Returns 0; MI_EINVAL or

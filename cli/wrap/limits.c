@@ -11,8 +11,8 @@
 
 enum meaning { CALLS = 1, START = 2 }; /* what a limit applies to */
 
-/* The rules for each key. If client is NULL, the rule applies to all clients, because the key means
- * the same in all of them. */
+/* Meaning and unit of each time limit in a client's file. If client is NULL, the limit means the
+ * same in the files of all clients. */
 static const struct {
     const char *client;
     enum mcpfile_limit limit;
@@ -41,7 +41,7 @@ static const struct {
     {"kilo", MCPFILE_TIMEOUT, 1000, CALLS | START},
 };
 
-/* Returns the limit in microseconds; 0 if the value is not a positive number. */
+/* Returns the limit in microseconds; 0 if the value is not a number above 0. */
 static int64_t read_limit_us(const struct mcpfile *f, struct span value, int unit_us)
 {
     char text[32];

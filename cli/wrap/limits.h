@@ -17,7 +17,7 @@
 #define LIMITS_BEFORE_US 1000000 /* our deadline is this much shorter than the client's limit */
 
 struct limits {
-    /* Values of options; "": the option is left out. */
+    /* Values of `proxy` options; "": the option is not given. */
     char call[40];        /* --timeout tools/call=… */
     char initialize[40];  /* --timeout initialize=… */
     char max_timeout[24]; /* --max-timeout … */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The PATH that a desktop or a service manager gives to programs. */
+/* The PATH of programs that a desktop or a service manager starts. */
 static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static const char name[] = "mcp-interposer";

@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 
-/* Appends the separator of strings in `args`: a comma; in a YAML list with dashes, the line end,
- * the indentation and the dash before the string at `at`. */
+/* Appends the separator of strings in `args`. In a YAML list with dashes, this is the line end, the
+ * indentation and the dash before the string at `at`; otherwise a comma. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {
@@ -43,7 +43,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
     static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
     const char *const *dashes = end_words + 2;
     if (s->one_array) {
-        /* ["npx", "-y"] becomes ["mcp-interposer", "proxy", "--", "npx", "-y"] */
+        /* changes ["npx", "-y"] to ["mcp-interposer", "proxy", "--", "npx", "-y"] */
         if (!edits_begin_replacement(e, s->command.value.at, 0))
             return false;
         text_json(&e->text, slice_of(with->command[0]));

@@ -14,8 +14,8 @@
 #include "cli/wrap/inspect.h"
 #include "cli/wrap/server_members.h"
 
-/* Add the edits that wrap a plain server, unwrap a wrapped server, or replace the command that
- * starts a wrapped server's interposer. */
+/* These functions add the edits that wrap a server, unwrap a wrapped server, or replace the command
+ * that starts the interposer of a wrapped server. */
 MI_MUST bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f,
                                    const struct mcpfile_server *s, const struct wrap_with *with);
 MI_MUST bool wrap_edit_remove(struct edits *e, const struct mcpfile *f,

@@ -32,7 +32,8 @@
 #define DETAIL_TEXT_MAX ((size_t)256 << 10)
 /* only this many bytes of a message are searched for values */
 #define DETAIL_VALUES_MAX ((size_t)1 << 20)
-#define DETAIL_CONTENTS_MAX 16 /* contents of a result that have a part of their own */
+/* maximum number of contents of a result that are shown as parts of their own */
+#define DETAIL_CONTENTS_MAX 16
 /* maximum size of all unfolded strings together, in bytes */
 #define DETAIL_UNFOLDED_MAX ((size_t)64 << 20)
 
@@ -42,7 +43,7 @@ struct detail_message {
     int64_t seq;
     int64_t t_us; /* time since the start of the session */
     bool from_client;
-    bool by_interposer; /* the interposer itself has sent the message */
+    bool by_interposer; /* true: the interposer itself sent the message */
     enum row_kind kind;
     enum row_action action;
     struct slice method, target, id; /* id: JSON text */
@@ -86,7 +87,7 @@ struct detail_subject {
     struct slice post_mortem;       /* text of the escalation (Markdown), or JSON of the event */
     const struct detail_line *stderr_line;
     size_t stderr_n;
-    bool stderr_more; /* more lines of stderr were recorded than the stderr_n lines here */
+    bool stderr_more; /* more than stderr_n lines of stderr were recorded */
 };
 
 /* ---- the document ---- */
@@ -101,8 +102,8 @@ void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended);
 
-/* Returns the number of lines. If *exact is false, the number is an estimate, and at least one more
- * line follows the known ones. */
+/* Returns the number of lines. If *exact is false, the number is an estimate: the document has at
+ * least one line more than those that are known. */
 size_t detail_count_lines(struct detail *d, bool *exact);
 /* returns the exact number of lines; reads the whole document */
 size_t detail_count_exact_lines(struct detail *d);
@@ -129,7 +130,7 @@ void detail_fold_from_depth(struct detail *d, size_t depth);
 
 struct detail_hit {
     size_t line, column; /* line of the match, and column of its first character */
-    bool wrapped;        /* the search wrapped around at the end or the beginning */
+    bool wrapped;        /* the search continued at the other end of the document */
 };
 /* Searches a text, regardless of the case of ASCII letters. A match in a folded part unfolds the
  * part. The search continues after the last match if that match is in line `from`; otherwise, the
@@ -145,8 +146,8 @@ enum detail_copy {
     /* the value of the line: a string is unescaped, an object is JSON. A line without a value: its
      * text; a title: the text of its part; the title of a call: its request */
     DETAIL_COPY_VALUE,
-    DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
-    DETAIL_COPY_BODY,    /* the message that the line belongs to */
+    DETAIL_COPY_POINTER, /* JSON Pointer of the line's value in its message */
+    DETAIL_COPY_BODY,    /* the message to which the selected line belongs */
 };
 /* Appends text as it was recorded, so the text is not safe for a terminal. Returns MI_ENOENT if the
  * line has no such text. */

@@ -12,7 +12,7 @@
 struct row {
     const char *label; /* static; NULL: none */
     int64_t t_us;      /* if not -1: a time, shown as the label of the row */
-    struct slice text; /* borrowed; {NULL, 0}: the text is in head_rows.text, at `at` */
+    struct slice text; /* borrowed; {NULL, 0}: the text is at offset `at` of head_rows.text */
     size_t at, n;      /* if text.p is NULL: offset and length of the text in head_rows.text */
     enum cells_style style;
 };
@@ -62,11 +62,12 @@ struct detail {
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
     bool has_hit; /* true: hit_part and hit_at have the place of the last match */
-    /* index of the part with the last match, and the offset of the match in its view or row */
+    /* hit_part: index of the part with the last match; hit_at: offset of the match in the part's
+     * view, or index of the row */
     size_t hit_part, hit_at;
 };
 
-/* A line of the document. */
+/* A line of the document, and the part that has it. */
 struct spot {
     struct part *part;
     size_t base; /* number of the line with the part's title */
@@ -84,7 +85,7 @@ static inline struct part *detail_add_part(struct detail *d, enum part_kind kind
     *p = (struct part){.kind = kind};
     return p;
 }
-/* Returns 1 if the part does not show the brackets around its value, because the title replaces
+/* Returns 1 if the part hides the brackets around its value, because the part's title replaces
  * them; otherwise 0. */
 size_t detail_hidden_bracket_lines(const struct part *p);
 /* Converts a line of the part's view to a line below the part's title. */

@@ -20,7 +20,8 @@ static inline bool token_closes_container(char c)
 size_t token_skip_blank(struct slice s, size_t at);
 /* Skips white space, commas and colons, up to the next value, key or closing bracket. */
 size_t token_skip_to_next(struct slice s, size_t at);
-/* Skips the string, number or word at `at`, which must not be a bracket. at < s.n. */
+/* Returns the end of the string, number or word at `at`. `at` must be below s.n, and must not be at
+ * a bracket. */
 size_t token_find_end(struct slice s, size_t at);
 /* Skips the object, array or other token at `at`. *ret_children: the number of its members or
  * elements. */

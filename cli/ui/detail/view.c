@@ -88,7 +88,7 @@ bool view_step_line(struct view *v, struct view_place *p)
     return true;
 }
 
-/* Returns the last remembered place at or before this line. */
+/* Returns the nearest remembered place at or before this line. */
 static struct view_place find_marked_place(const struct view *v, size_t line)
 {
     struct view_place p = {0};
@@ -107,8 +107,8 @@ static struct view_place find_marked_place(const struct view *v, size_t line)
     return p;
 }
 
-/* If p is at an unfolded string, moves p to `line`, or to the string's last line if `line` is
- * beyond the string. */
+/* If p is at an unfolded string, moves p to line number `line` of the string, or to its last line
+ * if the string has fewer lines. */
 static void view_skip_in_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
@@ -117,7 +117,7 @@ static void view_skip_in_string(struct view *v, struct view_place *p, size_t lin
         (in = view_find_inner(v, view_value_offset(v, p))) == NULL)
         return;
     size_t notes = view_count_notes(v, in->at);
-    size_t want = line - (p->line - p->below); /* the value that p->below should get */
+    size_t want = line - (p->line - p->below); /* the value that p->below would have for `line` */
     if (want <= notes)
         return;
     if (!view_seek_line(in->view, want - notes - 1, &ignored))

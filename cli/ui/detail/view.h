@@ -17,7 +17,8 @@
 #include "cli/ui/text/cells.h"
 #include "cli/ui/text/find.h"
 
-#define VIEW_INDENT_MAX 40 /* levels; a deeper indent does not fit on a screen */
+/* maximum number of indented levels; a deeper indentation does not fit on a screen */
+#define VIEW_INDENT_MAX 40
 #define VIEW_INNER_DEPTH 4 /* how deep JSON in strings in JSON is unfolded */
 /* in bytes; a longer string can be unfolded, whatever the string contains */
 #define VIEW_LONG_STRING 96
@@ -25,7 +26,8 @@
 #define VIEW_NOTES_MAX 256
 #define VIEW_LEVELS_MAX 512 /* most levels; values nested deeper have no pointer */
 #define VIEW_CACHE 64
-#define VIEW_WIDTH_MIN 24 /* minimum number of columns for the text of a string, at any depth */
+/* minimum number of columns for the text of a string, however deep its indentation */
+#define VIEW_WIDTH_MIN 24
 
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
@@ -33,7 +35,7 @@ struct view_place {
     size_t at;    /* offset of the place in the text */
     size_t depth; /* number of objects and arrays that contain the place */
     size_t line;
-    size_t below; /* number of the line within the place; 0: the first line */
+    size_t below; /* number of the line among the lines of this place; 0: the first line */
 };
 
 struct view_note {
@@ -58,11 +60,12 @@ struct view {
     enum view_kind kind;
     struct slice text; /* borrowed, or the text of `own` */
     struct buf own;    /* owned */
-    size_t nested;     /* number of strings that contain the text; 0: a message */
-    size_t width;      /* columns to which text is wrapped; 0: not wrapped */
+    /* nesting level of strings that contain the text; 0: the text is a message */
+    size_t nested;
+    size_t width;      /* columns at which text is wrapped; 0: text is not wrapped */
     bool ascii;
     bool fixed;         /* true if nothing can be folded; lines then have no fold markers */
-    size_t folded_from; /* depth from which on objects and arrays are folded */
+    size_t folded_from; /* objects and arrays at this depth, and below it, are folded */
     /* owned; sorted offsets of objects and arrays for which folded_from is reversed */
     size_t *exception;
     size_t exceptions_n, exceptions_cap;
@@ -72,8 +75,8 @@ struct view {
     size_t notes_n, notes_cap;
     struct view_place *mark; /* owned; the index: remembered places */
     size_t marks_n, marks_cap;
-    struct view_place last; /* the place that was found last */
-    bool whole; /* true: the whole text was read, so the next field, `lines`, is known */
+    struct view_place last; /* the place that was found most recently */
+    bool whole; /* true: the whole text was read, so `lines` is known */
     size_t lines;
     struct view_end end[VIEW_CACHE];
 };
@@ -92,14 +95,14 @@ bool view_step_line(struct view *v, struct view_place *p);
 size_t view_estimate_lines(struct view *v, bool *exact);
 size_t
 view_count_lines(struct view *v); /* returns the exact number of lines; reads the whole text */
-/* Adds the line to c, after `indent` columns. */
+/* Adds the line to c, indented by `indent` columns. */
 void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c);
 
 /* ---- folding ---- */
 
 /* The object, array or string that begins at a line or, if none does, contains the line. */
 struct view_target {
-    struct view *view; /* v, or the view of an unfolded string */
+    struct view *view; /* the view itself, or the view of an unfolded string in it */
     size_t at;         /* offset of the first byte of the object, array or string */
     size_t depth;
     size_t line; /* number of the line in v */
@@ -166,8 +169,8 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 /* Returns the end of the value at `at`. A far end is cached. */
 size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
-/* Each returns the index of the first exception, unfolded string or note at or after offset
- * `at`. */
+/* These functions return the index of the first exception, unfolded string or note at or after
+ * offset `at`. */
 size_t view_find_first_exception(const struct view *v, size_t at);
 size_t view_find_first_inner(const struct view *v, size_t at);
 size_t view_find_first_note(const struct view *v, size_t at);
@@ -175,8 +178,8 @@ size_t view_find_first_note(const struct view *v, size_t at);
 struct inner *view_find_inner(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
-/* Must be called if the lines of the value at this byte have changed: drops the index from
- * there. */
+/* Drops the index from this byte on. Call this function when the lines of the value at this byte
+ * have changed. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);

@@ -185,7 +185,7 @@ static struct view_target view_target_at(struct view *v, size_t at, size_t depth
     return t;
 }
 
-/* Finds the innermost object or array that contains the byte. */
+/* Finds the innermost object or array that contains the byte at offset `at`. */
 static bool view_find_container(struct view *v, size_t at, struct view_target *ret)
 {
     struct view_path path;
@@ -196,7 +196,7 @@ static bool view_find_container(struct view *v, size_t at, struct view_target *r
     return true;
 }
 
-/* Finds the target of a line that is not in an unfolded string. */
+/* Finds the object, array or string of a line that is not in an unfolded string. */
 static bool view_target_of_place(struct view *v, const struct view_place *p,
                                  struct view_target *ret)
 {

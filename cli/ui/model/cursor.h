@@ -12,9 +12,9 @@
 
 struct cursor {
     int64_t key;   /* key of the selected row; 0: no row was selected yet */
-    size_t line;   /* line of the pane with the selected row, counted from 0 */
-    bool follows;  /* the cursor stays on the last row when rows are added */
-    size_t height; /* lines of the pane when it was last drawn */
+    size_t line;   /* screen line of the selected row within the pane, counted from 0 */
+    bool follows;  /* the last row stays selected when rows are added */
+    size_t height; /* number of lines of the pane when it was last drawn */
 };
 
 /* Returns the index of the first row on the screen, in a list of n rows whose selected row is at

@@ -29,7 +29,7 @@ struct tool_figures {
 
 struct figures {
     struct tool_figures all;
-    /* number of requests of the server; number of these requests that failed */
+    /* others: number of requests of the server; others_failed: number of these that failed */
     int64_t others, others_failed;
     struct intern names;       /* owned */
     struct tool_figures *tool; /* owned; tool i has name i */
@@ -40,7 +40,7 @@ struct figures {
 enum figures_order { FIGURES_OLDER, FIGURES_NEWER };
 
 void figures_close(struct figures *f);
-/* Counts an open call, under the method or target of its request. */
+/* Counts an open call for the method or tool of its request. */
 MI_MUST int figures_count_request(struct figures *f, struct slice method, struct slice target);
 /* Counts the end of an open call. took_us below 0: unknown. */
 MI_MUST int figures_count_answer(struct figures *f, struct slice method, struct slice target,

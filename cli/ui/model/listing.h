@@ -21,7 +21,8 @@
 #include "cli/ui/model/figures.h"
 
 #define LISTING_MAX ((size_t)4 << 20)
-/* Most requests in each table: open calls, and matching requests whose calls were not added yet. */
+/* Maximum size of each table: the table of open calls, and the table of matching requests whose
+ * calls were not added yet. */
 #define LISTING_OPEN_MAX ((size_t)1 << 16)
 
 enum listing_mode { LISTING_CALLS, LISTING_MESSAGES };
@@ -61,11 +62,11 @@ struct listing {
 void listing_open(struct listing *l, enum listing_mode mode, bool every, int64_t last);
 void listing_close(struct listing *l); /* safe to call twice */
 
-/* Which end of the list is extended. */
+/* The end of the list to which a message or call is added. */
 enum listing_end { LISTING_OLDER, LISTING_NEWER };
 
-/* Adds the message before the first, or after the last; seq may skip numbers. If the message
- * matches, the call that it begins or ends will match too, when the call is added. */
+/* Adds a message older than the first, or newer than the last one added; seqs may be missing. If
+ * `matches` is true, the call that the message begins or ends will match when it is added. */
 MI_MUST int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
                                 enum listing_end end);
 /* Whether this message may end the task of a call. Such a notification does not name the call. */
@@ -77,8 +78,8 @@ static inline bool listing_may_end_task(const struct query_message *m)
 /* Adds the call before the first, or after the last. With a filter, adds a row only if one of the
  * call's messages that were added matches. */
 MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
-/* Declares that request `seq` continues the call of request `first`: if the request matches, so
- * does the call. Must be called before the call is added or updated. */
+/* Declares that request `seq` continues the call of request `first`. If the request matches, the
+ * call matches. Call this function before the call is added or updated. */
 MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
 /* Updates a call that may have been added as open, or that may match only now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);

@@ -101,15 +101,15 @@ int sessions_read_older(struct sessions *l, struct query *q)
 
 int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
-    /* reads the row of the session now, because the session may be live */
+    /* Reads the row of the session now, because a live session needs its row. */
     const struct session_row *row;
     int st = sessions_add_id(l, id);
     st = st == 0 ? sessions_get(l, q, id, &row) : st;
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Reads again the rows of sessions that had not ended. In a store, rows are read only when they are
- * shown. */
+/* Reads again the rows of sessions that had not ended at the last read. In a store, rows are read
+ * only when they are shown. */
 static int sessions_refresh_rows(struct sessions *l, struct query *q)
 {
     int st = 0;

@@ -19,10 +19,11 @@
 #define SESSIONS_KEPT 256
 #define SESSIONS_PAGE 64
 #define SESSIONS_COUNTED 20000      /* number of messages whose calls are counted in one step */
-#define SESSIONS_RECOUNT_US 5000000 /* how old the failed count of a live session may be */
+/* microseconds after which the failed calls of a live session are counted again */
+#define SESSIONS_RECOUNT_US 5000000
 
 struct session_row {
-    struct page_row *page; /* owned; NULL: the row is free */
+    struct page_row *page; /* owned; NULL: this element is free */
     enum session_state state;
     int64_t messages, last_t_us; /* seq and time of the last message */
     int64_t failed;              /* number of failed calls; -1: not counted yet */
@@ -32,8 +33,8 @@ struct session_row {
     bool stale;         /* the row must be read again */
 };
 
-/* Returns whether the list takes this session. Called once for each session; sessions_add() may add
- * a rejected session later. */
+/* Returns true if the list shows this session. Called once for each session that is read;
+ * sessions_add() may add a session for which this returned false. */
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
@@ -42,12 +43,13 @@ struct sessions {
     const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
     /* newest: highest id that was read; oldest: id that was read last in page order */
     int64_t newest, oldest;
-    bool complete; /* all older sessions were read */
-    /* set by the caller: count each failed request, not each operation */
+    bool complete; /* the list has all older sessions */
+    /* set by the caller. true: failed requests are counted; false: failed operations. */
     bool requests;
     sessions_takes_fn takes; /* callback that filters sessions; NULL: the list has all sessions */
     void *ctx;
-    struct session_row row[SESSIONS_KEPT]; /* a session's row is id % SESSIONS_KEPT */
+    /* the row of the session with this id is row[id % SESSIONS_KEPT] */
+    struct session_row row[SESSIONS_KEPT];
 };
 
 void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
@@ -59,9 +61,10 @@ MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 /* Whether the list reaches back to this session. */
 bool sessions_reach_id(const struct sessions *l, int64_t id);
-/* Adds a session that takes() rejected, unless it is in the list already. */
+/* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
-/* Counts failed calls of the kept rows, in steps. *ret_more: more steps remain. */
+/* Counts failed calls of the sessions whose rows are in memory, one part of one session per call.
+ * *ret_more: true if more may be left to count. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
 size_t sessions_place_of_id(const struct sessions *l, int64_t id);

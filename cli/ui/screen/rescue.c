@@ -7,7 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Prepared in advance, because a signal handler may only call async-signal-safe functions. */
+/* Filled in advance, because a signal handler may only call async-signal-safe functions. */
 static struct {
     volatile sig_atomic_t armed;
     struct termios before;
@@ -62,7 +62,8 @@ bool rescue_open(void)
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
-    rescue_add("\033[?1006l\033[?1000l\033[?2004l"); /* ends mouse reports and bracketed paste */
+    /* turns off mouse reports and bracketed paste */
+    rescue_add("\033[?1006l\033[?1000l\033[?2004l");
     rescue_add(exit_attribute_mode);
     rescue_add(cursor_normal);
     rescue_add(keypad_local);

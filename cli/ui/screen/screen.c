@@ -22,19 +22,19 @@
 volatile sig_atomic_t screen_resized;
 
 static struct {
-    SCREEN *terminal; /* owned; NULL: not open */
+    SCREEN *terminal; /* owned; NULL: the screen is not open */
     WINDOW *keys;     /* owned; a pad, because reading a key from a pad draws nothing */
     bool ascii;
     bool shows_cursor;
     size_t cursor_x, cursor_y;
     bool pasting;
-    int64_t pasted_us; /* when the last pasted character was read */
+    int64_t pasted_us; /* time at which the last pasted character was read */
     struct sequence sequence;
 } screen;
 
 #define KEY_PASTE (KEY_MAX + 1)
 #define KEY_PASTE_END (KEY_MAX + 2)
-/* a paste ends after this pause, because its end sequence may be lost */
+/* a paste also ends after a pause of this length, because its end sequence may be lost */
 #define PASTE_PAUSE_US 1000000
 
 /* ---- opening ---- */
@@ -69,7 +69,7 @@ static bool locale_names_utf8(void)
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
 
-/* If this machine does not have the locale, sets C.UTF-8 instead. */
+/* If this machine does not have the user's locale, sets C.UTF-8 instead. */
 static void set_locale(void)
 {
     bool known = setlocale(LC_CTYPE, "") != NULL;
@@ -223,7 +223,7 @@ static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *
     return i;
 }
 
-/* Returns the column after the text. */
+/* Draws a text at column x. Returns the column after the text. */
 static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
 {
     wchar_t text[MARKS + 1];

@@ -55,9 +55,10 @@ static size_t plain_run_len(struct slice s, size_t max)
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
     max = size_min(max, s.n);
-    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* tests eight bytes at a time */
+    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* each step tests eight bytes */
         memcpy(&v, s.p + n, sizeof v);
-        uint64_t low = v - ones * 0x20;  /* a byte below 0x20 borrows, which sets its highest bit */
+        /* a byte below 0x20 causes a borrow, which sets its highest bit */
+        uint64_t low = v - ones * 0x20;
         uint64_t high = v + ones * 0x01; /* a byte of 0x7F becomes 0x80 */
         if (((v | low | high) & ones * 0x80) != 0)
             break;
@@ -69,13 +70,14 @@ static size_t plain_run_len(struct slice s, size_t max)
 
 /* How a character is shown. */
 struct shown {
-    struct slice text; /* the character itself, or escape_text */
+    struct slice text; /* the character itself, or its escape in escape_text */
     size_t columns;
     bool escape;
     char escape_text[TEXT_ESCAPE_MAX];
 };
 
-/* *ret: how the first character of s is shown. Returns how many bytes of s the character has. */
+/* Sets *ret to how the first character of s is shown. Returns how many bytes of s the character
+ * has. */
 static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
@@ -197,7 +199,8 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
     return len;
 }
 
-/* Whether the first character of the text combines with the last character of the window. */
+/* Returns whether the first character of the text combines with the last character that was added.
+ * */
 static bool joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;

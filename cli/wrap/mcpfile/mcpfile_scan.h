@@ -7,7 +7,8 @@
 
 #include "cli/wrap/mcpfile/servers.h"
 
-#define MCPFILE_LEVELS 8 /* levels of the path that are stored; servers are not nested deeper */
+/* maximum number of levels of a stored path; no servers are nested deeper */
+#define MCPFILE_LEVELS 8
 
 struct mcpfile_language;
 
@@ -19,7 +20,8 @@ struct mcpfile_scan {
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
-    size_t object;  /* offset of the innermost object, or [[table]] of servers */
+    /* offset of the innermost object of servers (JSON) or [[table]] of servers (TOML) */
+    size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
     size_t list_depth, list_object;     /* `depth` and `object` of that [[table]] */

@@ -64,7 +64,8 @@ struct mcpfile_server {
     bool one_array;
     /* args of the server: mcpfile.arg[first_arg..first_arg + args_n - 1] */
     size_t first_arg, args_n;
-    bool dashes;                        /* the args are a YAML list with one dash per line */
+    /* true: the args are a YAML block sequence, with one item per line */
+    bool dashes;
     struct span limit[MCPFILE_NLIMITS]; /* time limits of the server, as written in the file */
     /* headers of the server: mcpfile.header[first_header..first_header + headers_n - 1] */
     size_t first_header, headers_n;
@@ -86,7 +87,7 @@ struct mcpfile {
     size_t args, args_cap;
     struct mcpfile_header *header; /* owned; the headers of all servers */
     size_t headers, headers_cap;
-    /* opencode: time limits of servers without limits of their own */
+    /* in a file of opencode: time limits of servers that have no limits of their own */
     struct span limit[MCPFILE_NLIMITS];
     struct buf error; /* owned */
 };

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <yaml.h>
 
-/* Appends the first scalar of the text. Returns false if memory is short. */
+/* Appends the value of the first YAML scalar of the text. Returns false if memory ran out. */
 static bool read_scalar(struct slice text, struct buf *b)
 {
     yaml_parser_t parser;
@@ -68,14 +68,15 @@ static const char *append_toml_escape(struct buf *b, const char *p, const char *
  * json_unescape(). Moves *p after the escape. */
 static void append_json5_escape(struct buf *b, const char **p, const char *end)
 {
-    const char *c = *p + 1; /* `c` points to the character after the backslash */
+    const char *c = *p + 1; /* the character after the backslash */
     if (strchr("\"\\/bfnrtu", *c) != NULL) {
         buf_add(b, *p, 2);
-    } else if (*c == 'x') { /* a character below 256 */
+    } else if (*c == 'x') { /* \xHH: a character below 256 */
         buf_adds(b, "\\u00");
         buf_add(b, c + 1, 2);
         c += 2;
-    } else if (*c == '\r' || *c == '\n') { /* the string continues in the next line */
+    /* a backslash before a line end: the string continues in the next line */
+    } else if (*c == '\r' || *c == '\n') {
         c += c[0] == '\r' && end - c > 1 && c[1] == '\n';
     } else if (slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA8") ||
                slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA9")) {

@@ -6,13 +6,14 @@
 
 enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER };
 
-/* A complete value. The current path of the scan is the path of this value. */
+/* A complete value. Its path is the current path of the scan. */
 struct mcpfile_value {
     enum mcpfile_type type;
     struct span token, key;
     size_t end; /* offset at which a new member can be inserted after this value */
     bool on_line;
-    size_t first_arg, args_n;       /* the server's args are mcpfile.arg[first_arg…] */
+    /* the args of the server are mcpfile.arg[first_arg..first_arg + args_n - 1] */
+    size_t first_arg, args_n;
     size_t first_header, headers_n; /* the server's headers are mcpfile.header[first_header…] */
     bool mixed;                     /* some elements of the array are not strings */
     bool dashes;                    /* a YAML list without brackets */
@@ -29,7 +30,7 @@ struct mcpfile_language {
     bool (*literal)(struct mcpfile_scan *s);
 };
 
-/* Scans the value at the current position. */
+/* Scans the value at the current position. Returns false after an error. */
 bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v);
 /* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`.
  * Returns false after an error. */
