@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECORD_NAME 32 /* bytes of the longest name of a record, with its NUL */
+#define RECORD_NAME 32 /* maximum length of a record's name in bytes, with its NUL */
 
 static int bundle_refuse(struct buf *why, const char *text)
 {

@@ -34,17 +34,17 @@ struct bundle_line {
     struct slice record;    /* the record's name */
     uint64_t leaf;          /* number of the leaf */
     int64_t at_us;          /* wall-clock time of the redaction */
-    struct digest old, now; /* commitments before and after the redaction */
+    struct digest old, now; /* old: commitment before the redaction; now: commitment after it */
 };
 
 struct bundle {
     struct buf note; /* the checkpoint, signed */
     struct checkpoint checkpoint;
     struct public_key signer; /* the key that signed the checkpoint */
-    struct bundle_leaf *leaf; /* ordered by number */
+    struct bundle_leaf *leaf; /* the leaves of the bundle, sorted by number */
     size_t leaf_n;
     size_t open, seal;        /* indexes of the session's leaves */
-    struct bundle_line *line; /* sorted by record and leaf */
+    struct bundle_line *line; /* lines of the leaves `redact`, sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
     /* number of records in the bundle; the whole session has leaf[seal].leaf.records */

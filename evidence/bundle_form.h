@@ -54,7 +54,7 @@ enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 
 struct bundle_shape {
     const char *name;
-    size_t n;         /* number of fields that every record of this kind has */
+    size_t n; /* number of fields that every record of this kind has */
     /* number of optional fields at the end of the record; trailing NULL fields are left out */
     size_t tail;
     uint32_t numbers; /* bit i is 1 if field i is a number */

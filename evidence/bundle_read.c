@@ -53,7 +53,8 @@ static int bundle_read_hashes(struct json_value array, size_t max, struct digest
     return 0;
 }
 
-/* Appends the unescaped string to `text`; *ret is the appended part. Returns 0 or MI_ENOMEM. */
+/* Appends the unescaped string to `text`. *ret is the part that was appended. Returns 0 or
+ * MI_ENOMEM. */
 static int bundle_read_string(struct json_value v, struct buf *text, struct slice *ret)
 {
     size_t at = text->n;

@@ -17,8 +17,8 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
     buf_addc(b, '\n');
 }
 
-/* Takes the first line of *rest, without its newline. Returns false if *rest has no complete line,
- * or if the line is empty. */
+/* Removes the first line from *rest, and returns it in *ret without its newline. Returns false if
+ * *rest has no complete line, or if the line is empty. */
 static bool note_next_line(struct slice *rest, struct slice *ret)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;

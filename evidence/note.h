@@ -36,8 +36,9 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c);
 /* Reads the text of a checkpoint. Further lines after the root are allowed. */
 MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 
-/* Returns the next note of a file that has several notes, with one or more empty lines between
- * them. Returns false at the end (*rest is then empty), or if the rest is not a complete note. */
+/* Returns the next note of a file with several notes, which are separated by one or more empty
+ * lines. Returns false at the end (*rest is then empty), or if *rest does not begin with a complete
+ * note. */
 MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or

@@ -50,7 +50,8 @@ struct row {
     const struct context_result *result;
 };
 
-/* An update of session metadata: a field that is NULL does not change the record. */
+/* An update of session metadata. A member that is NULL leaves its field of the session
+ * unchanged. */
 struct session_update {
     SESSION_FIELDS(FIELD_UPDATE_MEMBER)
 };
@@ -74,8 +75,9 @@ struct session_update {
 struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
     /* The recorder sets the next two members. */
-    bool result_clean;       /* the sanitizer found no secret in the answer */
-    struct slice commitment; /* the answer's commitment in hex; {NULL, 0}: it has none */
+    bool result_clean; /* the sanitizer found no secret in the answer */
+    /* commitment of the answer, in hexadecimal; {NULL, 0}: the answer has no commitment */
+    struct slice commitment;
 };
 
 static inline bool invocation_is_valid(const struct invocation *x)
@@ -85,7 +87,7 @@ static inline bool invocation_is_valid(const struct invocation *x)
 
 #define ESCALATION_LINES_MAX 20 /* the last lines of stderr */
 
-/* All texts are valid only during the call. */
+/* The texts of an escalation are valid only during the call to which it is passed. */
 struct escalation {
     ESCALATION_FIELDS(ENTRY_MEMBER)
     /* lines of stderr, oldest first; only the last ESCALATION_LINES_MAX are used */

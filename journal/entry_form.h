@@ -24,7 +24,7 @@ enum entry_kind {
     ENTRY_TOOLS_WANTED, /* no content; appended by journal_want_previous_tools() */
     /* member: `lost`, which counts messages that did not fit into the journal */
     ENTRY_LOST,
-    ENTRY_RULES,        /* member: `added`, further rules that a recorded message violates */
+    ENTRY_RULES, /* member: `added`, further rules that a recorded message violates */
 };
 
 /* Session metadata for the recorder; ring_start() returns the memory that has it. */
@@ -49,7 +49,7 @@ struct lost_messages {
 };
 
 struct added_rules {
-    uint64_t seq; /* seq of the message */
+    uint64_t seq; /* seq of the message that violates the rules */
     breaches rules;
 };
 
@@ -77,9 +77,9 @@ struct entry {
  * last ESCALATION_LINES_MAX are written. */
 size_t form_size(const struct entry *e);
 void form_write(const struct entry *e, char *to);
-/* Reads an entry. `kind` is the kind of the record. C strings of an entry (event, action) point
- * into the bytes as well; each ends with a NUL there. escalation.stderr_lines points to ret->lines:
- * *ret must not be copied. Whether a body is JSON is not checked. */
+/* Reads an entry. `kind` is the kind of the record. All texts point into the bytes. So do the C
+ * strings (event, action), which end with a NUL there. escalation.stderr_lines points to
+ * ret->lines, so *ret must not be copied. Does not check whether a body is JSON. */
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
 /* Appends the session's start to b; sets b->failed if memory runs out. */

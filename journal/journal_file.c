@@ -300,16 +300,15 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* an older empty file is not a file that a process is creating now */
-#define BATCH 64   /* names that are sorted at a time */
+#define EMPTY_S 60 /* age in seconds of an empty file that no process is creating any more */
+#define BATCH 64   /* maximum number of names that are sorted at a time */
 
 struct names {
     char name[BATCH][UID_LEN + 1]; /* sorted */
     size_t n;
 };
 
-/* Inserts a name in its order. If there are more than BATCH names, the names at the end are
- * dropped. */
+/* Inserts a name in sorted order. If there are more than BATCH names, drops the last one. */
 static void names_add(struct names *x, const char *name)
 {
     size_t at = x->n;

@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Larger than the memory of any machine, and so small that sums do not overflow. */
+/* This limit is larger than the memory of any machine, and small enough that sums do not
+ * overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
 #define LONG_STEPS 16 /* a record with at least this many steps is long */
@@ -70,8 +71,8 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->size = size;
     g->step = ring_step_size(size);
     g->fd = fd;
-    /* A copy in a child would keep the lock of journal/journal_file.h. Core files must not contain
-     * messages. */
+    /* A child must not inherit the mapping, because its copy would keep the lock of
+     * journal/journal_file.h. Core files must not contain the mapping, because it has messages. */
     return memory_make_private(all, g->mapped);
 }
 
@@ -331,8 +332,8 @@ void ring_set_writer_waits(struct ring *w, bool waits)
 
 /* ---- the reader ---- */
 
-/* Makes sure that the memory of the records from `from` to `to` is allocated. Pages are missing
- * only in a damaged file; in a full file system, reading a missing page would be a SIGBUS. */
+/* Allocates the memory of the records from `from` to `to`. Pages are missing only in a damaged
+ * file. If the file system is full, reading a missing page would raise SIGBUS. */
 static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t to)
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
@@ -382,7 +383,8 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     *ret_at = at;
     r->at = at + record_size(h.n);
     if (ring_head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
-        r->at += record_size(h.n); /* skipped bytes are released with the record before them */
+        /* skipped bytes are released together with the record before them */
+        r->at += record_size(h.n);
     return 0;
 }
 

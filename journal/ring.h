@@ -47,7 +47,7 @@
 enum ring_trouble {
     RING_FINE,
     RING_BUSY,    /* another process holds the database's lock; the recorder tries again */
-    RING_FAILING, /* the recorder cannot store; it tries again */
+    RING_FAILING, /* the recorder cannot store records, and tries again */
 };
 
 /* The first page of the file. Each part is written only by the writer, or only by the reader. */
@@ -61,8 +61,8 @@ struct ring_shared {
     _Alignas(64) _Atomic uint64_t head; /* position before which all records are published */
     /* the writer waits, and must be woken when `tail` or `trouble` changes */
     _Atomic uint32_t writer_waits;
-    _Atomic int32_t server_group;       /* process group of the server; 0: no server runs */
-    _Atomic uint32_t ended;             /* the session has ended; no more records follow */
+    _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
+    _Atomic uint32_t ended;       /* the session has ended; no more records follow */
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
@@ -74,7 +74,7 @@ struct ring_shared {
     _Atomic uint32_t confined;
     /* The next three members find a record that kills its reader. The first two are positions, or
      * RING_NONE. */
-    _Atomic uint64_t trying;    /* the record being processed */
+    _Atomic uint64_t trying;    /* position of the record that is being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
     _Atomic uint32_t filtered;  /* 1: confine_system_calls() of the reader has succeeded */
@@ -97,12 +97,13 @@ struct ring {
     uint64_t limit;
     uint64_t end; /* end of the last record that was added, published or not */
     char *to;     /* address in `data` of the position `end` */
-    /* Bytes from `to` to the end of the step: memory for the positions after `end`. */
+    /* Number of bytes from `to` to the end of its step. They are the memory of the positions after
+     * `end`. */
     uint64_t left;
     uint64_t freed; /* position before which all memory is free; a multiple of the step size */
     struct steps steps;
-    /* Free steps for a record that does not fit into `left`, set by ring_reserve_record(). n is 0
-     * if the record fits. */
+    /* Free steps for a record that is longer than `left`; set by ring_reserve_record(). found.n is
+     * 0 if the record fits into `left`. */
     struct step_run found;
 
     /* the reader's */
@@ -127,11 +128,11 @@ void ring_close(struct ring *r); /* unmaps; safe to call twice */
 struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
-/* Bytes that are published and not stored, including RING_SKIPPED. May be called by either side, or
- * by any process that has mapped the journal. */
+/* Returns how many bytes are published and not stored, including RING_SKIPPED. Either side may call
+ * this function, and any process that has mapped the journal. */
 uint64_t ring_unread_bytes(const struct ring *r);
-/* Whether the session has ended and everything is stored. May be called by either side, or by any
- * process that has mapped the journal. */
+/* Returns whether the session has ended and all its records are stored. Either side may call this
+ * function, and any process that has mapped the journal. */
 bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
@@ -143,19 +144,19 @@ bool ring_is_finished(const struct ring *r);
  * next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
-/* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
- * each true). */
+/* Makes the added records visible to the reader. Returns true if the reader sleeps; then wake the
+ * reader once. */
 MI_MUST bool ring_publish(struct ring *w);
 /* Ends the session: no more records follow. Publishes the records that were added, and returns the
  * result of ring_publish(). */
 MI_MUST bool ring_end(struct ring *w);
-/* Whether everything that was added is stored. */
+/* Returns whether all records that were added are stored. */
 bool ring_is_stored(const struct ring *w);
 /* While `waits` is true, the reader wakes the writer whenever `tail` or `trouble` changes. Publish
  * before calling this function, and check `tail` again after the call, before waiting. Also check
  * `tail` when a reader was replaced: the dead reader may have moved `tail` without a wake-up. */
 void ring_set_writer_waits(struct ring *w, bool waits);
-/* Bytes of memory that are allocated for records. */
+/* Returns how many bytes of memory are allocated for records. */
 size_t ring_memory_bytes(const struct ring *w);
 /* Returns memory that no record uses to the system, until RING_KEPT bytes are allocated; at most
  * `most` bytes per call, to keep the call short. */
@@ -171,8 +172,8 @@ void ring_rewind(struct ring *r); /* makes ring_next() return the first unreleas
  * waits and must be woken. A new reader calls ring_release() once before its first ring_next(): a
  * killed reader may not have woken the writer. */
 MI_MUST bool ring_release(struct ring *r);
-/* Call this function before the reader sleeps. After a return of false, do not sleep: there are
- * records, or the session has ended. */
+/* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
+ * there are records, or the session has ended. */
 MI_MUST bool ring_reader_sleep(struct ring *r);
 /* Call this function each time ring_reader_sleep() has returned true. The event that wakes the
  * reader must be received before the next ring_reader_sleep(). */

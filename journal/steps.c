@@ -68,7 +68,7 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
         if (s->state[i - 1] != STEP_HAS_MEMORY)
             continue;
         if (memory_free(s->fd, s->at + (i - 1) * s->step, s->step) < 0)
-            break; /* the memory stays allocated */
+            break; /* the step keeps its memory */
         s->state[i - 1] = 0;
         s->memory_n--;
         most -= s->step;

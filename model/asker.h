@@ -23,8 +23,7 @@
 
 enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 
-/* Returns what a request with this method asks for. method: as it stands between the quotes in
- * JSON. */
+/* Returns what a request with this method asks for. method: the text between the quotes in JSON. */
 enum asks asker_kind_of_request(struct slice method);
 const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING */
 /* The methods as a list for IN in SQL. */
@@ -41,7 +40,7 @@ struct asker_call {
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    int64_t crowded_to; /* calls for which `open` had no room may be open up to this seq */
+    int64_t crowded_to; /* calls that did not fit into `open` may be open until this seq */
 };
 
 /* Whether a server may ask the client for something during a call with this method. */

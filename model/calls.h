@@ -34,10 +34,11 @@
 #include "model/link.h"
 #include "model/status.h"
 
-#define CALLS_OWN 64    /* requests of the proxy that an answer without request_seq may belong to */
-#define CALLS_OWN_ID 40 /* longest id of such a request */
+/* number of the proxy's last requests to which an answer without request_seq may belong */
+#define CALLS_OWN 64
+#define CALLS_OWN_ID 40 /* maximum length of the id of a request of the proxy */
 
-/* The facts that are read from a message. */
+/* The facts about a message from which calls are determined. */
 struct call_message {
     int64_t seq, t_us, size;
     int64_t request_seq; /* 0: NULL */
@@ -51,11 +52,10 @@ struct call_message {
      * answer's result is known otherwise, or is not needed. */
     struct slice body;
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
-    /* Set only for answers without `body`: what context_result() of the body would return, if
-     * known. */
+    /* Sizes of the result of an answer without `body`, if they are known. */
     struct context_result result;
     struct slice method, target; /* method and target are set only for requests */
-    /* Set only for requests of the proxy, and for answers that were not forwarded. */
+    /* rpc_id is set only for requests of the proxy, and for answers that were not forwarded. */
     struct slice rpc_id;
     struct slice finding; /* findings of the message, set only for answers */
     struct link link;
@@ -119,8 +119,8 @@ enum calls_step {
 };
 
 void call_set_close(struct call_set *c); /* also accepts a set that is {0} */
-/* *ret: the call that began or ended. *ret_seq: seq of its request, also set for CALLS_ELSEWHERE.
- * Returns enum calls_step, or an error. */
+/* Adds a message. *ret: the call that began or ended. *ret_seq: seq of that call's request, also
+ * set for CALLS_ELSEWHERE. Returns enum calls_step, or an error. */
 MI_MUST int call_set_add_message(struct call_set *c, const struct call_message *m,
                                  struct call **ret, int64_t *ret_seq);
 /* Removes the next call in the order of seq, and returns it, if it has ended. If `all` is true,

@@ -34,7 +34,7 @@ int64_t context_count_text_tokens(struct slice raw);
 bool context_counts_results(struct slice method);
 
 /* How much a result adds to a model's context. All members are CONTEXT_UNKNOWN if the message is
- * neither an error nor a result of one of these methods. */
+ * neither an error nor a result of a method that context_counts_results() accepts. */
 struct context_result {
     int64_t tokens;      /* tokens of the result's text */
     int64_t binaries;    /* number of images, audio and blobs */

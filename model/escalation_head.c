@@ -32,7 +32,7 @@ void escalation_head_add(struct buf *b, const struct escalation_head *h)
 
 /* ---- reading ---- */
 
-/* Returns the value of a field. A text is appended to `texts`, which must have room for it. */
+/* Returns the value of a field. Appends a text to `texts`, which must have room for the text. */
 static struct cell read_head_value(const struct record_field *f, struct slice value,
                                    struct buf *texts)
 {

@@ -30,7 +30,8 @@
 #define FIELD_FLAG_ZERO
 #define FIELD_FLAG_MINUS_ONE
 #define FIELD_FLAG_UNLESS(flag) bool flag;
-/* Used by the tables of model/records.h: declares the member of a field, and its flag. */
+/* Declares the member of a field and, if it has one, its flag. For the tables of
+ * model/records.h. */
 #define FIELD_MEMBER(name, ...) FIELD_MEMBER_(name, __VA_ARGS__, )
 #define FIELD_MEMBER_(name, type, null, ...)                                                       \
     FIELD_C_##type name;                                                                           \
@@ -86,7 +87,7 @@ struct record_field {
     enum value_type type;
     enum value_null null;
     const struct value_words *words; /* VALUE_WORD */
-    /* offsets of the member and of its flag (VALUE_UNLESS) in the record */
+    /* at: offset of the member in the record; flag: offset of its flag (VALUE_UNLESS) */
     size_t at, flag;
     int since;                 /* first version of the schema that has the column */
     enum field_cover evidence; /* the record of the evidence that covers the field */
@@ -124,7 +125,7 @@ extern const struct record_fields fields_of_session, fields_of_message, fields_o
     fields_of_call, fields_of_operation, fields_of_problem, fields_of_escalation_head;
 extern const struct record_fields fields_of_update; /* the fields of struct update_record */
 
-/* Indexes of fields in the lists of messages, escalation heads and updates. */
+/* Indexes of the fields in fields_of_message, fields_of_escalation_head and fields_of_update. */
 /* clang-format off */
 #define FIELD_AT_MESSAGE(name, ...) MESSAGE_AT_##name,
 #define FIELD_AT_ESCALATION_HEAD(name, ...) ESCALATION_HEAD_AT_##name,
@@ -160,7 +161,7 @@ static inline bool *field_flag(const struct record_field *f, void *record)
     return (bool *)((char *)record + f->flag);
 }
 
-/* Returns the number that represents NULL, unless the field is VALUE_NOT_NULL or VALUE_UNLESS. */
+/* Returns the number that stands for NULL. Not for fields with VALUE_NOT_NULL or VALUE_UNLESS. */
 static inline int64_t field_null_number(const struct record_field *f)
 {
     return f->null == VALUE_MINUS_ONE ? -1 : 0;

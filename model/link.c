@@ -4,7 +4,7 @@
 #include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
-#define ASKS_MAX 256 /* most requests for input that are counted in one message */
+#define ASKS_MAX 256 /* maximum number of requests for input that are counted in one message */
 
 bool link_is_possible(const struct rpc *m)
 {

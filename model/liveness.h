@@ -16,7 +16,7 @@ enum session_state {
     SESSION_ENDED,
     SESSION_LIVE, /* no end is recorded, and the session runs */
     SESSION_DIED, /* no end is recorded, and the session's processes are gone */
-    /* no end is recorded, and the session's processes cannot be seen from here */
+    /* no end is recorded, and this process cannot see the session's processes */
     SESSION_ELSEWHERE,
 };
 

@@ -30,7 +30,8 @@
 #include "wire/rpc.h"
 
 #define NO_PROGRESS_TIMES 5
-#define NO_PROGRESS_ESCALATED 20 /* count that is escalated: NO_PROGRESS_TIMES * 4 */
+/* number of equal or failed answers that causes an escalation: NO_PROGRESS_TIMES * 4 */
+#define NO_PROGRESS_ESCALATED 20
 #define NO_PROGRESS_OPEN 128
 #define NO_PROGRESS_FAILING 32
 
@@ -53,13 +54,13 @@ struct no_progress {
     size_t open_first;
     /* hashes of the last answered call and its result; 0: no call was answered */
     uint64_t last_call, last_result;
-    unsigned same;                   /* number of equal answers in a row */
-    int64_t same_seq;                /* seq of the last answer that counted as equal */
+    unsigned same;    /* number of equal answers in a row */
+    int64_t same_seq; /* seq of the last answer that counted as equal */
     struct {
         uint64_t call;
-        int64_t seq; /* seq of the last answer that was counted */
+        int64_t seq; /* seq of the last failed answer that was counted */
         unsigned times;
-    } failing[NO_PROGRESS_FAILING]; /* a ring buffer; times 0: the slot is free */
+    } failing[NO_PROGRESS_FAILING]; /* a ring buffer; an element whose `times` is 0 is free */
     size_t failing_next;
 };
 

@@ -193,7 +193,7 @@ static void operation_end_of_task(struct operations *o, struct operation *op, co
     }
 }
 
-/* Handles an answer to the call or to its retry that does not end the operation. */
+/* Handles an answer to a request of the operation that does not end the operation. */
 static void operation_continue(struct operations *o, struct operation *op, const struct call *c,
                                const struct link *l, int64_t t_us)
 {

@@ -61,8 +61,8 @@ void operations_note_ended_call(struct operations *o, const struct call *c, cons
 /* Handles a notification with the state of a task. */
 void operations_note_task_state(struct operations *o, enum row_direction direction, int64_t seq,
                                 int64_t t_us, const struct link *l);
-/* Adds an operation that was read from its row. `method`, `target`: those of the operation's first
- * request. */
+/* Adds an operation that was read from its row. `method` and `target` are those of the operation's
+ * first request. */
 void operations_add_known(struct operations *o, const struct operation *op, struct slice method,
                           struct slice target);
 

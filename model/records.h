@@ -92,8 +92,8 @@
     FIELD(kind,   TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
     FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
 
-/* A request with what became of it (model/calls.h). Calls are derived from messages, so evidence,
- * cassettes and the journal do not contain them, and a store derives them again. `mcp` shows calls
+/* A request with its outcome (model/calls.h). Calls are derived from messages. So evidence,
+ * cassettes and the journal do not contain calls, and a store derives them again. `mcp` shows calls
  * (docs/mcp-server.md) without the fields that their messages also have. */
 #define CALL_FIELDS(FIELD)                                                                                                           \
     /*    name           type                                 NULL                    since evidence cassette store json journal */ \
@@ -180,8 +180,8 @@
     FIELD(result,         TEXT,                             NO_TEXT)  /* at most INVOCATION_RESULT_MAX bytes */       \
     FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
 
-/* A problem that needs a person: its file is written from this record
- * (record/process/escalation_text.c). Unknown values are left out. */
+/* A problem that a person must solve. record/process/escalation_text.c writes its file from this
+ * record, and leaves out unknown values. */
 #define ESCALATION_FIELDS(FIELD)                                                                                        \
     /*    name              type                                       NULL */                                          \
     FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                        \
@@ -190,7 +190,7 @@
     FIELD(method,           TEXT,                                      NO_TEXT)                                         \
     FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
     FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
-    FIELD(answer,           JSON,                                      NO_TEXT)  /* the answer that asks to sign in */  \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* error answer about credentials */   \
     FIELD(action,           STRING,                                    NO_TEXT)  /* a few words: "killed, restarted" */ \
     FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
     FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \
@@ -243,7 +243,7 @@
 #define FIELD_EITHER_(choice, yes, no) FIELD_EITHER_##choice(yes, no)
 #define FIELD_EITHER_0(yes, no) no
 #define FIELD_EITHER_1(yes, no) yes
-#define FIELD_NAME(name, ...) ", " #name /* for a list of columns */
+#define FIELD_NAME(name, ...) ", " #name /* makes a list of column names */
 #define FIELD_NUMBER_NUMBER 1            /* whether the type is a number */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1

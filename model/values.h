@@ -27,7 +27,7 @@ enum row_kind {
     KIND_STDERR,
     KIND_UNKNOWN
 };
-/* invocations.status, and `status` in the log directory: how a client's request ended */
+/* How a client's request ended: invocations.status, and `status` in the log directory. */
 enum call_status {
     CALL_OK,
     CALL_TOOL_ERROR,
@@ -60,7 +60,7 @@ enum record_level {
     RECORD_MINIMAL,  /* no bodies */
     RECORD_LEVEL_UNKNOWN
 };
-/* `cause` of an escalation: why a person is needed */
+/* The reason why a person is needed: `cause` of an escalation. */
 enum escalation_cause {
     ESCALATION_HANG,
     ESCALATION_CRASH_LOOP,
@@ -93,7 +93,7 @@ const char *value_word(const struct value_words *w, unsigned value);
 /* returns the word as a slice */
 struct slice value_text(const struct value_words *w, unsigned value);
 
-/* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
+/* Returns the kind that is recorded for a message. RPC_INVALID is recorded as KIND_NOISE. */
 enum row_kind row_kind_of_rpc(enum rpc_kind kind);
 
 static inline const char *row_direction_name(enum row_direction d)

@@ -60,7 +60,8 @@ static int lines_on_server_line(void *ctx, const struct server_line *line)
         write_malformed_answer_error(&l->out, line->id.text, "the server's answer is invalid");
         buf_addc(&l->out, '\n');
     } else if (line->kind == SERVER_LINE_UNREADABLE) {
-        end_wait_for_valid_answer(l, same); /* this error replaces an earlier one for the same id */
+        /* the new error replaces an earlier error for the same id */
+        end_wait_for_valid_answer(l, same);
         write_malformed_answer_error(&l->refused, line->id.text,
                                      "the server's answer is not valid JSON");
         buf_clear(&l->refused_id);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_US 5000 /* time between two checks whether the process has ended */
+#define POLL_US 5000 /* time between two checks whether the server process has ended */
 
 enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
 
@@ -27,12 +27,13 @@ struct live {
     /* time when the server closed its stdout, or closed its stdin without reading all bytes; 0:
      * neither */
     int64_t closed_us;
-    uint64_t sent;   /* bytes given to live_send_line() */
+    uint64_t sent;   /* number of bytes given to live_send_line() */
     uint64_t unread; /* number of sent bytes that the server can no longer read */
-    pid_t group;     /* the server's process group; stays valid after the process was reaped */
-    int in, out;     /* this process's ends of the server's stdin and stdout; -1: closed */
+    /* process group of the server; still valid after the server was reaped */
+    pid_t group;
+    int in, out; /* this process's ends of the server's stdin and stdout; -1: closed */
     struct line_reader lines;
-    struct lines read;  /* interprets the lines */
+    struct lines read; /* interprets the lines that the server wrote */
     /* owned; bytes for the server's stdin, of which the first `done` are already written */
     struct buf waiting;
     size_t done;
@@ -135,7 +136,7 @@ static void live_write_some(struct live *l)
         live_end_input(l);
 }
 
-/* Returns false if out of memory. */
+/* Reads some output of the server. Returns false if memory ran out. */
 static bool live_read_some(struct live *l)
 {
     size_t room;
@@ -257,7 +258,7 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method)
 
 void live_append_end_text(const struct live *l, struct buf *b)
 {
-    if (l->end == LIVE_RUNS) /* after LIVE_TOO_LONG or LIVE_NO_MEMORY */
+    if (l->end == LIVE_RUNS) /* reading has ended with LIVE_TOO_LONG or LIVE_NO_MEMORY */
         buf_adds(b, "is not read any more");
     else if (l->end == LIVE_CLOSED_STDIN)
         buf_adds(b, "closed its stdin");
@@ -323,7 +324,7 @@ int live_close(struct live *l, int64_t grace_us)
             kill(-l->group, SIGTERM);
             ended = wait_for_exit(l, now + grace_us);
         }
-        kill(-l->group, SIGKILL); /* also kills the remaining children of the server */
+        kill(-l->group, SIGKILL); /* the signal also kills the remaining children of the server */
         if (!ended)
             (void)waitpid(l->pid, &l->status, 0);
     }

@@ -26,8 +26,8 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
  * for this method. */
 void typing_write_param(struct buf *out, const char *method, const struct given *g);
 
-/* Whether the name is probably misspelt: the schema lists its properties without this name, and
- * does not define or allow other names. */
+/* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
+ * the schema does not allow other names. */
 bool typing_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif

@@ -47,8 +47,8 @@ struct settings {
     size_t servers_n, servers_cap;
     const char *ship_url; /* borrowed; the target in section [ship]; NULL: not set */
     bool ship_minimal;    /* [ship] has `level = minimal`; no option can loosen this */
-    /* Borrowed, and ended by NULL. If the command has server_command: the part of argv that is the
-     * server's command; otherwise `gathered`. */
+    /* Borrowed, and ended by NULL. If the command has server_command, the part of argv that is the
+     * server's command; otherwise the same as `gathered`. */
     char **operands;
     int operands_n;
     char **gathered;      /* owned; the arguments that are not options */
@@ -58,8 +58,8 @@ struct settings {
 
 enum settings_result {
     SETTINGS_READY,
-    SETTINGS_HELP,      /* --help was given */
-    SETTINGS_INVALID,   /* an option, an operand or a variable is invalid */
+    SETTINGS_HELP,    /* --help was given */
+    SETTINGS_INVALID, /* an option, an operand or a variable is invalid */
     /* the configuration file is invalid; the lines before the invalid line apply */
     SETTINGS_BAD_FILE,
     SETTINGS_NO_MEMORY, /* memory ran out */

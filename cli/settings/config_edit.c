@@ -54,7 +54,7 @@ static bool line_has_key(struct slice line, const char *key)
     return n < s.n && slice_is(trim_slice((struct slice){s.p, n}), key);
 }
 
-/* The lines of the text where a key is, or where the key can be added. */
+/* Where a key is in the text, or where it can be added. */
 struct setting_lines {
     /* the last line that has the key, without its newline; key.p is NULL if no line has it */
     struct slice key;

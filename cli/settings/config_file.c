@@ -16,7 +16,7 @@
 
 /* ---- keys ---- */
 
-/* These functions return 0, MI_ENOMEM, or another error; then `why` holds a sentence. */
+/* The next functions return 0, MI_ENOMEM, or another error with a sentence in `why`. */
 
 static int fail_unknown_word(struct buf *why, const char *what, const char *word, const char *near)
 {
@@ -110,8 +110,8 @@ static const struct opt *find_command_option(const struct settings *s, const cha
     return o;
 }
 
-/* Takes a line of `[timeout]`. Key and value are the two parts of a --timeout rule, and are joined
- * in place. */
+/* Applies a line of `[timeout]`. Key and value are the two parts of a --timeout rule; the function
+ * joins them in place. */
 static int settings_take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
 {
     struct deadlines scratch;
@@ -146,7 +146,8 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
     return fail_unknown_word(why, "unknown key", key, near.best);
 }
 
-/* Takes a line of `[ship]`, an option of `ship to`. Other commands also use `url` and `level`. */
+/* Applies a line of `[ship]`, which is an option of `ship to`. Other commands also use `url` and
+ * `level`. */
 static int settings_take_ship(struct settings *s, const char *key, const char *value,
                               struct buf *why)
 {
@@ -193,7 +194,7 @@ static int settings_take_server(struct settings *s, const char *server, const ch
     if (st < 0)
         return st;
     opt_open(&scratch, proxy->table);
-    st = opt_set_from_config(&scratch, key, value); /* checks the values of flags */
+    st = opt_set_from_config(&scratch, key, value); /* also checks the value of a flag */
     if (st < 0)
         buf_adds(why, buf_str(&scratch.error));
     else if (!GROW(s->servers, s->servers_n, s->servers_cap))

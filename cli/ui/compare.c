@@ -13,14 +13,14 @@
 struct compare {
     /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
     struct query *vault;
-    /* owned; the two recordings; DIFF_A: the other recording */
+    /* owned; the two recordings that are compared; DIFF_A is the other recording */
     struct source *source[DIFF_SIDES];
     struct buf title[DIFF_SIDES]; /* owned */
     struct diff *diff;            /* owned */
     struct result result;         /* owned */
     struct result_counts counts;
     uint32_t *row;       /* owned; indexes of the rows that differ */
-    size_t n, rows;      /* rows: number of all rows */
+    size_t n, rows;      /* n: number of elements of `row`; rows: number of all rows */
     uint32_t looked;     /* number of rows that were compared */
     bool aligned, whole; /* aligned: the rows are known; whole: all rows were compared */
     bool every;          /* true: shows all rows; false: only rows that differ */
@@ -204,7 +204,7 @@ static int compare_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-/* Searches methods, tools and targets. */
+/* Searches the methods, tools and targets of the rows. */
 static void compare_search(struct ui *u, bool forward)
 {
     struct compare *c = u->compare;

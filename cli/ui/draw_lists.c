@@ -209,8 +209,8 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
     }
 }
 
-/* Ends a part of the line at this column: fills the part with blanks, or cuts it with an ellipsis.
- * */
+/* Ends a part of the line at this column: fills the part with blanks, or cuts it with an
+ * ellipsis. */
 static void draw_end_at_column(struct ui *u, size_t column)
 {
     cells_cut_with_ellipsis(&u->cells);
@@ -255,7 +255,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
         int st = row_cache_get_row(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
-        /* copies the text, because the row of the request may replace this one in the cache */
+        /* The text is copied, because the row of the request may replace this row in the cache. */
         if (st == 0)
             buf_slice_add(&u->scratch, copy->preview);
     }

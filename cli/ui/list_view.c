@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define REFRESH_US 1000000
-#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time */
+#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time of ui */
 #define SHOWN_MAX 1000
 
 struct list_view {
@@ -19,9 +19,11 @@ struct list_view {
     bool failed; /* memory for a row ran out */
     size_t at;   /* index of the selected row */
     struct cursor cursor;
-    int64_t read_us, took_us; /* time and duration of the last reading; read_us 0: read now */
-    int64_t version;          /* value of u->version when the rows were read */
-    struct buf note;          /* owned; the last note of list_read() */
+    /* read_us: time of the last reading, 0: the rows must be read now; took_us: duration of this
+     * reading */
+    int64_t read_us, took_us;
+    int64_t version; /* value of u->version when the rows were read */
+    struct buf note; /* owned; the note that list_read() returned last */
 };
 
 /* ---- rows ---- */
@@ -93,7 +95,8 @@ static size_t list_view_place_of_selected(const struct list_view *before,
     return at;
 }
 
-/* Reads the rows again if the vault has changed, or a second has passed. */
+/* Reads the rows again if the vault has changed, or if a second has passed since the last
+ * reading. */
 static int list_view_read_rows(struct ui *u, struct list_view *v)
 {
     int64_t now_us = clock_mono_us(), passed_us = now_us - v->read_us;
@@ -190,7 +193,8 @@ int list_view_mouse(struct ui *u, const struct press *p)
 void list_view_search(struct ui *u, bool forward)
 {
     struct list_view *v = stack_top(u)->list_view;
-    if (list_view_read_rows(u, v) < 0) /* the view may not have been drawn yet */
+    /* Reads the rows first, because the view may not have been drawn yet. */
+    if (list_view_read_rows(u, v) < 0)
         return;
     struct line_seek s = {.forward = forward, .from = v->at};
     for (size_t i = 0; i < v->n; i++) {

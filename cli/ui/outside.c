@@ -123,7 +123,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
 }
 
 /* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
- * to b. Its stdout is `out`; if that is -1, appends its stdout to b, too. */
+ * to b. `out` is its stdout; if `out` is -1, its stdout is appended to b as well. */
 static int run_without_terminal(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
@@ -278,8 +278,8 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
 
 /* ---- a text for another program ---- */
 
-/* Writes the text to a temporary file, and its path to `path`. Returns a descriptor at the
- * beginning of the file; -1 on an error, which is shown. */
+/* Writes the text to a temporary file, and appends the file's path to `path`. Returns a descriptor
+ * at the beginning of the file. On an error, shows a message and returns -1. */
 static int write_temporary_text(struct ui *u, struct slice text, struct buf *path)
 {
     const char *dir = getenv("TMPDIR");

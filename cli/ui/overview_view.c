@@ -4,8 +4,8 @@
 
 #include "vault/query/filter.h"
 
-/* Searches all lines. Writes the tools to `tool`, in the order of the table. Returns the number of
- * lines above the first tool. */
+/* Searches all lines of the overview. Writes the tools to `tool`, in the order of their lines.
+ * Returns the number of lines above the first tool. */
 static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[FIGURES_TOOLS],
                             size_t *ret_tools)
 {
@@ -16,7 +16,7 @@ static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[
     return p.line - *ret_tools;
 }
 
-/* Returns the row of the selected tool. New calls may change the order. */
+/* Returns the index of the selected tool in `tool`, whose order may change when calls are added. */
 static size_t selected_tool_row(struct ui *u, const uint32_t *tool, size_t n)
 {
     size_t at = 0, selected = stack_top(u)->at;

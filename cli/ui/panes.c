@@ -19,7 +19,8 @@ static int select_session_at(struct ui *u, size_t place)
     if (u->sessions.n == 0)
         return 0;
     int64_t id = u->sessions.id[size_min(place, u->sessions.n - 1)];
-    /* moves the cursor even if the session was removed, so that the cursor can pass it */
+    /* The cursor moves to the session even if it was removed; otherwise the cursor could not pass
+     * it. */
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);
@@ -116,7 +117,7 @@ static int main_go_back(struct ui *u, enum action x)
 }
 
 /* Goes to a session by number, UID or server, or to a message by number. In the detail pane, a
- * number means a line, which the caller goes to. */
+ * number is a line number, which the caller handles. */
 static int go_to_item_in_focused_pane(struct ui *u, const char *to)
 {
     struct query_session s;

@@ -14,10 +14,11 @@
 #define REFRESH_US 1000000
 
 struct problems {
-    struct buf text;               /* owned; text of the escalation that is shown */
-    char name[PROBLEM_FILE_NAME];  /* file of that escalation */
-    char asked[PROBLEM_FILE_NAME]; /* file of the escalation that the yes/no question is about */
-    struct view view;              /* view that shows `text` */
+    struct buf text;              /* owned; text of the escalation that is shown */
+    char name[PROBLEM_FILE_NAME]; /* name of the file of the escalation that is shown */
+    /* name of the escalation's file to which the yes/no question refers */
+    char asked[PROBLEM_FILE_NAME];
+    struct view view; /* view that shows `text` */
 };
 
 static const struct view_ops problem_view;

@@ -5,7 +5,7 @@
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
-#define PART 500 /* messages that are searched in one step */
+#define PART 500 /* number of messages that one step searches */
 /* messages that are searched in one step, if the vault is queried for failed calls */
 #define CALLS_PART 20000
 
@@ -83,7 +83,7 @@ static int message_contains_text(struct ui *u, const struct query_message *m, bo
 /* One step of a search in messages. */
 struct looking {
     struct ui *u;
-    int64_t until_us, seq; /* seq: last message that was searched */
+    int64_t until_us, seq; /* seq: seq of the last message that was searched */
     int64_t found;         /* seq of the row that was found; 0: none yet */
     int status;            /* error that ended the search; 0: none */
 };
@@ -121,7 +121,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
      * call. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
-    return true; /* continues, because this step may find a nearer match */
+    return true; /* the search continues, because this step may find a nearer match */
 }
 
 static bool seek_on_failed_call(void *ctx, const struct query_call *c)
@@ -165,7 +165,7 @@ static int seek_next_session(struct ui *u)
         /* Newer sessions may have been added as well, so find the position of the session again. */
         at = sessions_place_of_id(&u->sessions, k->session);
         n = u->sessions.n;
-        if (st < 0 || at + 1 >= n) /* no older session yet: continues in the next step */
+        if (st < 0 || at + 1 >= n) /* there is no older session yet: the next step continues */
             return st;
     }
     bool ends = k->forward ? at + 1 >= n : at == 0;
@@ -221,7 +221,7 @@ static int seek_session_step(struct ui *u)
                 int64_t found = k->session;
                 if (k->wrapped)
                     ui_say(u, "the search wrapped around");
-                st = feed_choose_session(u, found); /* this call also ends the search */
+                st = feed_choose_session(u, found); /* choosing a session also ends the search */
                 k->on = false;
                 u->dirty = true;
             }

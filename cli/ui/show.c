@@ -8,8 +8,8 @@
 
 /* number of messages after a request in which its answer and stderr are searched */
 #define SCAN_MAX 2000
-#define BEFORE 50     /* messages before a request that are searched for stderr */
-#define AFTER 20      /* messages after the answer that are searched for stderr */
+#define BEFORE 50 /* number of messages before a request that are searched for stderr */
+#define AFTER 20  /* number of messages after the answer that are searched for stderr */
 /* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes
  * more than 50 ms. */
 #define LARGE_MAX ((size_t)4 << 20)
@@ -124,7 +124,7 @@ static int show_add_stderr_lines(struct ui *u, const struct gathering *g)
 
 /* ---- the event that explains a failed call ---- */
 
-/* Whether the event is about this request. */
+/* Returns whether the event names this request. */
 static bool event_names_request(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;

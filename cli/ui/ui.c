@@ -82,8 +82,8 @@ static int ui_open_new_vault(struct ui *u)
     return 0;
 }
 
-/* Handles keys and reads data between two drawings. looks: the vault may have changed. *more: older
- * data remains to be read; *changes: new data remains to be read. */
+/* Handles keys and reads data between two drawings. `looks` is true if the vault may have changed.
+ * Sets *more if older data is left to read, and *changes if new data is left to read. */
 static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *changes)
 {
     struct press p;

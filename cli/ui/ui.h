@@ -65,37 +65,41 @@ struct ui;
 /* The functions of a view. To open a view, prepare its data, then call stack_open(). */
 struct view_ops {
     MI_MUST int (*draw)(struct ui *u, const struct area *a);
-    MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* by: number of rows or pages */
+    /* moves the cursor; by: number of rows or pages */
+    MI_MUST int (*move)(struct ui *u, enum motion m, int by);
     /* handles an action; may return VIEW_UNKNOWN */
     MI_MUST int (*key)(struct ui *u, enum action x);
-    /* Handles a click or the wheel. If NULL, the wheel moves the cursor. */
+    /* Handles a click or the wheel. NULL: the wheel moves the cursor. */
     MI_MUST int (*mouse)(struct ui *u, const struct press *p);
     /* goes to the next match of u->search; NULL: this view cannot be searched */
     void (*search)(struct ui *u, bool forward);
-    /* Goes to what the user typed after `:`. If NULL or VIEW_UNKNOWN, a number is a line. */
+    /* Goes to the place that the user typed after `:`. If `go` is NULL, or returns VIEW_UNKNOWN, a
+     * number is the number of a line. */
     MI_MUST int (*go)(struct ui *u, const char *to);
-    void (*close)(struct ui *u); /* frees the view's data; NULL: there is none */
+    void (*close)(struct ui *u); /* frees the view's data; NULL: the view has no data */
     /* hints in the footer, one for each pane that can have the focus; a view without panes uses the
      * first */
     const struct hint *hints[PANES];
 };
 
 extern const struct view_ops main_view, help_view, overview_view, list_view, problems_view;
-extern const struct view_ops plain_list_view; /* a list whose rows cannot be opened */
+extern const struct view_ops plain_list_view; /* the view of a list whose rows cannot be opened */
 /* each view can be open once, and the bottom view twice */
 #define VIEWS_MAX 10
 
 struct layer {
     const struct view_ops *view;
-    size_t top;      /* first line on the screen, if the view is a page */
-    size_t found;    /* 1 + the page's line that was found last; 0: none, or scrolled away */
-    /* in the overview: 1 + index of the selected tool in the figures; 0: the first row is selected
-     * */
+    size_t top; /* first line on the screen, if the view is a page */
+    /* 1 + the line of the page that a search found last; 0: no line, or the line was scrolled
+     * away */
+    size_t found;
+    /* in the overview: 1 + index of the selected tool in the figures; 0: the first row is
+     * selected */
     size_t at;
     bool moved;      /* the selected tool must be scrolled into view */
     enum pane floor; /* Esc closes this layer if this pane of the main view has the focus */
     enum pane focus; /* focus before the view was opened */
-    struct list_view *list_view; /* owned by a view of a list */
+    struct list_view *list_view; /* owned; set if the view shows a list */
 };
 
 enum seek_what { SEEK_TEXT, SEEK_FAILED, SEEK_SESSION };
@@ -111,14 +115,14 @@ struct seek {
     int64_t last;    /* seq of the last message of `session` */
 };
 
-#define SHOWN_MESSAGES 24 /* most messages of a call */
+#define SHOWN_MESSAGES 24 /* maximum number of messages shown of one call */
 #define SHOWN_LINES 200   /* most lines of stderr */
 
 /* What the detail pane shows. */
 struct shown {
     int64_t session, seq, answer; /* the call or message that is shown; seq 0: nothing is shown */
     struct detail *doc;           /* owned; the document that is shown; NULL if nothing is shown */
-    struct page_row *row;         /* owned: rows of messages, stderr and events */
+    struct page_row *row;         /* owned; rows of messages, stderr and events */
     struct detail_message message[SHOWN_MESSAGES];
     struct buf large[SHOWN_MESSAGES]; /* owned; large bodies of the messages */
     size_t large_n;                   /* total size of the texts in `large`, in bytes */
@@ -126,15 +130,16 @@ struct shown {
     struct detail_subject subject;
     struct schema_notes notes;
     struct buf operation; /* owned; the text to which subject.operation points */
-    size_t columns;       /* width of the layout */
-    size_t top, at;       /* first line of the pane; selected line */
-    size_t from;          /* number of the first visible column */
-    bool jumped;          /* the first visible column was changed to show a match */
+    size_t columns;       /* width for which the document was laid out, in columns */
+    /* top: index of the first line in the pane; at: index of the selected line */
+    size_t top, at;
+    size_t from; /* number of the first visible column */
+    bool jumped; /* the first visible column was changed to show a match */
 };
 
 /* A copy of a call, or of a single message, to compare with another call or message. */
 struct beside_call {
-    int64_t session, seq; /* session and seq of the kept call; seq 0: no call is kept */
+    int64_t session, seq; /* session and seq of the marked call; seq 0: no call is marked */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
     /* size of each text in bytes; 0: there is no text. Texts longer than PAIR_TEXT_MAX are not
      * copied. */
@@ -146,7 +151,8 @@ struct beside {
     struct beside_call call[2]; /* call[0] was selected first, call[1] second */
     struct pair *pair;          /* owned; NULL until the second call is chosen */
     size_t top, from;           /* numbers of the first visible row and column */
-    size_t found;               /* row that n or N found last; SIZE_MAX: none */
+    /* index of the row that n or N found last; SIZE_MAX: no row was found */
+    size_t found;
 };
 
 #define BESIDE_ABOVE 2 /* number of rows shown above a difference to which n or N moves */
@@ -158,7 +164,7 @@ struct events {
     /* for each event: seq of the first call after it; INT64_MAX: no such call was read */
     int64_t before[EVENTS_MAX];
     size_t n;
-    int64_t last; /* the id of the last event that was read */
+    int64_t last; /* id of the last event that was read */
 };
 
 /* A session in which no match was found so far. */
@@ -222,7 +228,7 @@ struct ui {
     bool narrowed; /* the filter has conditions on messages */
     bool requests; /* true: the list has a row per request; false: a row per operation */
     char filter[PROMPT_MAX + 1];
-    char words_text[PROMPT_MAX + 1]; /* the filter, split into words */
+    char words_text[PROMPT_MAX + 1]; /* a copy of the filter, split into words */
     char *words[SEARCH_TERMS_MAX + QUESTION_FIELDS + 1];
     struct buf large, searched; /* owned; buffers for reading and searching bodies */
     struct narrow narrow;       /* state of the search, if the filter concerns messages */
@@ -237,7 +243,8 @@ struct ui {
 
     struct beside beside;
     struct tool_list tools; /* owned; the tools of the session tools_of, for notes in the detail */
-    int64_t tools_of;       /* session whose tools are in `tools`; 0: no tools were read */
+    /* id of the session whose tools are in `tools`; 0: no tools were read */
+    int64_t tools_of;
 
     enum asking asking;
     struct prompt prompt;
@@ -246,10 +253,10 @@ struct ui {
     int (*yes)(struct ui *u);
     /* path of an existing file that an export may replace, if the user agrees */
     char file_name[PROMPT_MAX + 1];
-    char command[PROMPT_MAX + 1];   /* command of the last pipe */
-    bool replaces_call;             /* true: the export is a call; false: a session */
-    struct buf message;             /* owned; shown in the footer until the next key */
-    bool alarm;                     /* the message is an error */
+    char command[PROMPT_MAX + 1]; /* the last command to which a text was passed */
+    bool replaces_call;           /* true: the export is a call; false: a session */
+    struct buf message;           /* owned; a message in the footer, shown until the next key */
+    bool alarm;                   /* the message is an error */
 
     struct hint_place hint[HINTS_MAX]; /* hints of the footer */
     size_t hints_n;
@@ -271,13 +278,14 @@ struct query_session *ui_chosen_session(const struct ui *u); /* NULL: none */
 /* ---- list_rows.c ---- */
 /* A row of the list. */
 struct list_row {
-    struct listed listed;            /* an event has a seq below 0 */
+    struct listed listed;            /* listed.seq of an event is below 0 */
     const struct query_event *event; /* NULL: the row is a call or a message */
 };
 size_t list_count_rows(const struct ui *u);
 /* Returns how many rows before this one are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
-size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a call or message */
+/* returns the index of the row of a call or message */
+size_t list_find_seq(const struct ui *u, int64_t seq);
 struct list_row list_row_at(const struct ui *u, size_t place);
 size_t list_selected_place(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
@@ -285,14 +293,14 @@ bool list_get_selected(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
 bool list_get_selected_call(const struct ui *u, struct listed *ret);
 void list_select_row_at(struct ui *u, size_t place); /* selects another row */
-void list_stop_following(struct ui *u); /* keeps the selected row selected when new rows come */
+void list_stop_following(struct ui *u); /* keeps the same row selected when new rows are added */
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read_new(struct ui *u);
-/* Places earlier events above the call. Call this function after a call was added to the listing.
- * */
+/* Places earlier events above the call. Call this function after a call was added to the
+ * listing. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
-/* Must be called before the calls are added again. */
+/* Call this function before the calls are added again. */
 void events_forget_places(struct ui *u);
 void events_close(struct ui *u);
 
@@ -301,7 +309,7 @@ MI_MUST int act_on_press(struct ui *u, const struct press *p);
 
 /* ---- stack.c ---- */
 struct layer *stack_top(struct ui *u);
-/* Puts a view on top; closes it first if it is open already. */
+/* Puts a view on top of the stack. If the view is open already, closes it first. */
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
 /* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom
  * view. */
@@ -310,7 +318,8 @@ void stack_close(struct ui *u); /* closes the top view */
 /* Pushes the main view on the stack, although it is also the bottom view. Esc in `pane` closes the
  * pushed view. */
 void stack_open_main(struct ui *u, enum pane pane);
-/* Returns the selected index after a motion, in a list of n rows whose selected row is at `at`. */
+/* Returns the index of the selected row after a motion. The list has n rows, and `at` is the index
+ * of the row that was selected. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
  * drawing corrects it. */
@@ -320,18 +329,19 @@ void move_top(size_t *top, enum motion m, int by, size_t page);
 /* Chooses a session (0: none) and reads the end of its messages. If the session was removed, shows
  * a message and keeps the current session. */
 MI_MUST int feed_choose_session(struct ui *u, int64_t id);
-/* Opens the main view on top of the others, with this call; if seq is 0, with the calls of the
+/* Opens the main view on top of the stack, and shows this call; if seq is 0, the calls of the
  * session. */
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
 /* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
  * remain. */
 MI_MUST int feed_read_step(struct ui *u, bool *ret_more);
-/* Reads what was recorded since the last call. *ret_more: there is more to read. */
+/* Reads what was recorded since the last call of this function. *ret_more: more is left to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
-#define STEP_US 8000 /* a step of work ends after this time */
+#define STEP_US 8000 /* microseconds after which a step of reading ends */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
-bool feed_shows_operations(const struct ui *u); /* whether a call of several requests is one row */
+/* returns whether a call of several requests is shown as one row */
+bool feed_shows_operations(const struct ui *u);
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
@@ -340,7 +350,7 @@ MI_MUST int feed_read_more_sessions(struct ui *u);
 MI_MUST int feed_set_filter(struct ui *u, const char *text);
 
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
-/* Adds a session to search for a match. */
+/* Adds a session to the sessions that are searched for a match. */
 void narrow_add_session(struct ui *u, int64_t id);
 bool narrow_has_more(const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
@@ -359,14 +369,15 @@ MI_MUST int seek_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
 void seek_text(struct ui *u, bool forward);
 
-/* A search for u->search in lines. The caller passes each line, from the first to the last. */
+/* A search for u->search in the lines of a page. The caller passes each line, from the first to the
+ * last. */
 struct line_seek {
     bool forward;
     size_t from;  /* line where the search begins; SIZE_MAX: before all lines */
     size_t found; /* 1 + the line of the nearest match in the direction of the search; 0: none */
     size_t other; /* 1 + the line of the first match after the search wrapped around; 0: none */
 };
-#define LINE_SEEK_COLUMNS 1000 /* columns of a line that are searched */
+#define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
 void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line);
 /* Ends a search. Returns 1 + the line of the match. If there is no match, shows a message and
@@ -389,7 +400,8 @@ void list_view_close(struct ui *u);
 /* The next functions work on the view on top of the stack. */
 /* returns NULL if the view does not show a list */
 const struct list *list_view_shown_list(const struct ui *u);
-const void *list_view_selected(const struct ui *u); /* returns NULL if there is no row */
+/* returns the selected row; NULL: the list has no row */
+const void *list_view_selected(const struct ui *u);
 void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */
@@ -403,10 +415,11 @@ void copy_selected(struct ui *u, enum detail_copy what);
 void show_selected_outside(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
-/* Begins to compare the chosen session with another recording, or shows why it cannot do so. ref: a
- * session or a file; "": the previous session of the same server. */
+/* Begins to compare the chosen session with another recording. If this is not possible, shows a
+ * message. ref: a session or a file; "": the previous session of the same server. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
-bool compare_has_more(const struct ui *u); /* whether compare_read_step() must be called again */
+/* returns whether compare_read_step() must be called again */
+bool compare_has_more(const struct ui *u);
 MI_MUST int compare_read_step(struct ui *u);
 
 /* ---- ui_ask.c: questions in the footer ---- */
@@ -419,7 +432,7 @@ MI_MUST int ask_press(struct ui *u, int key);
 /* ---- beside.c: two calls side by side ---- */
 /* Marks the selected call for a comparison. If a call is marked already, compares the two calls. */
 void beside_toggle_selected(struct ui *u);
-void beside_close(struct ui *u); /* forgets the kept call */
+void beside_close(struct ui *u); /* frees the comparison, and unmarks the call */
 
 /* ---- central.c: only for ui --from ---- */
 void central_begin(void);              /* call before the store is opened */
@@ -440,8 +453,8 @@ bool central_waits_after_failure(const struct ui *u);
 const char *central_explain_unavailable(const struct ui *u, enum action x);
 
 /* ---- late.c: only for ui --from ---- */
-/* Loads the session under the cursor, unless this session is loaded already. Without `now`, does
- * nothing if a key waits. */
+/* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
+ * while a key waits. */
 MI_MUST int late_load_session(struct ui *u, bool now);
 /* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
  * an error. Returns any other status unchanged. */
@@ -454,8 +467,8 @@ MI_MUST int draw_sessions(struct ui *u, const struct area *a);
 MI_MUST int draw_list(struct ui *u, const struct area *a);
 /* Writes the cells of a session's row to u->cells. If r is NULL, writes the column titles. */
 void draw_session(struct ui *u, size_t width, const struct session_row *r);
-/* Moving and searching in a page. A search begins at the line that was found last, or at the first
- * line on the screen. */
+/* These functions move and search in a page. A search begins at the line that was found last, or at
+ * the first line on the screen. */
 MI_MUST int move_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
 void page_scroll_to_match(struct ui *u, size_t found);  /* found: the result of line_seek_end() */
@@ -475,8 +488,8 @@ struct slice draw_get_scratch(struct ui *u);
 /* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
-/* Adds the cells of a row to u->cells, after cells_begin(). If row is NULL, adds the column titles.
- * */
+/* Adds the cells of a row to u->cells, after cells_begin(). If row is NULL, adds the column
+ * titles. */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
 enum cells_style draw_style(enum out_style style);

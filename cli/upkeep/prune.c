@@ -139,7 +139,7 @@ static int append_json_sessions(struct query *q, const struct prune *p, bool rem
     return st == 0 && b->failed ? MI_ENOMEM : st;
 }
 
-/* r: the sums of the plan, or of what was removed. */
+/* Appends the sums of `r` as JSON: of the plan or, if `removed` is true, of what was removed. */
 static void append_json_sums(struct out *o, const struct prune_report *plan,
                              const struct prune_report *r, bool removed)
 {
@@ -166,7 +166,7 @@ static void append_json_sums(struct out *o, const struct prune_report *plan,
 
 /* ---- for people ---- */
 
-/* Prints at most `max` sessions of the plan, and what else the plan would remove. */
+/* Prints at most `max` sessions of the plan, then what else the plan would remove. */
 static int print_plan(struct query *q, struct prune *p, struct out *o, size_t max,
                       struct buf *error)
 {
@@ -214,8 +214,8 @@ static int prune_remove_all(struct prune *p, const char *vault, struct buf *erro
     return 0;
 }
 
-/* Removes everything in the plan, and prints a line for each removed session. If the removal fails,
- * these are the first sessions of the plan. */
+/* Removes the sessions and files of the plan, and prints a line for each session. If the removal
+ * fails, only the sessions that were removed are printed: they are the first ones of the plan. */
 static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};

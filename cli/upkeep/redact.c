@@ -219,7 +219,7 @@ struct work {
     struct redact_lines lines[2]; /* lines[0] is for noise, lines[1] for stderr */
     struct buf body, second, method, target, header, names, error; /* owned */
     size_t found; /* number of secrets found so far */
-    int status;   /* MI_ENOMEM, or MI_EIO of the writer */
+    int status;   /* error of the work: MI_ENOMEM, or MI_EIO from the writer; 0: no error */
 };
 
 static void redact_file_report(struct work *k, const char *where, int64_t seq, struct slice before,

@@ -156,7 +156,8 @@ int backup_list(const char *where, struct buf *paths)
     return paths->failed ? MI_ENOMEM : 0;
 }
 
-/* Removes a backup if its content is `text`. If the backup still exists, sets `kept` to `shown`. */
+/* Removes a backup if its content is `text`. If the backup has other content or cannot be removed,
+ * sets `kept` to `shown`. */
 static void backup_drop_file(int dir, const char *name, struct slice text, const char *shown,
                              struct buf *kept)
 {

@@ -96,8 +96,8 @@ static const char *const *wrap_command_words(const struct work *k)
     return container || (k->portable && l->in_path) ? plain : l->words;
 }
 
-/* Returns the value of --vault or --journal-dir for the arguments; NULL if the option is left
- * out. */
+/* Returns the value of --vault or --journal-dir for the args of a wrapped server; NULL if the
+ * option is left out. */
 static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
 {
     bool asked = opt_get_source(&k->w->settings->set, option) == OPT_FLAG;
@@ -150,7 +150,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     return added;
 }
 
-/* Decides whether a server with a URL is wrapped, and sets *wrap. If not, tells the user why, or
+/* Sets *wrap to whether a server with a URL is wrapped. If it is not, tells the user why, or
  * advises --remote. Returns 0 or MI_ENOMEM. */
 static int decide_on_remote_server(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
@@ -165,9 +165,9 @@ static int decide_on_remote_server(struct work *k, const struct mcpfile_server *
     return st;
 }
 
-/* Must the command that starts a wrapped server's interposer be replaced? Yes, if its program does
- * not exist any more, or if it names another version of the package than the one from which this
- * program was started. */
+/* Returns whether the command that starts the interposer of a wrapped server must be replaced: its
+ * program does not exist any more, or it names another version of the package than the one from
+ * which this program was started. */
 static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
                            struct wrap_view *v)
 {
@@ -257,7 +257,7 @@ static bool has_same_server_count(const struct work *k, struct slice new, struct
            conf->servers == k->conf.servers;
 }
 
-/* Would unwrap restore the original bytes? */
+/* Returns whether unwrapping would restore the original bytes. */
 static bool can_be_undone(struct work *k, struct slice new)
 {
     struct mcpfile conf;
@@ -351,8 +351,8 @@ static bool apply_or_print_edits(struct work *k)
     return good;
 }
 
-/* Lists the servers as they were read, because positions refer to the old text. A file that the
- * command does not change is listed only if the user should know why. */
+/* Lists the servers in the state that was read, because the positions refer to the old text. A file
+ * that the command does not change is listed only if the user should know why. */
 static void list_servers(struct work *k)
 {
     bool fixed = client_file_fixed[k->where->kind].state != NULL;
@@ -426,7 +426,8 @@ static bool script_adds_plain_server(const char *script)
     return false;
 }
 
-/* Reports Crush's crushrc: a shell runs it, so only the shell knows what its `mcp add` lines do. */
+/* Reports the file crushrc of the client Crush. Only the shell that runs this script knows what its
+ * `mcp add` lines do. */
 static void report_shell_script(struct work *k, bool named)
 {
     static const char why[] = "the file is a shell script, which is not read or changed: put "
@@ -437,8 +438,9 @@ static void report_shell_script(struct work *k, bool named)
         log_warn("%s: %s", k->where->path, why);
 }
 
-/* Whether a directory above the file contains a directory or file `.git` (gitrepository-layout(5)).
- * path: absolute, links resolved. Returns false if memory is short. */
+/* Returns whether a directory above the file contains a directory or file `.git`
+ * (gitrepository-layout(5)). path: an absolute path whose links are resolved. Returns false if
+ * memory ran out. */
 static bool is_in_git_work_tree(const char *path)
 {
     struct buf b = {0};

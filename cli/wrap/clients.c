@@ -52,11 +52,11 @@ const struct client_file_fixed client_file_fixed[] = {
 enum base {
     ROOT,
     HOME,
-    CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
-    DIRECTORY,   /* the value of the environment variable `variable` */
+    CONFIG,    /* $XDG_CONFIG_HOME, else ~/.config */
+    DIRECTORY, /* the directory that the environment variable `variable` names */
     /* the path in an environment variable, which names the file itself; `below` is NULL */
     FILE_ITSELF,
-    HERE,        /* the working directory */
+    HERE, /* the working directory */
 };
 
 #define MAC "Library/Application Support/"
@@ -67,8 +67,8 @@ enum base {
 static const struct place {
     const char *client; /* name of the client; "-": no known client reads the file */
     enum base base;
-    /* below: path below the base directory; `*` stands for any name that does not begin with a dot
-     * */
+    /* below: path below the base directory; `*` stands for any name that does not begin with a
+     * dot */
     const char *below, *variable;
     enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
 } places[] = {
@@ -268,9 +268,9 @@ static int clients_append(struct client_files *l, const char *client, enum clien
     return 0;
 }
 
-/* Is this version of a plugin in use? Claude Code leaves old versions in its cache, and lists the
- * directories that it reads in installed_plugins.json. Returns true for clients without such a
- * list. */
+/* Returns whether this version of a plugin is in use. Claude Code leaves old versions in its cache,
+ * and lists the directories that it reads in installed_plugins.json. For clients without such a
+ * list, returns true. */
 static bool plugin_version_is_installed(const char *path)
 {
     struct buf list = {0}, name = {0};

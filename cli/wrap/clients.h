@@ -27,8 +27,8 @@ enum client_file_kind {
 };
 
 /* For a kind of file that `wrap` never changes: the state of its servers, and the reason. Both are
- * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as errors.
- * */
+ * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as
+ * errors. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];
@@ -49,8 +49,8 @@ struct client_files {
 MI_MUST int client_files_find(struct client_files *l);
 /* Adds a file that the user named. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_add(struct client_files *l, const char *path);
-/* Returns whether the list has this file, under any path. Returns false if the file does not exist.
- * */
+/* Returns whether the list has this file, under any path. Returns false if the file does not
+ * exist. */
 bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);
 

@@ -12,10 +12,11 @@
 #define WRAP_ORIGINALS_MAX 3 /* maximum number of --original options: URL, headers, type */
 
 enum wrap_state {
-    WRAP_PLAIN,   /* the server is not wrapped, but can be wrapped */
-    WRAP_WRAPPED, /* the interposer starts the server */
-    WRAP_REMOTE,  /* the server has a URL and no command */
-    WRAP_ODD,     /* the server cannot be edited safely; wrap_view.why has the reason */
+    WRAP_PLAIN, /* the server is not wrapped, but can be wrapped */
+    /* the command of the server starts the interposer, which starts the server itself */
+    WRAP_WRAPPED,
+    WRAP_REMOTE, /* the server has a URL and no command */
+    WRAP_ODD,    /* the server cannot be edited safely; wrap_view.why has the reason */
 };
 
 struct wrap_view {
@@ -25,10 +26,10 @@ struct wrap_view {
     bool ours;          /* the server starts the interposer; state is WRAP_WRAPPED or WRAP_ODD */
     /* if the state is WRAP_ODD: true if the server is the interposer's own MCP server, `mcp` */
     bool is_mcp;
-    size_t launch;      /* if ours: number of args before the interposer's args (launch.h) */
-    size_t own;         /* if WRAP_WRAPPED: number of args before the server's own command */
-    /* the server had no `args` before it was wrapped. Older versions of this program recorded that
-     * by leaving out `--` before the server's command. */
+    size_t launch; /* if ours: number of args before the interposer's args (launch.h) */
+    size_t own;    /* if WRAP_WRAPPED: number of args before the server's own command */
+    /* The server had no `args` before it was wrapped. Older versions of this program recorded this
+     * fact by leaving out `--` before the server's command. */
     bool had_no_args;
     /* owned; if the state is WRAP_WRAPPED: the values of --original (remote.h) */
     struct buf original[WRAP_ORIGINALS_MAX];

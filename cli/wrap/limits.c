@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #define MAX_TIMEOUT_US INT64_C(600000000) /* default of --max-timeout */
-/* 30 days: a longer limit means never, and is reduced to this value */
+/* maximum of a limit in microseconds (30 days); a longer limit means "never" */
 #define LONGEST_US INT64_C(2592000000000)
 
-enum meaning { CALLS = 1, START = 2 }; /* what a limit applies to */
+enum meaning { CALLS = 1, START = 2 }; /* the requests to which a limit applies */
 
 /* Meaning and unit of each time limit in a client's file. If client is NULL, the limit means the
  * same in the files of all clients. */

@@ -169,7 +169,7 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
 bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                 const struct wrap_with *with)
 {
-    /* opencode: the type becomes "local", and the command is an array */
+    /* In opencode, the type becomes "local", and the command is an array. */
     if (token_has_text(e, f, s->type.value, "remote"))
         return add_array(e, f, s, with);
     if (!begin_member_edit(e, &s->url))

@@ -10,7 +10,7 @@
 
 struct server_row {
     const char *server, *client;
-    const char *state;             /* state in words for people */
+    const char *state;             /* state of the server, in words for people */
     enum wrap_state state_as_read; /* the server's state before the command changed the file */
     bool touched;                  /* the server was changed; with --dry-run: it would be changed */
     const char *command;           /* NULL: none */

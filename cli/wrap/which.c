@@ -13,7 +13,7 @@ static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 static const char name[] = "mcp-interposer";
 
-/* Returns the path DIR/mcp-interposer if this file is the running program `own`; else NULL. */
+/* Returns the path DIR/mcp-interposer if this file is the running program `own`; otherwise NULL. */
 static char *path_if_same_program(const char *dir, const struct stat *own)
 {
     struct stat other;

@@ -68,7 +68,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
             buf_slice_add(&e->text, buf_slice(&sep));
         e->text.failed |= sep.failed;
         buf_close(&sep);
-    } else { /* a member `args` comes after `command` */
+    } else { /* add a new member `args` after `command` */
         member_add_separator(e, f, &s->command);
         member_add_key(e, f, &s->command, "args");
         buf_addc(&e->text, '[');

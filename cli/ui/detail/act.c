@@ -89,7 +89,7 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
         return FIND_NONE;
     }
     size_t found = find_in_view(d, &p->view, at, forward);
-    /* skips values that have their own part, which is searched as well */
+    /* Skips values that have a part of their own, because that part is searched as well. */
     while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) {
         at = values_find_part(d, p->message, found, forward);
         if (at == SIZE_MAX)

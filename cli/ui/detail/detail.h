@@ -30,7 +30,7 @@
 
 /* a text with at most this many bytes is unfolded when the detail opens */
 #define DETAIL_TEXT_MAX ((size_t)256 << 10)
-/* only this many bytes of a message are searched for values */
+/* number of bytes at the beginning of a message that are searched for values */
 #define DETAIL_VALUES_MAX ((size_t)1 << 20)
 /* maximum number of contents of a result that are shown as parts of their own */
 #define DETAIL_CONTENTS_MAX 16
@@ -52,7 +52,7 @@ struct detail_message {
     int64_t redactions;
     struct slice body;      /* text of the message; {NULL, 0}: missing */
     bool is_beginning;      /* the body is only the beginning of what was recorded */
-    const char *body_error; /* why the body is missing; NULL: it was not recorded */
+    const char *body_error; /* reason why the body is missing; NULL: it was not recorded */
 };
 
 /* A finding about a place in a message. */
@@ -74,11 +74,12 @@ struct detail_subject {
     enum call_status status; /* status of the call, if is_call */
     /* duration of the call; -1: the call is open, or the subject is one message */
     int64_t duration_us;
-    int64_t waited_us; /* wait of an open call until now, or until the end of the recording */
-    bool ended;        /* the session has ended: an open call will not be answered */
+    /* how long an open call has waited until now, or until the end of the recording */
+    int64_t waited_us;
+    bool ended; /* the session has ended: an open call will not be answered */
     /* a sentence, if the call belongs to an operation with several requests; otherwise empty */
     struct slice operation;
-    /* messages in recorded order; a call begins with its request */
+    /* the messages in recorded order; the first message of a call is its request */
     const struct detail_message *message;
     size_t messages_n;
     const struct detail_note *note;
@@ -108,11 +109,11 @@ size_t detail_count_lines(struct detail *d, bool *exact);
 /* returns the exact number of lines; reads the whole document */
 size_t detail_count_exact_lines(struct detail *d);
 
-/* Begins c and writes the columns [from, from + width) of a line to it. Returns false, with c
- * empty, if there is no such line. */
+/* Begins c, and writes the columns [from, from + width) of a line to it. If there is no such line,
+ * c stays empty and the function returns false. */
 bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
-/* Returns the line of the next (if forward is false, the previous) title after `line`; `line`
- * itself if there is none. */
+/* Returns the line of the next title after `line`; if `forward` is false, of the previous title.
+ * Returns `line` if there is no such title. */
 size_t detail_next_part(struct detail *d, size_t line, bool forward);
 
 /* ---- folding ---- */
@@ -143,8 +144,8 @@ MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bo
 /* ---- copying ---- */
 
 enum detail_copy {
-    /* the value of the line: a string is unescaped, an object is JSON. A line without a value: its
-     * text; a title: the text of its part; the title of a call: its request */
+    /* Value of the line: a string is unescaped, an object is JSON. For a line without a value, its
+     * text; for the title of a part, the text of the part; for the title of a call, its request. */
     DETAIL_COPY_VALUE,
     DETAIL_COPY_POINTER, /* JSON Pointer of the line's value in its message */
     DETAIL_COPY_BODY,    /* the message to which the selected line belongs */

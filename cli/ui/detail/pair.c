@@ -16,12 +16,12 @@ enum pair_mark {
     PAIR_ADDED,   /* the row is only on the right */
     PAIR_TITLE,
     PAIR_SIZES, /* the row has the sizes of values that were not compared */
-    PAIR_GAP,   /* stands for equal rows that are hidden */
+    PAIR_GAP,   /* the row stands for equal rows that are hidden */
 };
 
 struct pair_row {
-    /* line number in each view, or NO_LINE; in a row PAIR_GAP, line[0] is the number of hidden rows
-     * */
+    /* line number in each view, or NO_LINE; in a row PAIR_GAP, line[0] is the number of hidden
+     * rows */
     uint32_t line[2];
     uint8_t mark, section;
 };
@@ -37,7 +37,7 @@ struct pair {
     size_t sections_n;
     struct pair_row *row; /* owned; all rows */
     size_t n, cap;
-    struct pair_row *shown; /* owned; the rows that are shown */
+    struct pair_row *shown; /* owned; the rows of `row` that are shown */
     size_t shown_n, shown_cap;
     bool all;
 };
@@ -128,8 +128,8 @@ static int read_object_members(const struct aligning *a, uint32_t object, uint32
     return 0;
 }
 
-/* Returns the index of the first member with this name; n if there is none, or on an error, which
- * sets a->st. Tries `likely` first. */
+/* Returns the index of the first member with this name; n if there is none. On an error, sets a->st
+ * and returns n. Compares the member `likely` first. */
 static size_t find_member(struct aligning *a, struct members *m, struct slice key, size_t likely)
 {
     if (likely < m->n && slice_eq(m->member[likely].key, key))

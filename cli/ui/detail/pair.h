@@ -19,7 +19,7 @@
 #define PAIR_TEXT_MAX ((size_t)1 << 20)
 #define PAIR_ROWS_MAX ((size_t)1 << 18)
 #define PAIR_SECTIONS_MAX 4
-#define PAIR_CONTEXT 3 /* equal lines around a difference */
+#define PAIR_CONTEXT 3 /* number of equal lines shown before and after a difference */
 
 enum pair_side { PAIR_LEFT, PAIR_RIGHT };
 struct pair;
@@ -33,8 +33,8 @@ MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struc
 /* Adds a section whose values are not compared, because only their sizes are known. */
 MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
 /* Shows all lines if `all` is true. Otherwise (the default), shows only the differences, with
- * PAIR_CONTEXT lines before and after each difference. Row numbers change. Returns 0 or MI_ENOMEM.
- * */
+ * PAIR_CONTEXT lines before and after each difference. Row numbers change. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int pair_set_shown(struct pair *p, bool all);
 
 size_t pair_count_shown(const struct pair *p);

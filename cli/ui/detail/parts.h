@@ -6,12 +6,12 @@
 #include "cli/ui/detail/view.h"
 
 #define ROW_INDENT 2
-#define ROW_LABEL 10 /* columns of a label and the gap after it */
+#define ROW_LABEL 10 /* width in columns of a label and of the gap after it */
 
 /* A line of a part without a view. */
 struct row {
     const char *label; /* static; NULL: none */
-    int64_t t_us;      /* if not -1: a time, shown as the label of the row */
+    int64_t t_us;      /* a time that is shown as the label of the row; -1: no time */
     struct slice text; /* borrowed; {NULL, 0}: the text is at offset `at` of head_rows.text */
     size_t at, n;      /* if text.p is NULL: offset and length of the text in head_rows.text */
     enum cells_style style;
@@ -40,19 +40,19 @@ enum part_kind {
 struct part {
     enum part_kind kind;
     size_t message; /* index of the message in detail_subject.message */
-    /* Only for PART_VALUE: the range of the value in the message, in bytes; title and JSON Pointer
-     * of the value; if the value is a string, its unescaped text (owned). */
+    /* For PART_VALUE: range of the value in the message, in bytes; its title and JSON Pointer; if
+     * the value is a string, its unescaped text (owned). */
     size_t from, to;
     char title[PART_TITLE], pointer[PART_POINTER];
     struct buf text;
     bool folded;
-    bool has_view; /* true: `view` is used; false: `rows` is used */
+    bool has_view; /* true: the part uses `view`; false: the part uses `rows` */
     struct view view;
     struct head_rows rows;
 };
 
 struct detail {
-    struct detail_subject s; /* its texts and arrays are borrowed */
+    struct detail_subject s; /* the texts and arrays to which it points are borrowed */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;

@@ -26,8 +26,8 @@ size_t token_find_end(struct slice s, size_t at);
 /* Skips the object, array or other token at `at`. *ret_children: the number of its members or
  * elements. */
 size_t token_skip_value(struct slice s, size_t at, size_t *ret_children);
-/* If a key begins at `at`, skips the key, its colon and white space up to its value; else returns
- * `at`. */
+/* If a key begins at `at`, returns the offset of its value, after the colon and white space.
+ * Otherwise returns `at`. */
 size_t token_value_of_member(struct slice s, size_t at);
 
 #endif

@@ -149,7 +149,8 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
 size_t view_estimate_lines(struct view *v, bool *exact)
 {
     struct view_place p = v->marks_n > 0 ? v->mark[v->marks_n - 1] : (struct view_place){0};
-    if (v->text.n <= MARK_BYTES) /* the text is too short for an estimate */
+    /* the text is too short for an estimate, so its lines are counted */
+    if (v->text.n <= MARK_BYTES)
         (void)view_count_lines(v);
     *exact = v->whole;
     if (v->whole)
@@ -166,7 +167,7 @@ size_t view_count_lines(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_seek_line(v, SIZE_MAX, &p);
-        (void)found; /* the result is false, because no view has SIZE_MAX lines */
+        (void)found; /* always false, because no view has SIZE_MAX lines */
     }
     return v->lines;
 }

@@ -19,12 +19,12 @@
 
 /* maximum number of indented levels; a deeper indentation does not fit on a screen */
 #define VIEW_INDENT_MAX 40
-#define VIEW_INNER_DEPTH 4 /* how deep JSON in strings in JSON is unfolded */
+#define VIEW_INNER_DEPTH 4 /* maximum number of levels of JSON within strings that are unfolded */
 /* in bytes; a longer string can be unfolded, whatever the string contains */
 #define VIEW_LONG_STRING 96
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
-#define VIEW_LEVELS_MAX 512 /* most levels; values nested deeper have no pointer */
+#define VIEW_LEVELS_MAX 512 /* maximum number of levels; values nested deeper have no pointer */
 #define VIEW_CACHE 64
 /* minimum number of columns for the text of a string, however deep its indentation */
 #define VIEW_WIDTH_MIN 24
@@ -39,7 +39,7 @@ struct view_place {
 };
 
 struct view_note {
-    size_t at; /* offset of the value */
+    size_t at; /* offset of the value to which the note belongs */
     struct slice text;
     enum cells_style style;
 };
@@ -53,20 +53,21 @@ struct inner {
 
 /* An entry of a cache: the end of an object, array or long string. */
 struct view_end {
-    size_t at, end, children; /* end 0: the entry is free */
+    size_t at, end, children; /* if `end` is 0, this entry is free */
 };
 
 struct view {
     enum view_kind kind;
-    struct slice text; /* borrowed, or the text of `own` */
+    struct slice text; /* text of the view: borrowed, or the text of `own` */
     struct buf own;    /* owned */
     /* nesting level of strings that contain the text; 0: the text is a message */
     size_t nested;
-    size_t width;      /* columns at which text is wrapped; 0: text is not wrapped */
+    size_t width; /* columns at which text is wrapped; 0: text is not wrapped */
     bool ascii;
     bool fixed;         /* true if nothing can be folded; lines then have no fold markers */
     size_t folded_from; /* objects and arrays at this depth, and below it, are folded */
-    /* owned; sorted offsets of objects and arrays for which folded_from is reversed */
+    /* owned; sorted offsets of objects and arrays that are folded although `folded_from` unfolds
+     * them, or the other way round */
     size_t *exception;
     size_t exceptions_n, exceptions_cap;
     struct inner *inner; /* owned; sorted */
@@ -76,7 +77,7 @@ struct view {
     struct view_place *mark; /* owned; the index: remembered places */
     size_t marks_n, marks_cap;
     struct view_place last; /* the place that was found most recently */
-    bool whole; /* true: the whole text was read, so `lines` is known */
+    bool whole;             /* true: the whole text was read, so `lines` is known */
     size_t lines;
     struct view_end end[VIEW_CACHE];
 };
@@ -131,25 +132,27 @@ MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
 /* ---- places ---- */
 
-/* The objects and arrays that contain a place, from the root on. */
+/* An object or array that contains a place. The levels of a path begin at the root. */
 struct view_level {
     size_t at;    /* offset of the object or array */
     size_t index; /* index of the element that contains the place */
-    /* raw key of the member that contains the place; {NULL, 0}: the level is an array */
+    /* key of the member that contains the place, with its escapes; {NULL, 0}: the level is an
+     * array */
     struct slice key;
 };
 struct view_path {
     struct view_level level[VIEW_LEVELS_MAX];
-    size_t n; /* more than VIEW_LEVELS_MAX if the JSON is deeper; deeper levels are not stored */
+    /* number of levels of the path; levels beyond VIEW_LEVELS_MAX are counted, but not stored */
+    size_t n;
 };
 void view_find_path(const struct view *v, size_t at, struct view_path *ret);
 /* Finds the value that a JSON Pointer names. Returns false if there is none. */
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
-/* Finds the line and column of a byte. Reads the text up to the byte. view_unfold_around() must be
- * called before. */
+/* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around()
+ * before this function. */
 void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
-/* Returns the offset of the line's value, after its key, or of its closing bracket; v->text.n if
- * the text is empty. */
+/* Returns the offset of the value in this line (after its key), or of the closing bracket;
+ * v->text.n if the text is empty. */
 size_t view_value_offset(const struct view *v, const struct view_place *p);
 /* Appends the value of the line: a string is unescaped, other values are copied as they are
  * written. */
@@ -183,8 +186,7 @@ size_t view_count_notes(const struct view *v, size_t at);
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);
-/* Appends the unescaped text of the string at [at, end). Returns false if it is not a valid
- * string. */
+/* Appends the unescaped text of the string at [at, end). Returns false if the string is invalid. */
 bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
 /* returns the number of columns before the fold marker of a line */

@@ -165,7 +165,8 @@ int view_unfold_around(struct view *v, size_t at)
         if (st < 0)
             return st;
     }
-    size_t i = view_find_first_inner(v, at); /* is `at` in an unfolded string? */
+    /* the string before index i is the only unfolded string that can contain `at` */
+    size_t i = view_find_first_inner(v, at);
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_find_end(v->text, in->at))
         return 0;

@@ -93,7 +93,7 @@ int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b
     if (v->kind != VIEW_JSON || at >= v->text.n)
         return MI_ENOENT;
     view_find_path(v, at, &path);
-    /* a closing bracket has the pointer of its object or array */
+    /* the pointer of a closing bracket is that of its object or array */
     if (token_closes_container(v->text.p[at])) {
         if (path.n == 0)
             return MI_ENOENT;

@@ -29,8 +29,8 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
         r->request[i] = *x;
         return 0;
     }
-    /* The table is full. The call then counts as open in the figures, and does not match a filter.
-     * */
+    /* The table is full. The call then counts as open in the figures, and does not match a
+     * filter. */
     if (r->n == LISTING_OPEN_MAX)
         return 0;
     if (!GROW(r->request, r->n, r->cap))
@@ -170,8 +170,8 @@ static int listing_count_ended(struct listing *l, const struct query_call *c, en
                                 end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
 }
 
-/* Whether one of the call's requests, or the notification that ended its task, matches the filter.
- * Removes these matches from the table. */
+/* Returns whether one of the call's requests, or the notification that ended its task, matches the
+ * filter. Removes these matches from the table. */
 static bool listing_remove_matches(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;
@@ -209,7 +209,8 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     struct listing_request open;
     struct listed row = listed_row_of_call(c);
     int st = 0;
-    if (c->request_seq < l->first) /* the call will be read later */
+    /* the call is older than the messages that were added, and will be read later */
+    if (c->request_seq < l->first)
         return 0;
     bool matches = listing_remove_matches(l, c);
     if (c->status == CALL_OPEN)

@@ -37,7 +37,7 @@ struct listed {
 /* An open call, or a matching message whose call was not added yet. */
 struct listing_request {
     int64_t seq;  /* seq of the request, or of a notification that may end a task */
-    bool counted; /* for an open request: whether the figures count it */
+    bool counted; /* the figures count this open request */
 };
 
 struct listing_requests {
@@ -48,7 +48,8 @@ struct listing_requests {
 struct listing {
     enum listing_mode mode;
     bool every; /* true: no filter is set, so every message matches */
-    /* range of messages that were added; first 1: all older messages were added */
+    /* first and last message of the range that was added; first is 1 if all older messages were
+     * added */
     int64_t first, last;
     /* owned; the rows in `old` begin with the newest, the rows in `young` with the oldest */
     struct listed *old, *young;
@@ -58,7 +59,7 @@ struct listing {
     struct figures figures;
 };
 
-/* last: seq of the newest message; 0: there is none. */
+/* last: seq of the session's newest message; 0: the session has no messages. */
 void listing_open(struct listing *l, enum listing_mode mode, bool every, int64_t last);
 void listing_close(struct listing *l); /* safe to call twice */
 
@@ -69,14 +70,15 @@ enum listing_end { LISTING_OLDER, LISTING_NEWER };
  * `matches` is true, the call that the message begins or ends will match when it is added. */
 MI_MUST int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
                                 enum listing_end end);
-/* Whether this message may end the task of a call. Such a notification does not name the call. */
+/* Returns whether this message is a notification that may end the task of a call. The notification
+ * does not name the call. */
 static inline bool listing_may_end_task(const struct query_message *m)
 {
     return m->kind == KIND_NOTIFICATION && m->request_seq == 0 &&
            slice_begins(m->method, "notifications/tasks");
 }
-/* Adds the call before the first, or after the last. With a filter, adds a row only if one of the
- * call's messages that were added matches. */
+/* Adds a call older than the first, or newer than the last one added. With a filter, adds a row
+ * only if a message of the call matches and was added before. */
 MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
 /* Declares that request `seq` continues the call of request `first`. If the request matches, the
  * call matches. Call this function before the call is added or updated. */

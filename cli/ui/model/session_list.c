@@ -67,8 +67,9 @@ static int sessions_add_id(struct sessions *l, int64_t id)
     return 0;
 }
 
-/* Reads at once the rows of sessions that have no end: they may be live, and the header counts live
- * sessions. Does nothing in a store, which does not know whether sessions are live. */
+/* Reads the rows of sessions without an end immediately, because such sessions may be live, and the
+ * header counts live sessions. Does nothing in a store, which does not know whether sessions are
+ * live. */
 static int sessions_read_unended_rows(struct sessions *l, struct query *q,
                                       const struct page_row *page)
 {
@@ -248,7 +249,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
         return st < 0 ? st : MI_ENOENT;
     struct session_row now = {
         .page = page, .state = session_state_of(q, &page->session), .failed = -1};
-    /* keeps the earlier counts until they are counted again */
+    /* the counts of the old row are shown until the calls are counted again */
     if (r->page != NULL && r->page->session.id == id) {
         now.failed = r->failed;
         now.counted_us = r->counted_us;

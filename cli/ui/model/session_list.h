@@ -18,18 +18,18 @@
 
 #define SESSIONS_KEPT 256
 #define SESSIONS_PAGE 64
-#define SESSIONS_COUNTED 20000      /* number of messages whose calls are counted in one step */
+#define SESSIONS_COUNTED 20000 /* number of messages whose calls are counted in one step */
 /* microseconds after which the failed calls of a live session are counted again */
 #define SESSIONS_RECOUNT_US 5000000
 
 struct session_row {
     struct page_row *page; /* owned; NULL: this element is free */
     enum session_state state;
-    int64_t messages, last_t_us; /* seq and time of the last message */
+    int64_t messages, last_t_us; /* messages: seq of the last message; last_t_us: its time */
     int64_t failed;              /* number of failed calls; -1: not counted yet */
     /* counting: number of failed calls among messages 1..counted; final if counted >= messages */
     int64_t counting, counted;
-    int64_t counted_us; /* when `failed` was counted; 0: not counted yet */
+    int64_t counted_us; /* time at which `failed` was counted; 0: not counted yet */
     bool stale;         /* the row must be read again */
 };
 
@@ -59,7 +59,7 @@ MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
 /* Adds sessions that were recorded since the last call, and reads again the rows of sessions that
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
-/* Whether the list reaches back to this session. */
+/* Returns whether the list has been read as far back as this session. */
 bool sessions_reach_id(const struct sessions *l, int64_t id);
 /* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
@@ -71,9 +71,10 @@ size_t sessions_place_of_id(const struct sessions *l, int64_t id);
 /* *ret is valid until another session with the same id % SESSIONS_KEPT is read. */
 MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
                          const struct session_row **ret);
-/* Returns how long a session lasted until its end, its last message or, if it is live, now. */
+/* Returns the duration of a session: until its end, until now if it is live, or else until its last
+ * message. */
 int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);
-/* Counts the live sessions among the kept rows. */
+/* Counts the live sessions among those whose rows are in memory. */
 size_t sessions_count_live(const struct sessions *l);
 
 #endif

@@ -69,7 +69,7 @@ bool rescue_open(void)
     rescue_add(keypad_local);
     rescue_add(exit_ca_mode);
     bool moves = cursor_address != NULL;
-    del_curterm(cur_term); /* newterm() reads the description of the terminal again */
+    del_curterm(cur_term); /* newterm() will read the description of the terminal again */
     if (!moves)
         return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;

@@ -346,7 +346,8 @@ static bool handle_input_without_key(int kind, wint_t c)
         return true;
     if (kind == OK && c == PRESS_ESCAPE) {
         bool begun = esc_begins_sequence();
-        screen.pasting &= begun; /* terminals do not paste Esc, so the end of the paste was lost */
+        /* Terminals do not paste Esc: a person has typed it, so the end of the paste was lost. */
+        screen.pasting &= begun;
         return begun;
     }
     if (kind == OK)

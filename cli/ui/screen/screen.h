@@ -21,7 +21,7 @@
 
 #include <signal.h>
 
-/* Kinds of whole lines. */
+/* Kinds of lines. A kind applies to a whole line. */
 enum screen_line {
     SCREEN_NORMAL,
     SCREEN_CHOSEN,  /* the selected line of the pane that has the focus */
@@ -45,7 +45,7 @@ void screen_get_size(size_t *ret_width, size_t *ret_height);
 extern volatile sig_atomic_t screen_resized;
 
 void screen_clear(void); /* begins a new picture: call before its lines are drawn */
-/* Draws a line at column x, padded with blanks to `width`. */
+/* Draws a line at column x of screen line y, padded with blanks to `width` columns. */
 void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
 void screen_draw_rule(size_t x, size_t y, size_t height); /* draws a vertical line */
 /* Shows the cursor at this position of the picture. */
@@ -61,8 +61,8 @@ bool screen_read(struct press *ret);
 /* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
  * terminals accept. */
 bool screen_copy(struct slice text);
-/* Maximum length of the text, in bytes. As base64 in a control sequence, such a text has 100,000
- * bytes, the limit of xterm. */
+/* Maximum length of a text for screen_copy(), in bytes. As base64 in a control sequence, such a
+ * text has 100,000 bytes, the limit of xterm. */
 #define SCREEN_COPY_MAX ((size_t)74994)
 
 #endif

@@ -116,7 +116,7 @@ static void cells_put_text(struct cells *c, enum cells_style style, struct slice
     last->columns += columns;
 }
 
-/* Adds characters of one byte and one column each; cuts them to the window. */
+/* Adds characters of one byte and one column each, as far as their columns are visible. */
 static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
@@ -139,7 +139,7 @@ void cells_add_blanks(struct cells *c, size_t columns)
     }
 }
 
-/* Adds a character. A wide character that is only half in the window becomes a blank. */
+/* Adds a character. A wide character of which only half is visible becomes a blank. */
 static void cells_add_character(struct cells *c, enum cells_style style, const struct shown *s)
 {
     size_t after = c->column + s->columns;
@@ -199,8 +199,8 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
     return len;
 }
 
-/* Returns whether the first character of the text combines with the last character that was added.
- * */
+/* Returns whether the first character of the text combines with the last character that was
+ * added. */
 static bool joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;
@@ -272,7 +272,8 @@ void cells_mark_matches(struct cells *c, struct slice needle)
     size_t at = 0;
     while ((at = find_next(text, at, needle)) != FIND_NONE) {
         size_t end = at + needle.n;
-        while (at > 0 && text_utf8_cont(text.p + at)) /* extends the match to whole characters */
+        /* extends the match to whole characters, in both directions */
+        while (at > 0 && text_utf8_cont(text.p + at))
             at--;
         while (end < text.n && text_utf8_cont(text.p + end))
             end++;
@@ -311,7 +312,7 @@ void cells_cut_with_ellipsis(struct cells *c)
 
 size_t cells_text_columns(struct slice text, bool ascii, size_t max)
 {
-    /* the window begins right of the whole text, so that columns are only counted */
+    /* Columns before column `max` are only counted, because the visible columns begin at `max`. */
     struct cells c = {.from = max, .ascii = ascii};
     cells_add(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);
@@ -340,7 +341,7 @@ size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
         }
         i += n;
         if (c.column > columns)
-            break; /* even the first character is wider than the line */
+            break; /* the first character alone is wider than the line */
     }
     return i;
 }
@@ -352,7 +353,8 @@ size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;
     } else if (n < text.n) {
-        /* inside a word: the line ends before the word, unless the word began the line */
+        /* The cut is inside a word: the line ends before this word, unless the word began the
+         * line. */
         size_t blank = n;
         while (blank > 0 && text.p[blank - 1] != ' ')
             blank--;

@@ -18,18 +18,19 @@
 
 #include "base/buf.h"
 
-#define CELLS_MARKS_MAX 3 /* combining characters; ncurses stores a character and three more */
+/* maximum number of combining characters of a character; ncurses stores three */
+#define CELLS_MARKS_MAX 3
 #define CELLS_TAB 8
 
-/* Styles of text; screen/paint.c has the attributes of each. */
+/* Styles of text. screen/paint.c defines how each style is drawn. */
 enum cells_style {
     CELLS_PLAIN,
     CELLS_DIM,    /* less important text, such as brackets and units */
     CELLS_TITLE,  /* title of a part */
     CELLS_LABEL,  /* name of a field */
-    CELLS_ESCAPE, /* replaces a character that cannot be shown */
+    CELLS_ESCAPE, /* an escape, which replaces a character that cannot be shown */
     CELLS_KEY,    /* key of an object */
-    CELLS_STRING, /* the next three: JSON values by type */
+    CELLS_STRING, /* this style and the next two are for JSON values, by type */
     CELLS_NUMBER,
     CELLS_WORD,  /* true, false, null */
     CELLS_FOLD,  /* fold marker, or the text that stands for folded content */
@@ -47,18 +48,19 @@ struct cells_span {
     size_t at, n;   /* bytes in cells.text; all printable */
     size_t columns; /* number of columns that this span takes */
     enum cells_style style;
-    bool found; /* set by cells_mark_matches() */
+    bool found; /* the span is part of a match; set by cells_mark_matches() */
 };
 
-/* How the next combining character is added: CELLS_JOIN_NONE: as an escape; CELLS_JOIN_HIDDEN: not
- * at all, because its character is not shown; CELLS_JOIN: to the last character. */
+/* How the next combining character is added. CELLS_JOIN_NONE: as an escape. CELLS_JOIN_HIDDEN: it
+ * is left out, because the character before it is not visible. CELLS_JOIN: joined to the last
+ * character. */
 enum cells_join { CELLS_JOIN_NONE, CELLS_JOIN_HIDDEN, CELLS_JOIN };
 
 struct cells {
     struct buf text;         /* owned */
     struct cells_span *span; /* owned; without gaps */
     size_t n, cap;
-    size_t from, width;   /* the visible columns are from..from + width - 1 */
+    size_t from, width; /* the visible columns are from..from + width - 1 */
     /* column of the character that is added next; at most the end of the visible columns */
     size_t column;
     size_t origin;        /* column at which tab stops begin */

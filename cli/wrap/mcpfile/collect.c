@@ -7,8 +7,8 @@
 
 #define PATH_MAX_KEYS 4
 
-/* Paths of the objects that contain servers. Each key in such an object is the name of a server; in
- * a list in its place, each element has a member `name`. "*" matches any key. */
+/* Paths of the objects that contain servers. Each key in such an object is the name of a server. If
+ * the path leads to a list instead, each element has a member `name`. "*" matches any key. */
 static const struct place {
     enum mcpfile_format format;
     const char *path[PATH_MAX_KEYS + 1];
@@ -29,7 +29,8 @@ static const struct place {
 };
 
 #define NO_LEVEL SIZE_MAX
-#define SERVERS_MAX 10000 /* limited, because each server is compared with all other servers */
+/* maximum number of servers in a file, because each server is compared with all others */
+#define SERVERS_MAX 10000
 
 enum role {
     ROLE_NONE,
@@ -187,8 +188,9 @@ static char *copy_level_text(struct mcpfile_scan *s, size_t level)
     return text;
 }
 
-/* Returns the server at this level, adding it if it is new. List elements are found by the offset
- * of their object; other servers also by name, because TOML tables have no object. */
+/* Returns the server at this level of the path; adds the server if it is new. An element of a list
+ * is found by the offset of its object. Any other server is also found by its name, because a TOML
+ * table has no such offset. */
 static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t level)
 {
     struct mcpfile *f = s->f;
@@ -263,7 +265,9 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        return; /* the server's name is the key of its table */
+        /* only a server in a list has its name from a member; any other name is the key of its
+         * table */
+        return;
     mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= name == NULL;

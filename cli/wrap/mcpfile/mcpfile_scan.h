@@ -16,7 +16,7 @@ struct mcpfile_scan {
     struct mcpfile *f;
     const struct mcpfile_language *language;
     const char *p, *end;
-    /* the current path; a level is a key as it is written, or an element of an array (n == 0) */
+    /* the current path; each level is a key with its quotes, or an element of an array (n == 0) */
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
@@ -28,7 +28,7 @@ struct mcpfile_scan {
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: no error */
     const char *at;                     /* position of the first error */
-    bool bare;                          /* the servers are at the top level */
+    bool bare;                          /* the servers are at the top level of the file */
     bool has_list;                      /* JSON: the top level has a member `mcpServers` */
     bool no_memory;
 };

@@ -34,8 +34,9 @@ struct mcpfile_member {
     struct span key;
     /* the value, with quotes or brackets; a YAML list without brackets begins at its first dash */
     struct span value;
-    size_t end;   /* offset at which a new member is inserted after this member */
-    bool on_line; /* the member has its own line; a new member gets its own line too */
+    size_t end; /* offset at which a new member is inserted after this member */
+    /* the member is on a line of its own; a new member must also get a line of its own */
+    bool on_line;
 };
 
 /* Members with a time limit; limits.h says what a limit means for which client. */
@@ -53,9 +54,10 @@ enum mcpfile_limit {
 };
 
 struct mcpfile_server {
-    char *name;    /* owned */
-    char *project; /* owned; project directory in which the server is used; NULL: all projects */
-    bool unnamed;  /* the server is an element of a list, and its `name` has not been read yet */
+    char *name; /* owned */
+    /* owned; directory of the project in which the server is used; NULL: all projects */
+    char *project;
+    bool unnamed; /* the server is an element of a list, and its `name` has not been read yet */
     /* offset of the server's object or list element, used as an identifier; 0: a TOML table */
     size_t object;
     struct mcpfile_member command, args, url, type, headers;

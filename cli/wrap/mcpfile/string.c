@@ -26,8 +26,8 @@ static bool read_scalar(struct slice text, struct buf *b)
     return done;
 }
 
-/* Appends the text of a one-line scalar, which the scan has accepted. Sets b->failed if memory is
- * short. */
+/* Appends the text of a scalar on one line, which the scan must have accepted. Sets b->failed if
+ * memory ran out. */
 static void append_yaml_string(struct slice token, struct buf *b)
 {
     if (token.p[0] == '"' || token.p[0] == '\'')
@@ -75,7 +75,7 @@ static void append_json5_escape(struct buf *b, const char **p, const char *end)
         buf_adds(b, "\\u00");
         buf_add(b, c + 1, 2);
         c += 2;
-    /* a backslash before a line end: the string continues in the next line */
+        /* a backslash before a line end: the string continues in the next line */
     } else if (*c == '\r' || *c == '\n') {
         c += c[0] == '\r' && end - c > 1 && c[1] == '\n';
     } else if (slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA8") ||

@@ -14,10 +14,11 @@ struct mcpfile_value {
     bool on_line;
     /* the args of the server are mcpfile.arg[first_arg..first_arg + args_n - 1] */
     size_t first_arg, args_n;
-    size_t first_header, headers_n; /* the server's headers are mcpfile.header[first_header…] */
-    bool mixed;                     /* some elements of the array are not strings */
-    bool dashes;                    /* a YAML list without brackets */
-    bool uneven; /* a YAML list whose first string is not on the same line as its dash */
+    /* the headers of the server are mcpfile.header[first_header..first_header + headers_n - 1] */
+    size_t first_header, headers_n;
+    bool mixed;  /* some elements of the array are not strings */
+    bool dashes; /* a YAML list without brackets */
+    bool uneven; /* true: a YAML list whose first string is not on the line of its dash */
 };
 
 /* Functions whose code differs between JSON and TOML. Each function except `skip` is called when
@@ -32,8 +33,8 @@ struct mcpfile_language {
 
 /* Scans the value at the current position. Returns false after an error. */
 bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v);
-/* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`.
- * Returns false after an error. */
+/* Call this function after an element of a list that ends with `close`. Moves past the comma, or to
+ * `close`. Returns false after an error. */
 bool mcpfile_end_element(struct mcpfile_scan *s, char close);
 
 #endif

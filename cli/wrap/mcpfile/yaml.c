@@ -10,8 +10,8 @@ struct yaml {
     yaml_event_t event; /* the current event */
     /* index: index of a character of the file; at: byte offset of this character */
     size_t index, at;
-    size_t end;         /* offset after the last scalar or bracket */
-    bool flow;          /* the current value is within brackets */
+    size_t end; /* offset after the last scalar or bracket */
+    bool flow;  /* the current value is within brackets */
 };
 
 static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v);
@@ -64,7 +64,7 @@ static void record_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
     v->type = simple ? MCPFILE_STRING : MCPFILE_OTHER;
 }
 
-/* Whether only blanks and one dash precede the token on its line. */
+/* Returns whether only blanks and one dash precede the token on its line. */
 static bool token_follows_dash(const struct mcpfile *f, struct span token)
 {
     const char *p = f->text.p + token.at;
