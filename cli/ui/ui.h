@@ -65,16 +65,13 @@ struct ui;
 /* The functions of a view. To open a view, prepare its data, then call stack_open(). */
 struct view_ops {
     MI_MUST int (*draw)(struct ui *u, const struct area *a);
-    /* moves the cursor; by: number of rows or pages */
-    MI_MUST int (*move)(struct ui *u, enum motion m, int by);
-    /* handles an action; may return VIEW_UNKNOWN */
-    MI_MUST int (*key)(struct ui *u, enum action x);
+    MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* by: number of rows or pages */
+    MI_MUST int (*key)(struct ui *u, enum action x);          /* `key` may return VIEW_UNKNOWN */
     /* Handles a click or the wheel. NULL: the wheel moves the cursor. */
     MI_MUST int (*mouse)(struct ui *u, const struct press *p);
     /* goes to the next match of u->search; NULL: this view cannot be searched */
     void (*search)(struct ui *u, bool forward);
-    /* Goes to the place that the user typed after `:`. If `go` is NULL, or returns VIEW_UNKNOWN, a
-     * number is the number of a line. */
+    /* Goes to the place that was typed after `:`. NULL or VIEW_UNKNOWN: a number means a line. */
     MI_MUST int (*go)(struct ui *u, const char *to);
     void (*close)(struct ui *u); /* frees the view's data; NULL: the view has no data */
     /* hints in the footer, one for each pane that can have the focus; a view without panes uses the
@@ -84,19 +81,14 @@ struct view_ops {
 
 extern const struct view_ops main_view, help_view, overview_view, list_view, problems_view;
 extern const struct view_ops plain_list_view; /* the view of a list whose rows cannot be opened */
-/* each view can be open once, and the bottom view twice */
-#define VIEWS_MAX 10
+#define VIEWS_MAX 10 /* each view can be open once, and the bottom view twice */
 
 struct layer {
     const struct view_ops *view;
-    size_t top; /* first line on the screen, if the view is a page */
-    /* 1 + the line of the page that a search found last; 0: no line, or the line was scrolled
-     * away */
-    size_t found;
-    /* in the overview: 1 + index of the selected tool in the figures; 0: the first row is
-     * selected */
-    size_t at;
-    bool moved;      /* the selected tool must be scrolled into view */
+    size_t top;   /* first line on the screen, if the view is a page */
+    size_t found; /* 1 + the line of the page that was found last; 0: none, or scrolled away */
+    size_t at;  /* in the overview: 1 + index of the selected tool; 0: the first row is selected */
+    bool moved; /* the selected tool must be scrolled into view */
     enum pane floor; /* Esc closes this layer if this pane of the main view has the focus */
     enum pane focus; /* focus before the view was opened */
     struct list_view *list_view; /* owned; set if the view shows a list */
@@ -131,18 +123,16 @@ struct shown {
     struct schema_notes notes;
     struct buf operation; /* owned; the text to which subject.operation points */
     size_t columns;       /* width for which the document was laid out, in columns */
-    /* top: index of the first line in the pane; at: index of the selected line */
-    size_t top, at;
-    size_t from; /* number of the first visible column */
-    bool jumped; /* the first visible column was changed to show a match */
+    size_t top, at;       /* top: index of the first line in the pane; at: of the selected line */
+    size_t from;          /* number of the first visible column */
+    bool jumped;          /* the first visible column was changed to show a match */
 };
 
 /* A copy of a call, or of a single message, to compare with another call or message. */
 struct beside_call {
     int64_t session, seq; /* session and seq of the marked call; seq 0: no call is marked */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
-    /* size of each text in bytes; 0: there is no text. Texts longer than PAIR_TEXT_MAX are not
-     * copied. */
+    /* bytes of each text; 0: there is no text. Texts above PAIR_TEXT_MAX bytes are not copied. */
     size_t size[2];
 };
 
@@ -151,8 +141,7 @@ struct beside {
     struct beside_call call[2]; /* call[0] was selected first, call[1] second */
     struct pair *pair;          /* owned; NULL until the second call is chosen */
     size_t top, from;           /* numbers of the first visible row and column */
-    /* index of the row that n or N found last; SIZE_MAX: no row was found */
-    size_t found;
+    size_t found;               /* index of the row that n or N found last; SIZE_MAX: none */
 };
 
 #define BESIDE_ABOVE 2 /* number of rows shown above a difference to which n or N moves */
@@ -243,20 +232,18 @@ struct ui {
 
     struct beside beside;
     struct tool_list tools; /* owned; the tools of the session tools_of, for notes in the detail */
-    /* id of the session whose tools are in `tools`; 0: no tools were read */
-    int64_t tools_of;
+    int64_t tools_of;       /* id of the session that has `tools`; 0: no tools were read */
 
     enum asking asking;
     struct prompt prompt;
     struct prompt_history history[ASKINGS]; /* owned */
     const char *yes_no_question;            /* borrowed */
     int (*yes)(struct ui *u);
-    /* path of an existing file that an export may replace, if the user agrees */
-    char file_name[PROMPT_MAX + 1];
-    char command[PROMPT_MAX + 1]; /* the last command to which a text was passed */
-    bool replaces_call;           /* true: the export is a call; false: a session */
-    struct buf message;           /* owned; a message in the footer, shown until the next key */
-    bool alarm;                   /* the message is an error */
+    char file_name[PROMPT_MAX + 1]; /* existing file that the user may let an export replace */
+    char command[PROMPT_MAX + 1];   /* the last command to which a text was passed */
+    bool replaces_call;             /* true: the export is a call; false: a session */
+    struct buf message;             /* owned; a message in the footer, shown until the next key */
+    bool alarm;                     /* the message is an error */
 
     struct hint_place hint[HINTS_MAX]; /* hints of the footer */
     size_t hints_n;
@@ -284,8 +271,7 @@ struct list_row {
 size_t list_count_rows(const struct ui *u);
 /* Returns how many rows before this one are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
-/* returns the index of the row of a call or message */
-size_t list_find_seq(const struct ui *u, int64_t seq);
+size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a message's row */
 struct list_row list_row_at(const struct ui *u, size_t place);
 size_t list_selected_place(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
@@ -297,8 +283,7 @@ void list_stop_following(struct ui *u); /* keeps the same row selected when new 
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read_new(struct ui *u);
-/* Places earlier events above the call. Call this function after a call was added to the
- * listing. */
+/* Places earlier events above this call. Use it after the call was added to the listing. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
 /* Call this function before the calls are added again. */
 void events_forget_places(struct ui *u);
@@ -318,8 +303,7 @@ void stack_close(struct ui *u); /* closes the top view */
 /* Pushes the main view on the stack, although it is also the bottom view. Esc in `pane` closes the
  * pushed view. */
 void stack_open_main(struct ui *u, enum pane pane);
-/* Returns the index of the selected row after a motion. The list has n rows, and `at` is the index
- * of the row that was selected. */
+/* Returns the selected row after a motion. n: number of rows; at: the row selected before it. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
  * drawing corrects it. */
@@ -340,8 +324,7 @@ MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* microseconds after which a step of reading ends */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
-/* returns whether a call of several requests is shown as one row */
-bool feed_shows_operations(const struct ui *u);
+bool feed_shows_operations(const struct ui *u); /* returns whether an operation is one row */
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
@@ -369,8 +352,7 @@ MI_MUST int seek_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
 void seek_text(struct ui *u, bool forward);
 
-/* A search for u->search in the lines of a page. The caller passes each line, from the first to the
- * last. */
+/* A search for u->search in the lines of a page, which the caller passes from first to last. */
 struct line_seek {
     bool forward;
     size_t from;  /* line where the search begins; SIZE_MAX: before all lines */
@@ -380,8 +362,7 @@ struct line_seek {
 #define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
 void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line);
-/* Ends a search. Returns 1 + the line of the match. If there is no match, shows a message and
- * returns 0. */
+/* Returns 1 + the line of the match. If there is no match, shows a message and returns 0. */
 size_t line_seek_end(struct ui *u, const struct line_seek *s);
 
 /* ---- show.c: the detail of the selected row ---- */
@@ -400,8 +381,7 @@ void list_view_close(struct ui *u);
 /* The next functions work on the view on top of the stack. */
 /* returns NULL if the view does not show a list */
 const struct list *list_view_shown_list(const struct ui *u);
-/* returns the selected row; NULL: the list has no row */
-const void *list_view_selected(const struct ui *u);
+const void *list_view_selected(const struct ui *u); /* returns NULL if the list has no row */
 void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */
@@ -410,16 +390,14 @@ MI_MUST int problems_count(struct ui *u); /* counts the escalations, at most onc
 
 /* ---- copy.c: the selected text: a UID, a message, or the text of a line ---- */
 void copy_selected(struct ui *u, enum detail_copy what);
-/* Shows the selected text in a pager. If `command` is not NULL, passes the text to the command
- * instead. */
+/* Passes the selected text to `command`. If `command` is NULL, shows the text in a pager. */
 void show_selected_outside(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
 /* Begins to compare the chosen session with another recording. If this is not possible, shows a
  * message. ref: a session or a file; "": the previous session of the same server. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
-/* returns whether compare_read_step() must be called again */
-bool compare_has_more(const struct ui *u);
+bool compare_has_more(const struct ui *u); /* true: compare_read_step() must be called again */
 MI_MUST int compare_read_step(struct ui *u);
 
 /* ---- ui_ask.c: questions in the footer ---- */
@@ -438,11 +416,9 @@ void beside_close(struct ui *u); /* frees the comparison, and unmarks the call *
 void central_begin(void);              /* call before the store is opened */
 void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
 void central_end(void);                /* call before the screen is closed */
-/* Returns a key that was pressed while ui waited for the store. Returns false if there is no such
- * key. */
+/* Returns a key that was pressed while ui waited for the store. false: there is no such key. */
 bool central_take_key(struct ui *u, struct press *ret);
-/* returns whether a key is ready, in the queue of ui or in the terminal */
-bool central_has_key(const struct ui *u);
+bool central_has_key(const struct ui *u); /* true: a key is in the queue or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
 bool central_clear_interruption(struct ui *u);
 /* Must be called after the store was read. Hides the error message of an earlier failure. */
@@ -488,8 +464,7 @@ struct slice draw_get_scratch(struct ui *u);
 /* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
-/* Adds the cells of a row to u->cells, after cells_begin(). If row is NULL, adds the column
- * titles. */
+/* Adds the cells of a row, or the column titles if row is NULL, to u->cells after cells_begin(). */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
 enum cells_style draw_style(enum out_style style);
