@@ -58,7 +58,8 @@ struct bundle_record {
     size_t n; /* number of fields */
     /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL or absent. */
     struct slice field[BUNDLE_FIELDS];
-    int64_t redacted_at_us; /* 0: the record is unchanged since it was recorded */
+    /* time of the last redaction of the record; 0: the record was not redacted */
+    int64_t redacted_at_us;
 };
 
 struct bundle_walk {
@@ -70,7 +71,7 @@ struct bundle_walk {
  * keys of the log; NULL: any key. */
 MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct public_key *key,
                         struct buf *why);
-void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
+void bundle_close(struct bundle *b); /* frees the bundle, also after an error; safe to call twice */
 
 /* bundle_next() returns the records in the order of their numbers (`place`); bundle_end() returns
  * the record `end`. Both return false at the end, or after w->text.failed was set because memory

@@ -1,8 +1,8 @@
 /* bundle_form.h - the form of a bundle: its members, and the fields of each kind of record
  * (docs/evidence.md, "Record", "Bundle").
  *
- * Writing   the sections in the order of enum bundle_section, each with
- *           bundle_begin_section() and its elements:
+ * Writing   write the sections in the order of enum bundle_section. Begin each section with
+ *           bundle_begin_section(), then write its elements:
  *
  *     bundle_write(&o, &b, note);
  *     bundle_begin_section(&o, BUNDLE_LEAVES);
@@ -50,7 +50,7 @@ enum { MESSAGE_FIELDS(BUNDLE_MESSAGE_OPEN) BUNDLE_MESSAGE_body, MESSAGE_FIELDS(B
 enum { EVENT_FIELDS(BUNDLE_EVENT_OPEN) BUNDLE_EVENT_ALL };
 enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 /* clang-format on */
-#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* greatest number of fields of a kind */
+#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* maximum number of fields of a record */
 
 struct bundle_shape {
     const char *name;

@@ -6,8 +6,8 @@
  * Reading   is strict: valid UTF-8 without control characters except newlines, at least one
  *           signature line, nothing after the last one. Signatures of unknown keys are ignored.
  * Owns      nothing: results of reading borrow from the note's text.
- * Errors    writing: sticky, in the buffer, and MI_EIO: libsodium cannot be used. Reading:
- *           MI_EINVAL, the text is not such a note.
+ * Errors    functions that write set `failed` of the buffer, or return MI_EIO if libsodium cannot
+ *           be used. Functions that read return MI_EINVAL if the text is not such a note.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_NOTE_H
 #define MI_EVIDENCE_NOTE_H

@@ -25,7 +25,7 @@ struct salt {
 
 struct record {
     struct digest_sum sum;
-    size_t n;           /* bytes of `text` that are used */
+    size_t n;           /* number of used bytes in `text` */
     uint8_t text[1024]; /* collects short fields, because hashing many bytes at once is faster */
 };
 

@@ -1,7 +1,7 @@
 /* tree.h - Merkle trees as in RFC 6962, section 2.1 (RFC 9162, section 2.1).
  *
- * A tree that grows keeps only the roots of its largest complete subtrees, from left to right: as
- * many as its size has bits that are 1, TREE_DEPTH at most.
+ * A tree that grows stores only the roots of its largest complete subtrees, from left to right. The
+ * number of these roots is the number of 1 bits in the tree's size, at most TREE_DEPTH.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */

@@ -85,7 +85,7 @@ static inline bool invocation_is_valid(const struct invocation *x)
     return x->arguments_n >= x->arguments.n && x->result.n <= INVOCATION_RESULT_MAX;
 }
 
-#define ESCALATION_LINES_MAX 20 /* the last lines of stderr */
+#define ESCALATION_LINES_MAX 20 /* maximum number of lines of stderr in an escalation */
 
 /* The texts of an escalation are valid only during the call to which it is passed. */
 struct escalation {

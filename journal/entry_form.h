@@ -14,14 +14,14 @@
 #include "journal/running.h"
 
 enum entry_kind {
-    /* uses row (with seq and t_us) and, if row.ends_invocation is true, invocation */
+    /* members: row (with seq and t_us) and, if row.ends_invocation is true, invocation */
     ENTRY_MESSAGE = 1,
     ENTRY_EVENT,        /* members: row.event, row.t_us, row.body */
     ENTRY_UPDATE,       /* update */
     ENTRY_RUNNING,      /* running */
     ENTRY_INVOCATION,   /* invocation */
     ENTRY_ESCALATION,   /* members: escalation (with at_us); t_us is the time in the session */
-    ENTRY_TOOLS_WANTED, /* no content; appended by journal_want_previous_tools() */
+    ENTRY_TOOLS_WANTED, /* an entry without content; appended by journal_want_previous_tools() */
     /* member: `lost`, which counts messages that did not fit into the journal */
     ENTRY_LOST,
     ENTRY_RULES, /* member: `added`, further rules that a recorded message violates */
@@ -63,7 +63,8 @@ struct entry {
         struct session_update update;
         struct running running;
         struct {
-            struct escalation escalation; /* the texts server, session and command are not stored */
+            /* the texts `server`, `session` and `command` of the escalation are not stored */
+            struct escalation escalation;
             int64_t t_us;
             /* after form_read(): escalation.stderr_lines points to this array */
             struct slice lines[ESCALATION_LINES_MAX];

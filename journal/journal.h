@@ -13,7 +13,7 @@
 
 #include "journal/entry.h"
 
-#define JOURNAL_UID_SIZE 32 /* bytes of a session's uid, including its NUL */
+#define JOURNAL_UID_SIZE 32 /* length of a session's uid in bytes, including its NUL */
 
 struct journal {
     void *owner;

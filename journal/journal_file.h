@@ -1,16 +1,16 @@
 /* journal_file.h - the files of journals, in memory.
  *
- * A journal holds messages as they were received, so it must never reach a disk: its directory is
- * used only if it is in memory (on tmpfs), belongs to the user, has mode 0700 and is not a symbolic
- * link. By default this is /dev/shm/mcp-interposer-UID, which is made if it is missing. A file is
- * 0600 and has the uid of the session as its name. If the directory cannot be used, or has less
- * room than JOURNAL_FILE_ROOM, a journal is a file without a name (memory_file()): then it is lost
- * if both processes are killed.
+ * A journal has messages as they were received, so it must never be written to a disk. Its
+ * directory is used only if it is in memory (on tmpfs), belongs to the user, has mode 0700 and is
+ * not a symbolic link. The default directory is /dev/shm/mcp-interposer-UID, which is made if it is
+ * missing. A file has mode 0600, and its name is the uid of the session. If the directory cannot be
+ * used, or has less room than JOURNAL_FILE_ROOM, the journal is a file without a name
+ * (memory_file()). Such a journal is lost if both processes are killed.
  *
  * Locks     each side holds a lock on its own open file description (F_OFD_SETLK): byte 0 for the
- *           writer, byte 1 for the reader. The kernel releases it when the last descriptor and
- *           mapping of that description are gone. So a child process of the writer must not keep
- *           the writer's descriptor, nor a mapping of it (ring.h).
+ *           writer, byte 1 for the reader. The kernel releases a lock when the last descriptor and
+ *           the last mapping of its description are gone. So a child process of the writer must
+ *           neither keep the writer's descriptor nor a mapping of the file (ring.h).
  * Source    fcntl(2), "Open file description locks", which POSIX has since 2024; base/os/memory.h.
  * Owns      the descriptor.
  * Errors    MI_EIO: see errno. MI_ENOENT: there is no such journal.
@@ -26,7 +26,8 @@
 struct journal_file {
     int fd;                /* -1: closed */
     char uid[UID_LEN + 1]; /* uid of the session */
-    bool has_name;         /* false: the file was made by memory_file() */
+    /* true: the file has a name; false: the file was made by memory_file() */
+    bool has_name;
 };
 
 enum journal_side { JOURNAL_WRITER, JOURNAL_READER };

@@ -195,7 +195,8 @@ static bool message_head_is_valid(const struct fixed *f)
            f->status < CALL_UNKNOWN && memcmp(f->zero, zero, sizeof zero) == 0;
 }
 
-/* Takes the next n bytes of *left; NULL if there are fewer. */
+/* Returns the next n bytes of *left, and removes them from *left. Returns NULL if fewer bytes are
+ * left. */
 static const char *cut_message_bytes(struct slice *left, size_t n)
 {
     const char *p = left->p;

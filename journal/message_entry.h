@@ -1,6 +1,6 @@
 /* message_entry.h - writes and reads a message as the bytes of a journal entry. Messages are the
- * most frequent entries and have a form of their own. With an answer the invocation that it ends
- * may be stored.
+ * most frequent entries, so they have a form of their own. An answer that ends an invocation is
+ * stored together with this invocation.
  *
  * Form      a fixed part; the numbers that are not 0; the positions of the texts that are not
  *           missing; the body; the texts that are not within the body (journal/entry_form.h). A

@@ -4,24 +4,25 @@
  * after all its bytes. The reader takes records in order and releases them when they are stored,
  * which frees their memory. Positions are bytes since the start of the journal and never go back.
  *
- * File      a page with struct ring_shared; the table, in whole pages; RING_START_MAX bytes or less
+ * File      a page with struct ring_shared; the table, in whole pages; at most RING_START_MAX bytes
  *           about the session (ring_start()), in whole pages; then `size` bytes of records. A
  *           record is a struct ring_head and its bytes, padded to 8 bytes.
- * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than
- *           16 of them, a step is a page. The table says which step of memory a step of positions
- *           is in, so memory is used again in any order. A record is contiguous: if it does not fit
- *           into the rest of its step, and the next step of memory is not free, the record begins
- *           in another step, and a record RING_SKIPPED fills the rest. A long record is followed by
- *           RING_SKIPPED as well.
- * Memory    the writer allocates it before it writes there, and uses it again when its records are
- *           released (steps.h). It keeps the memory of a burst until ring_return_memory().
- * Limit     the writer keeps at most `limit` bytes unreleased, plus less than a step where it skips
- *           the rest of a step; a single record that is longer is accepted while the ring is empty,
- *           if it is not longer than ring_record_max().
- * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag
- *           before it reads the other's position for the last time, and moves its own position
- *           before it reads the other's flag. These four accesses are sequentially consistent, so
- *           that at least one side sees the other's.
+ * Steps     positions and memory are divided into steps of RING_STEP bytes. In a ring of less than
+ *           16 such steps, a step is a page. The table maps steps of positions to steps of memory,
+ *           so that memory can be used again in any order.
+ *           A record is contiguous. If it does not fit into the rest of its step, and the next step
+ *           of memory is not free, the record begins in another step, and a record RING_SKIPPED
+ *           fills the rest of the first step. A long record is followed by RING_SKIPPED as well.
+ * Memory    the writer allocates memory before it writes there, and uses the memory again when its
+ *           records are released (steps.h). The memory of a burst stays allocated until
+ *           ring_return_memory().
+ * Limit     at most `limit` bytes are unreleased, and less than a step of skipped bytes. A single
+ *           record may be longer than `limit` while the ring is empty, but not longer than
+ *           ring_record_max().
+ * Wake-ups  the ring only says which side must be woken; the owner wakes that side. Before a side
+ *           waits, it sets its flag, and then reads the position of the other side once more. A
+ *           side that moves its position reads the flag of the other side after that. These four
+ *           accesses are sequentially consistent, so that no wake-up is lost.
  * Kills     a reader can be killed between any two instructions, and another one continues at
  *           `tail`.
  * Trust     the reader checks everything that it reads: the file of a dead session may be damaged.
@@ -39,11 +40,12 @@
 /* larger steps are not faster, and make the writer pause longer */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
-#define RING_NONE UINT64_MAX          /* means "no position" */
-#define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
-#define RING_KEPT ((size_t)256 << 10) /* ring_return_memory() leaves this many bytes allocated */
+#define RING_NONE UINT64_MAX    /* means "no position" */
+#define RING_SKIPPED UINT32_MAX /* kind of a record that only fills the rest of a step */
+/* number of bytes that ring_return_memory() leaves allocated */
+#define RING_KEPT ((size_t)256 << 10)
 
-/* How the recorder is doing. */
+/* State of the recorder. */
 enum ring_trouble {
     RING_FINE,
     RING_BUSY,    /* another process holds the database's lock; the recorder tries again */
@@ -54,7 +56,7 @@ enum ring_trouble {
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
-    uint64_t size;    /* bytes of records; whole steps, at least 8 pages */
+    uint64_t size;    /* size of the memory for records in bytes: whole steps, at least 8 pages */
     uint64_t start_n; /* bytes of the session's metadata, which follow this page */
 
     /* the writer's */
@@ -75,7 +77,7 @@ struct ring_shared {
     /* The next three members find a record that kills its reader. The first two are positions, or
      * RING_NONE. */
     _Atomic uint64_t trying;    /* position of the record that is being processed */
-    _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
+    _Atomic uint64_t killed_by; /* position of the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
     _Atomic uint32_t filtered;  /* 1: confine_system_calls() of the reader has succeeded */
     struct confine_denied denied;
@@ -88,8 +90,8 @@ struct ring {
      * element is written before `head` reaches its positions. */
     volatile uint32_t *table;
     char *data;
-    uint64_t size; /* bytes of `data`; a checked copy, because shared->size may change */
-    uint64_t step; /* bytes of a step */
+    uint64_t size; /* size of `data` in bytes: a checked copy, because shared->size may change */
+    uint64_t step; /* size of a step in bytes */
     size_t mapped; /* bytes of the whole mapping */
     int fd;        /* borrowed */
 

@@ -1,12 +1,12 @@
 /* steps.h - the memory of a journal's records, as its writer manages it.
  *
- * The memory is divided into steps of equal size. A step has memory or not (a hole in the file),
- * and is in use or free. A free step keeps its memory, so that using it again costs nothing, until
- * steps_return_memory().
+ * The memory is divided into steps of equal size. A step either has memory or is a hole in the
+ * file. A step is in use or free. A free step keeps its memory until steps_return_memory(), so that
+ * using it again costs nothing.
  *
  * Pages are allocated (memory_allocate()) before they are written, so that a full file system is an
- * error here and never a SIGBUS. The lowest steps are used first: with light traffic the same few
- * are used again and again.
+ * error here and never a SIGBUS. The lowest steps are used first, so that the same few steps are
+ * used again and again while there is little traffic.
  *
  * Owns      a byte for each step. The mapping and the file are borrowed.
  * Errors    MI_EIO: see errno; ENOBUFS: too many steps are in use.
@@ -22,8 +22,8 @@ struct steps {
     size_t low;      /* all steps before this one are in use */
     size_t high;     /* this step and all later steps have no memory */
     size_t memory_n; /* number of steps that have memory */
-    size_t step;     /* bytes of a step; whole pages */
-    char *data;      /* borrowed: where the first step is mapped */
+    size_t step;     /* size of a step in bytes; whole pages */
+    char *data;      /* borrowed; address at which the first step is mapped */
     uint64_t at;     /* offset of the first step in the file */
     int fd;          /* borrowed */
 };

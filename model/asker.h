@@ -2,15 +2,16 @@
  * determines to which call of the client the server's request belongs.
  *
  * Rules     Only an elicitation is for a person. The answer to a sampling request is written by a
- *           model, and roots are settings of the client; no message tells whether a person looks at
- *           these. Before 2026-07-28 the server asks with requests that do not name a call. Such a
- *           request is taken to be for the only open call of the client; if no call or several
- *           calls are open, for none. `ping` and requests about tasks do not count. (With a task in
- *           `_meta` they belong to its operation: model/operations.h.) A person's share of a call
- *           is the time in which an elicitation was open, at most to the end of the call. Time in
- *           which several are open counts once.
- * Use       asker_add_call() for each request of the client and asker_find() for each of the
- *           server, in the order of seq.
+ *           model, and roots are settings of the client. No message tells whether a person looks
+ *           at these two.
+ *           Before 2026-07-28, the server asks with requests that do not name a call. Such a
+ *           request belongs to the only open call of the client. If no call or several calls are
+ *           open, it belongs to none. `ping` and requests about tasks are not open calls. (A
+ *           request with a task in `_meta` belongs to the task's operation: model/operations.h.)
+ *           A person's share of a call is the time in which an elicitation was open, at most to the
+ *           end of the call. Time in which several elicitations are open counts once.
+ * Use       asker_add_call() for each request of the client, and asker_find() for each request of
+ *           the server, in the order of seq.
  * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, requests of the
  *           server belong to no call.
  * Blocks    never. Pure. */
@@ -32,7 +33,7 @@ const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING 
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
-    int64_t covered_us;       /* the end of the last request that was counted */
+    int64_t covered_us;       /* end of the last request that was counted */
     int64_t operation_seq;    /* stored for the caller; this module does not use it */
     uint32_t method, target;  /* likewise */
 };

@@ -8,17 +8,18 @@
  *             - a notification of the peer in its own direction that was forwarded: its
  *               cancellation.
  *           Later messages, such as a late answer, change nothing. An answer that was rejected or
- *           dropped ends nothing; the answer that the proxy sent in its place ends the call. A
- *           request of the proxy is not forwarded to anybody, and neither is its answer: any answer
- *           ends it. The answer has no request_seq: it belongs to the oldest open request with its
- *           id among the last CALLS_OWN requests of the proxy. model/status.h determines the
- *           status.
+ *           dropped ends no call; the answer that the proxy sent in its place ends the call.
+ *           A request of the proxy is not forwarded, and its answer is not forwarded either. So any
+ *           answer ends such a request. The answer has no request_seq. It belongs to the oldest
+ *           open request with the same id among the last CALLS_OWN requests of the proxy.
+ *           model/status.h determines the status.
  * Use       call_set_add_message() for each message. A caller that reads a whole session takes the
- *           calls with call_set_next_ended(). A caller that writes them in parts finds the calls
- *           opened since call_set_clear() in `call`, and is told if a message may end an earlier
- *           call: message_ends_call(), call_end_by_message().
+ *           calls with call_set_next_ended(). A caller that writes the calls in parts finds the
+ *           calls opened since call_set_clear() in `call`. call_set_add_message() tells this caller
+ *           if a message may end an earlier call; for such a call, use message_ends_call() and
+ *           call_end_by_message().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
- *           distinct text once. With `borrows` texts are not copied: they must live until
+ *           distinct text once. If `borrows` is true, texts are not copied, and must live until
  *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The
  *           memory of calls that were taken is used again.
  * Errors    MI_ENOMEM: the message was not added.

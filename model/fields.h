@@ -76,7 +76,7 @@ enum value_type {
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
-    VALUE_FLAG, /* only in rows that are shown; no record has such a field */
+    VALUE_FLAG, /* type of a column in lists that are shown; no record has such a field */
     VALUE_WORD,
 };
 enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };
@@ -92,8 +92,8 @@ struct record_field {
     int since;                 /* first version of the schema that has the column */
     enum field_cover evidence; /* the record of the evidence that covers the field */
     int cassette; /* first cassette version whose header has the field; 0: no version */
-    bool needed;  /* the header of every such cassette has the field */
-    bool stored;  /* sent to stores */
+    bool needed;  /* every cassette of that version or later has the field in its header */
+    bool stored;  /* the field is sent to stores */
     bool json;    /* the field is a member of the objects that --json prints */
 };
 

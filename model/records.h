@@ -126,9 +126,9 @@
     FIELD(since_us,    SINCE,                                   NOT_NULL,  4,    NO,      NO,      NO,   NO,  NO)   \
     FIELD(key,         NUMBER,                                  ZERO,      4,    NO,      NO,      NO,   NO,  NO)
 
-/* Columns of `calls` that verification does not derive again: operation_seq is set by
- * model/operations.h, revision is set by nothing yet, the others are counted when the answer is
- * stored (model/context.h). */
+/* Columns of `calls` that verification does not derive again. operation_seq is set by
+ * model/operations.h. Nothing sets revision yet. The others are counted when the answer is stored
+ * (model/context.h). */
 #define CALL_RESERVED_FIELDS(FIELD)                                                            \
     /*    name                type    NULL       since evidence cassette store json journal */ \
     FIELD(revision,           TEXT,   NO_TEXT,   4,    NO,      NO,      YES,  NO,  NO)        \
@@ -244,7 +244,7 @@
 #define FIELD_EITHER_0(yes, no) no
 #define FIELD_EITHER_1(yes, no) yes
 #define FIELD_NAME(name, ...) ", " #name /* makes a list of column names */
-#define FIELD_NUMBER_NUMBER 1            /* whether the type is a number */
+#define FIELD_NUMBER_NUMBER 1            /* 1 if values of this type are numbers */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1
 #define FIELD_NUMBER_TOOK 1
@@ -273,8 +273,8 @@
 #define FIELD_END_BODY 0
 #define FIELD_END_END 1
 #define FIELD_END_NO 0
-/* Columns of a store: those before the columns of evidence, without the key, and those after
- * them. */
+/* The columns of a store, in two groups. FIELD_FIRST_*: 1 if the column comes before those of the
+ * evidence (without the key). FIELD_LAST_*: 1 if it comes after them. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1
 #define FIELD_FIRST_FULL 1

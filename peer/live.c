@@ -22,7 +22,7 @@ enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
 
 struct live {
     enum live_end end;
-    pid_t pid;  /* > 0 until reaped */
+    pid_t pid;  /* id of the process; > 0 until it is reaped */
     int status; /* status from waitpid(2), valid once reaped */
     /* time when the server closed its stdout, or closed its stdin without reading all bytes; 0:
      * neither */

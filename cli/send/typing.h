@@ -1,13 +1,13 @@
 /* typing.h - finds the type of a value that was given as text, from the tool's inputSchema.
  *
  * Rules     a text stays a string if the argument's schema allows a string, or if there is no
- *           schema. Otherwise these forms are tried in order, and the first that fits is used: the
- *           text as JSON, an array of one string, an array with the JSON. Several values for one
- *           argument become an array. A value that was given as JSON stays as it is. If no form
- *           fits, the form with the most likely type is used; the check of all arguments then
- *           reports the error.
+ *           schema. Otherwise these forms are tried in order, and the first form that fits is used:
+ *           the text as JSON, an array of one string, an array with the JSON. If no form fits, the
+ *           form with the most likely type is used; the check of all arguments then reports the
+ *           error. Several values for one argument become an array. A value that was given as JSON
+ *           does not change.
  * Owns      nothing.
- * Errors    in the buffer.
+ * Errors    out of memory: `failed` of the buffer.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_SEND_TYPING_H
 #define MI_CLI_SEND_TYPING_H

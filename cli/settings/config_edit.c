@@ -61,7 +61,7 @@ struct setting_lines {
     size_t key_line; /* line number of `key` */
     /* position after the last non-empty line of the section; NULL if the section is missing */
     const char *end;
-    size_t end_line; /* number of that non-empty line */
+    size_t end_line; /* number of the last non-empty line of the section */
 };
 
 static struct setting_lines find_setting_lines(struct slice text, const char *server,

@@ -25,8 +25,9 @@ struct compare {
     bool aligned, whole; /* aligned: the rows are known; whole: all rows were compared */
     bool every;          /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
-    size_t at;                   /* index of the selected row, among the shown rows */
-    int64_t session[DIFF_SIDES]; /* ids in u->q; 0: the session is not in u->q */
+    size_t at; /* index of the selected row, among the shown rows */
+    /* ids of the two sessions in u->q; 0: the session is not in u->q */
+    int64_t session[DIFF_SIDES];
 };
 
 static void compare_close(struct ui *u)

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#define TEXT_PART 200 /* messages of a step, if their bodies are searched */
+#define TEXT_PART 200 /* maximum number of messages of a step, if their bodies are searched */
 
 /* Returns whether the list of sessions shows this session. If the filter is about messages,
  * narrow.c decides later whether the session has a match. */

@@ -123,7 +123,7 @@ static void problem_search(struct ui *u, bool forward)
     struct problems *l = u->problems;
     struct view_place place;
     struct line_seek s = page_begin_search(u, forward);
-    /* ui_ask.c opens this view before it is drawn for the first time */
+    /* the view may not have been drawn yet, so its width is set first */
     problem_set_width(u, u->width);
     for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);

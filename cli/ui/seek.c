@@ -6,7 +6,7 @@
 #include "cli/ui/text/find.h"
 
 #define PART 500 /* number of messages that one step searches */
-/* messages that are searched in one step, if the vault is queried for failed calls */
+/* number of messages that one step searches, if the vault is queried for failed calls */
 #define CALLS_PART 20000
 
 /* Returns true if the search queries the vault for failed calls, in all sessions. Otherwise the
@@ -130,8 +130,8 @@ static bool seek_on_failed_call(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* Searches CALLS_PART messages of a session, from k->at on, for a failed call. *ret: seq of the
- * first failed call; 0: none. */
+/* Searches CALLS_PART messages of a session, from k->at on, for a failed call. Sets *ret to the seq
+ * of the first failed call; 0: there is none. */
 static int seek_failed_call_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;

@@ -3,12 +3,12 @@
  * A picture is drawn from the state; a key changes the state. Between the two, the vault is read
  * in small parts.
  *
- * Views     the screen shows one view, the top of a stack; it gets the keys. A view is on the
- *           stack once, or twice if it is the bottom. The other views keep their state until
- *           they are on top again.
- * Owns      everything in it; ui_close() frees it.
- * Errors    a negative status ends the program. If the program can go on, a message in the
- *           footer tells the person. */
+ * Views     the screen shows one view, the top of a stack. This view gets the keys. A view is on
+ *           the stack once; the bottom view may be there twice. The other views keep their state
+ *           until they are on top again.
+ * Owns      everything in struct ui; ui_close() frees it.
+ * Errors    a negative status ends the program. After an error that does not end the program, a
+ *           message is shown in the footer. */
 #ifndef MI_CLI_UI_UI_H
 #define MI_CLI_UI_UI_H
 
@@ -36,7 +36,7 @@ enum asking {
     ASK_DIFF,
     ASK_PIPE,
     ASK_REPLACE, /* whether to replace an existing file: y or n */
-    ASK_YES_NO,  /* a question of a view */
+    ASK_YES_NO,  /* a yes/no question that a view asks */
     ASKINGS
 };
 
@@ -71,7 +71,8 @@ struct view_ops {
     MI_MUST int (*mouse)(struct ui *u, const struct press *p);
     /* goes to the next match of u->search; NULL: this view cannot be searched */
     void (*search)(struct ui *u, bool forward);
-    /* Goes to the place that was typed after `:`. NULL or VIEW_UNKNOWN: a number means a line. */
+    /* Goes to the place typed after `:`. If NULL, or if it returns VIEW_UNKNOWN, a number is a
+     * line. */
     MI_MUST int (*go)(struct ui *u, const char *to);
     void (*close)(struct ui *u); /* frees the view's data; NULL: the view has no data */
     /* hints in the footer, one for each pane that can have the focus; a view without panes uses the
@@ -108,7 +109,7 @@ struct seek {
 };
 
 #define SHOWN_MESSAGES 24 /* maximum number of messages shown of one call */
-#define SHOWN_LINES 200   /* most lines of stderr */
+#define SHOWN_LINES 200   /* maximum number of lines of stderr that are shown */
 
 /* What the detail pane shows. */
 struct shown {
@@ -179,7 +180,7 @@ struct central {
     /* gives_up: a key press may abandon the current read; gave_up: a key press has abandoned it */
     bool gives_up, gave_up;
     int64_t asked_us;  /* time of the last question to the store */
-    int64_t looked_us; /* when the store was last read for changes */
+    int64_t looked_us; /* time at which the store was last read for changes */
     int64_t failed_us; /* time when reading failed; 0: the last reading succeeded */
 };
 
@@ -187,7 +188,7 @@ struct ui {
     const struct settings *settings; /* borrowed */
     struct query *q;                 /* owned */
     const char *file;                /* borrowed; a recording file; NULL: a vault is shown */
-    char *vault;                     /* owned; path of q */
+    char *vault;                     /* owned; path of the vault `q` */
     int64_t version;                 /* version of the database when it was last read */
     struct central store;
 
@@ -278,7 +279,7 @@ size_t list_selected_place(const struct ui *u); /* returns the index of the sele
 bool list_get_selected(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
 bool list_get_selected_call(const struct ui *u, struct listed *ret);
-void list_select_row_at(struct ui *u, size_t place); /* selects another row */
+void list_select_row_at(struct ui *u, size_t place); /* selects the row at this index */
 void list_stop_following(struct ui *u); /* keeps the same row selected when new rows are added */
 
 /* Reads new events of the chosen session. */
@@ -338,7 +339,7 @@ void narrow_add_session(struct ui *u, int64_t id);
 bool narrow_has_more(const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
 MI_MUST int narrow_search_step(struct ui *u);
-/* must be called after messages were added, so that they are searched */
+/* Call this function after messages were added, so that these messages are searched. */
 void narrow_search_again(struct ui *u);
 void narrow_close(struct ui *u);
 /* Sets *ret to whether a message of this session matches the filter. */
@@ -437,7 +438,7 @@ MI_MUST int late_load_session(struct ui *u, bool now);
 MI_MUST int late_handle_store_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */
-#define LIST_HEAD 2 /* lines of a list before its rows: the caption and the titles */
+#define LIST_HEAD 2 /* number of lines above the rows of a list: the caption and the titles */
 MI_MUST int draw_screen(struct ui *u);
 MI_MUST int draw_sessions(struct ui *u, const struct area *a);
 MI_MUST int draw_list(struct ui *u, const struct area *a);
@@ -473,7 +474,8 @@ enum cells_style draw_style(enum out_style style);
 /* Runs this program with the words, which end with NULL. Returns its exit status, or -1, and
  * appends its first line of output to ret_said. */
 int outside_run_this_program(const char *const *words, struct buf *ret_said);
-/* Runs `send` with a request of the chosen session, in the terminal. edit: with --edit. */
+/* Runs `send` with a request of the chosen session, in the terminal. If `edit` is true, with
+ * --edit. */
 MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 /* Shows a text in $PAGER or $EDITOR; with a command, passes the text to its stdin. */
 void outside_show_text(struct ui *u, struct slice text, const char *command);

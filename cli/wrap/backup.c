@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of a backup's temporary name. The name has no %, so that it is not decoded as a path. */
+/* Maximum length of a backup's temporary name in bytes. The name has no %, so that it is not
+ * decoded as a path. */
 #define PART_MAX 64
 
 /* Appends the name of the file's backup. */

@@ -1,12 +1,12 @@
 /* backup.h - backups: the original text of a configuration file, kept while any server of the file
  * is wrapped.
  *
- * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with
- *           %2F for each slash (and %XX for %, control characters and bytes above 126), so that two
- *           files never share a backup. The directory WHERE is private and not in a vault:
- *           configuration files contain secrets, vaults do not. A missing WHERE is created. Older
- *           versions kept a backup beside the file, as FILE.mcp-interposer.bak: such a backup is
- *           recognized and removed too.
+ * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file with resolved links.
+ *           Each slash is %2F, and %, control characters and bytes above 126 are %XX. So two files
+ *           never share a backup. The directory WHERE is private. It is not in a vault, because
+ *           configuration files contain secrets and vaults do not. A missing WHERE is created.
+ *           Older versions stored a backup as FILE.mcp-interposer.bak; such backups are also
+ *           recognized and removed.
  * Errors    in `error`: one sentence.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_BACKUP_H

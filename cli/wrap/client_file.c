@@ -26,7 +26,8 @@ struct work {
     struct replace file;
     struct mcpfile conf;
     struct edits edits;
-    bool *touched;         /* owned; for each server: whether it was or would be changed */
+    /* owned; for each server: true if it was changed or, with --dry-run, would be changed */
+    bool *touched;
     size_t wrapped_before; /* number of servers that were already wrapped when the file was read */
     bool redirected;
     bool left_wrapped; /* the file is in another directory, and some servers stay wrapped */

@@ -61,7 +61,7 @@ enum base {
 
 #define MAC "Library/Application Support/"
 #define CLINE "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
-#define LIST_MAX ((size_t)1 << 20)     /* bytes of installed_plugins.json */
+#define LIST_MAX ((size_t)1 << 20)     /* maximum size of installed_plugins.json in bytes */
 #define PLUGINS "plugins/cache/*/*/*/" /* MARKETPLACE/PLUGIN/VERSION */
 
 static const struct place {

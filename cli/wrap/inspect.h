@@ -21,12 +21,12 @@ enum wrap_state {
 
 struct wrap_view {
     enum wrap_state state;
-    const char *why;    /* reason of WRAP_ODD; else NULL */
+    const char *why;    /* reason for the state WRAP_ODD; NULL in other states */
     struct buf command; /* owned; the value of `command` */
     bool ours;          /* the server starts the interposer; state is WRAP_WRAPPED or WRAP_ODD */
     /* if the state is WRAP_ODD: true if the server is the interposer's own MCP server, `mcp` */
     bool is_mcp;
-    size_t launch; /* if ours: number of args before the interposer's args (launch.h) */
+    size_t launch; /* if `ours` is true: number of args before the interposer's args (launch.h) */
     size_t own;    /* if WRAP_WRAPPED: number of args before the server's own command */
     /* The server had no `args` before it was wrapped. Older versions of this program recorded this
      * fact by leaving out `--` before the server's command. */

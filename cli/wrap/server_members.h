@@ -10,7 +10,8 @@
 #include "cli/wrap/mcpfile/servers.h"
 
 struct wrap_with {
-    const char *const *command; /* starts the interposer (launch.h); ended by NULL */
+    /* words of the command that starts the interposer (launch.h); ended by NULL */
+    const char *const *command;
     const char *const *options; /* options of `proxy`; ended by NULL */
 };
 
@@ -25,7 +26,7 @@ void member_add_args(struct edits *e, const struct wrap_with *with, const char *
 /* Value of --original for a server that had no `args`, so that `unwrap` removes `args`. */
 #define MEMBER_NO_ARGS "no args"
 /* Appends a key, and the colon or equals sign after it. beside: another member of the same server;
- * in TOML, the new key gets the same prefix as its key. */
+ * in TOML, the new key gets the prefix of the key of `beside`. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);
 /* Appends the separator between a member and a new member that follows it: a comma, or a line end

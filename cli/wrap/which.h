@@ -1,7 +1,7 @@
 /* which.h - finds programs.
  *
  * Owns      nothing; every result is allocated and belongs to the caller.
- * Errors    a function returns NULL.
+ * Errors    functions that return a path return NULL.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_WHICH_H
 #define MI_CLI_WRAP_WHICH_H

@@ -38,7 +38,7 @@ bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct m
 bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                            const struct wrap_with *with)
 {
-    /* The last words that we insert. The first two are inserted only if the server has no
+    /* The last words that `wrap` inserts. The first two are inserted only if the server has no
      * `args`. */
     static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
     const char *const *dashes = end_words + 2;
@@ -58,7 +58,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
                                  : f->arg[s->first_arg].at;
     if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin_replacement(e, at, 0))
         return false;
-    /* Insert our words and the server's command before the first string of `args`. */
+    /* Insert the interposer's words and the server's command before the first string of `args`. */
     if (has_args) {
         struct buf sep = {0};
         add_separator(&sep, f, s, at);

@@ -3,10 +3,12 @@
  * Wrapped   `"command": "npx", "args": ["-y", "x"]` becomes `"command": "/usr/bin/mcp-interposer",
  *           "args": ["proxy", "--name", "files", "--", "npx", "-y", "x"]`. If the interposer's
  *           command is `npx -y mcp-interposer@1.2.3` (launch.h), `-y` and the package come before
- *           "proxy". The server's own strings do not change, so that removing ours restores the
- *           original bytes. A server without `args` also gets `--original`, so that unwrapping
- *           removes `args` again. remote.h describes servers with a URL.
- * Errors    edits.text.failed: out of memory. false: no room for more edits.
+ *           "proxy". The server's own strings do not change, so that the original bytes are
+ *           restored when the interposer's strings are removed. A server without `args` also gets
+ *           `--original`, so that unwrapping removes `args` again. remote.h describes servers with
+ *           a URL.
+ * Errors    if memory runs out, edits.text.failed is set. Functions return false if there is no
+ *           room for more edits.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_WRAP_WRAP_EDIT_H
 #define MI_CLI_WRAP_WRAP_EDIT_H

@@ -99,7 +99,8 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
     return found;
 }
 
-/* ret_part and *ret_at: the part in which the search begins, and the offset in this part. */
+/* Sets *ret_part and *ret_at to the part in which the search begins, and to the offset in this
+ * part. */
 static void find_search_start(struct detail *d, size_t from, bool forward, size_t *ret_part,
                               size_t *ret_at)
 {

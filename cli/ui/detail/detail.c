@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #define TEXTS_MAX 16 /* maximum number of texts that are unfolded when a result is opened */
-#define NOISE_MAX ((size_t)1 << 20) /* in bytes; a longer line of noise is not checked for JSON */
+/* maximum length in bytes of a line of noise that is checked for JSON */
+#define NOISE_MAX ((size_t)1 << 20)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@ struct detail_message {
     bool by_interposer; /* true: the interposer itself sent the message */
     enum row_kind kind;
     enum row_action action;
-    struct slice method, target, id; /* id: JSON text */
+    struct slice method, target, id; /* id: the id as JSON text */
     struct slice finding;            /* names of the findings of the message, separated by commas */
     int64_t size;                    /* size of the received message in bytes */
     int64_t redactions;
@@ -77,15 +77,16 @@ struct detail_subject {
     /* how long an open call has waited until now, or until the end of the recording */
     int64_t waited_us;
     bool ended; /* the session has ended: an open call will not be answered */
-    /* a sentence, if the call belongs to an operation with several requests; otherwise empty */
+    /* a sentence about the operation, if it has several requests; otherwise empty */
     struct slice operation;
     /* the messages in recorded order; the first message of a call is its request */
     const struct detail_message *message;
     size_t messages_n;
     const struct detail_note *note;
     size_t notes_n;
-    struct slice post_mortem_title; /* "Hang", "Crash", NULL: none */
-    struct slice post_mortem;       /* text of the escalation (Markdown), or JSON of the event */
+    /* title of the post-mortem, "Hang" or "Crash"; NULL: there is none */
+    struct slice post_mortem_title;
+    struct slice post_mortem; /* text of the escalation (Markdown), or JSON of the event */
     const struct detail_line *stderr_line;
     size_t stderr_n;
     bool stderr_more; /* more than stderr_n lines of stderr were recorded */

@@ -10,7 +10,7 @@
 
 /* A line of a part without a view. */
 struct row {
-    const char *label; /* static; NULL: none */
+    const char *label; /* static; label of the row; NULL: the row has no label */
     int64_t t_us;      /* a time that is shown as the label of the row; -1: no time */
     struct slice text; /* borrowed; {NULL, 0}: the text is at offset `at` of head_rows.text */
     size_t at, n;      /* if text.p is NULL: offset and length of the text in head_rows.text */
@@ -52,7 +52,7 @@ struct part {
 };
 
 struct detail {
-    struct detail_subject s; /* the texts and arrays to which it points are borrowed */
+    struct detail_subject s; /* the subject; the texts and arrays to which it points are borrowed */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;
@@ -96,7 +96,8 @@ void head_add_text(struct head_rows *r, const char *label, enum cells_style styl
                    struct slice borrowed);
 struct slice head_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
-size_t head_value_column(const struct head_rows *r, size_t i); /* column of the row's text */
+/* returns the column of the row's text */
+size_t head_value_column(const struct head_rows *r, size_t i);
 
 /* Makes the rows of PART_HEAD, PART_FINDINGS or PART_ABOUT; replaces the earlier rows. */
 void head_make_rows(const struct detail *d, struct part *p);

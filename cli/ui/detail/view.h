@@ -1,13 +1,14 @@
 /* view.h - lines of one text: JSON, indented and foldable, or plain text, wrapped to a width.
  *
  * A line of JSON begins where its key, value or closing bracket begins. A line of text begins
- * after a newline, or where the previous line was wrapped. Such a line is a place. Further lines
- * may follow a place and belong to it: notes and, if the value is an unfolded string, the lines of
- * that string. The lines of the string are another view (struct inner).
+ * after a newline, or where the previous line was wrapped. Such a line is called a place. More
+ * lines may follow a place and belong to it: notes and, if the value is an unfolded string, the
+ * lines of that string. The lines of the string are another view (struct inner).
  *
  * Index     while the view steps through the text, it remembers one place in about 32 KiB. Other
  *           lines are found step by step from a remembered place.
- * Folding   objects and arrays are folded from a depth on. A list has the exceptions.
+ * Folding   objects and arrays are folded if they are at least `folded_from` levels deep. A list
+ *           contains the exceptions from this rule.
  * Owns      the index, the exceptions, and the texts of unfolded strings. The text is borrowed.
  * Errors    MI_ENOMEM. If the index cannot grow, lines are found more slowly.
  * Blocks    never. Pure. */
@@ -20,7 +21,7 @@
 /* maximum number of indented levels; a deeper indentation does not fit on a screen */
 #define VIEW_INDENT_MAX 40
 #define VIEW_INNER_DEPTH 4 /* maximum number of levels of JSON within strings that are unfolded */
-/* in bytes; a longer string can be unfolded, whatever the string contains */
+/* length in bytes; a longer string can be unfolded, whatever it contains */
 #define VIEW_LONG_STRING 96
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
@@ -106,7 +107,7 @@ struct view_target {
     struct view *view; /* the view itself, or the view of an unfolded string in it */
     size_t at;         /* offset of the first byte of the object, array or string */
     size_t depth;
-    size_t line; /* number of the line in v */
+    size_t line; /* number of the line in the outer view */
     bool folded;
 };
 /* Returns false if nothing can be folded: in plain text, or if the root is not an object or

@@ -1,16 +1,16 @@
 /* listing.h - the calls, or the messages, of one session that match a filter, and the figures of
  * all calls of the session.
  *
- * A session may have millions of messages. So the caller reads them in parts, from the newest
- * backwards: first the messages, if the list has a filter or shows messages, then the calls that
- * began among them. This way the end of the list is complete at once. Messages that are recorded
- * meanwhile are added at the other end. The list holds only the seqs of messages; the screen reads
- * the rows that it shows (row_cache.h).
+ * A session may have millions of messages. So the caller reads them in parts, from the newest to
+ * the oldest. For each part, it adds the messages (if the list has a filter or shows messages),
+ * then the calls that began among these messages. So the newest rows are complete at once. Messages
+ * that are recorded meanwhile are added at the newer end. The list has only the seqs of messages;
+ * the screen reads the rows that it shows (row_cache.h).
  *
  * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its
  *           request, or the message that ended it, matches. If a call consisted of several
  *           requests, it matches if one of these requests matches. The figures count all calls of
- *           the client, whether they match or not.
+ *           the client, also those that do not match.
  * Messages  without a filter, the list needs no memory: its rows are all seqs from 1 to the last.
  * Owns      the rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
  * Errors    MI_ENOMEM; MI_EFULL: the list is full, so older messages cannot be added.
@@ -83,7 +83,7 @@ MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum
 /* Declares that request `seq` continues the call of request `first`. If the request matches, the
  * call matches. Call this function before the call is added or updated. */
 MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
-/* Updates a call that may have been added as open, or that may match only now. */
+/* Updates a call, which may have been open when it was added, or may match only now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 /* Declares all messages first..last as added, in case some of them are not in the vault. */
 void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);

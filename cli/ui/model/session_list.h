@@ -2,10 +2,10 @@
  *
  * The list grows at its end while older sessions are read, a page at a time. The list grows at its
  * beginning when new sessions are recorded. The row of a session is read when the screen needs it,
- * and kept. The row of a session that had not ended is read again in sessions_read_changes().
- * If the vault is a store, the list is in the order of time, which differs from the order of ids.
- * sessions_read_changes() then reads only the newest SESSIONS_PAGE sessions, because each question
- * takes time.
+ * and stays in memory. sessions_read_changes() reads again the rows of sessions that had not ended.
+ * The list of a store is in the order of time, which differs from the order of ids. For a store,
+ * sessions_read_changes() reads only the newest SESSIONS_PAGE sessions, because each question takes
+ * time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
  * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.
@@ -38,7 +38,7 @@ struct session_row {
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
-    int64_t *id; /* owned; newest first */
+    int64_t *id; /* owned; ids of the sessions, newest first */
     size_t n, cap;
     const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
     /* newest: highest id that was read; oldest: id that was read last in page order */
@@ -68,7 +68,8 @@ MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
 size_t sessions_place_of_id(const struct sessions *l, int64_t id);
-/* *ret is valid until another session with the same id % SESSIONS_KEPT is read. */
+/* Sets *ret to the row of a session, which is valid until another session with the same id %
+ * SESSIONS_KEPT is read. */
 MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
                          const struct session_row **ret);
 /* Returns the duration of a session: until its end, until now if it is live, or else until its last

@@ -17,7 +17,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define MARKS 4 /* most characters in a cell: a character and its combining characters */
+/* maximum number of characters in a cell: one character and its combining characters */
+#define MARKS 4
 
 volatile sig_atomic_t screen_resized;
 

@@ -18,9 +18,9 @@
 struct sequence {
     enum {
         SEQUENCE_NONE,
-        SEQUENCE_CONTROL, /* after `ESC [` */
-        SEQUENCE_ONE,     /* after `ESC O`: the sequence has one more byte */
-        SEQUENCE_STRING,  /* after `ESC ]` and similar */
+        SEQUENCE_CONTROL, /* a control sequence, which began with `ESC [` */
+        SEQUENCE_ONE,     /* a sequence that began with `ESC O` and has one more byte */
+        SEQUENCE_STRING,  /* a control string, which began with `ESC ]` or similar */
         SEQUENCE_ESC,     /* an Esc ended the sequence, and may begin another sequence */
     } part;
     size_t n;      /* number of bytes of the sequence so far */

@@ -45,7 +45,7 @@ enum cells_style {
 };
 
 struct cells_span {
-    size_t at, n;   /* bytes in cells.text; all printable */
+    size_t at, n;   /* at: offset in cells.text; n: number of bytes, which are all printable */
     size_t columns; /* number of columns that this span takes */
     enum cells_style style;
     bool found; /* the span is part of a match; set by cells_mark_matches() */
@@ -58,7 +58,7 @@ enum cells_join { CELLS_JOIN_NONE, CELLS_JOIN_HIDDEN, CELLS_JOIN };
 
 struct cells {
     struct buf text;         /* owned */
-    struct cells_span *span; /* owned; without gaps */
+    struct cells_span *span; /* owned; the spans of the line, without gaps between them */
     size_t n, cap;
     size_t from, width; /* the visible columns are from..from + width - 1 */
     /* column of the character that is added next; at most the end of the visible columns */

@@ -52,7 +52,7 @@ enum role {
  * command cannot do in the same way. */
 static const struct {
     const char *name;
-    unsigned formats; /* bits: 1 << enum mcpfile_format */
+    unsigned formats; /* formats that have the member, as bits: 1 << enum mcpfile_format */
     int role;         /* enum role */
 } members[] = {
     {"name", J | T | Y, ROLE_NAME},
@@ -265,8 +265,8 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        /* only a server in a list has its name from a member; any other name is the key of its
-         * table */
+        /* The name of a server in a list is a member. The name of any other server is the key of
+         * its table. */
         return;
     mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));

@@ -24,7 +24,7 @@ struct mcpfile_scan {
     size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
-    size_t list_depth, list_object;     /* `depth` and `object` of that [[table]] */
+    size_t list_depth, list_object;     /* `depth` and `object` of the last [[table]] of servers */
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: no error */
     const char *at;                     /* position of the first error */
