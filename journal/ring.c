@@ -383,8 +383,7 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     *ret_at = at;
     r->at = at + record_size(h.n);
     if (ring_head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
-        /* skipped bytes are released together with the record before them */
-        r->at += record_size(h.n);
+        r->at += record_size(h.n); /* skipped bytes are released with the record before them */
     return 0;
 }
 

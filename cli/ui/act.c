@@ -134,7 +134,7 @@ int act_on_press(struct ui *u, const struct press *p)
     if (u->focus == PANE_DETAIL) /* while the focus is on the detail, the list does not move */
         list_stop_following(u);
     else if (detail && list_selected_place(u) + 1 == list_count_rows(u))
-        /* If the last row is selected, the list follows new rows again. */
+        /* the last row is selected, so the list follows new rows again */
         list_select_row_at(u, list_selected_place(u));
     return st;
 }

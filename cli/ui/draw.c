@@ -15,8 +15,8 @@
 static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
 {
     struct units_text took = units_format_duration(us);
+    /* If the time does not fit, nothing is drawn, because a part of a number would mislead. */
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
-        /* The time does not fit. Nothing is drawn, because a part of a number would mislead. */
         return;
     cells_add_format(&u->cells, CELLS_DIM, "  %s ", name);
     cells_add_str(&u->cells, CELLS_PLAIN, took.s);

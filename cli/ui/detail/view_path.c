@@ -73,7 +73,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
             ret->n++;
             struct view_level *l = innermost_level(ret);
             if (l != NULL)
-                /* an index of SIZE_MAX means that the position is before the first element */
+                /* index SIZE_MAX: the position is before the first element */
                 *l = (struct view_level){.at = i, .index = SIZE_MAX};
         } else if (at < end) {
             break;

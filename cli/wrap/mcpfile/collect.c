@@ -264,9 +264,8 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
                                const struct mcpfile_value *v)
 {
     struct buf b = {0};
+    /* A server in a list has a member `name`. The name of any other server is the key of its table. */
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        /* The name of a server in a list is a member. The name of any other server is the key of
-         * its table. */
         return;
     mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));

@@ -75,8 +75,7 @@ static void append_json5_escape(struct buf *b, const char **p, const char *end)
         buf_adds(b, "\\u00");
         buf_add(b, c + 1, 2);
         c += 2;
-        /* a backslash before a line end: the string continues in the next line */
-    } else if (*c == '\r' || *c == '\n') {
+    } else if (*c == '\r' || *c == '\n') { /* the string continues in the next line */
         c += c[0] == '\r' && end - c > 1 && c[1] == '\n';
     } else if (slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA8") ||
                slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA9")) {
