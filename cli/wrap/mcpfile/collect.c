@@ -264,7 +264,7 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
                                const struct mcpfile_value *v)
 {
     struct buf b = {0};
-    /* A server in a list has a member `name`. The name of any other server is the key of its table. */
+    /* A server in a list has a member `name`. The name of any other server is its key. */
     if (!server->unnamed || v->type != MCPFILE_STRING)
         return;
     mcpfile_append_string(s->f, v->token, &b);
