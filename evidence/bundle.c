@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECORD_NAME 32 /* bytes of the longest name of a record, with its NUL */
+#define RECORD_NAME 32 /* maximum length of a record's name in bytes, with its NUL */
 
 static int bundle_refuse(struct buf *why, const char *text)
 {
@@ -72,7 +72,8 @@ static int bundle_add_leaves(struct bundle *b, struct json_value array, struct b
     return st;
 }
 
-/* Finds the session's `open` and its seal, and checks that no other leaf contradicts them. */
+/* Finds the leaf `open` and the seal of the session, and checks that no other leaf contradicts
+ * these two. */
 static int find_session_leaves(struct bundle *b, struct buf *why)
 {
     bool open = false, sealed = false;
@@ -268,15 +269,16 @@ static int64_t last_redaction_time(const struct bundle *b, const struct bundle_r
     const struct bundle_line *line;
     bundle_record_name(r, name);
     size_t n = find_lines_of_record(b, slice_of(name), &line);
-    /* The seal already states the record `end` with the redactions that precede the seal. */
+    /* The seal covers the record `end` as it was when the seal was written, so earlier redactions
+     * of this record do not count. */
     return n > 0 && (r->kind != BUNDLE_END || line[n - 1].leaf > b->leaf[b->seal].n)
                ? line[n - 1].at_us
                : 0;
 }
 
-/* Checks the chain of commitments of a record: it begins with the commitment that the seal covers,
- * each redaction replaces one commitment by the next, and the last one is that of the record in the
- * bundle. */
+/* Checks the chain of commitments of a record. It must begin with the commitment that the seal
+ * covers, each redaction must replace one commitment by the next, and it must end with the
+ * commitment of the record in the bundle. */
 static int check_commitment_chain(const struct bundle *b, const struct bundle_record *r,
                                   const struct digest *sealed, struct buf *why)
 {
@@ -302,7 +304,7 @@ static int check_commitment_chain(const struct bundle *b, const struct bundle_re
 }
 
 struct group {
-    uint64_t n; /* UINT64_MAX: no leaf was read */
+    uint64_t n; /* number of the group; UINT64_MAX: no group was read yet */
     size_t k;
     struct digest commitment[PLACES_GROUP];
 };
@@ -346,8 +348,8 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
     return 0;
 }
 
-/* Reads the seq of a message into *seq. Returns whether it is greater than that of the previous
- * message. */
+/* Reads the seq of a message into *seq. Returns whether it is greater than the old *seq, the seq of
+ * the previous message. */
 static bool read_next_seq(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;

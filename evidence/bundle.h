@@ -26,39 +26,40 @@
 struct bundle_leaf {
     uint64_t n; /* number of the leaf in the log */
     struct buf text;
-    struct leaf leaf; /* borrows from the text */
+    struct leaf leaf; /* the parsed leaf, which borrows from `text` */
 };
 
-/* A line of a leaf `redact`: a record that was redacted. */
+/* A line of a leaf `redact`: it names a record that was redacted. */
 struct bundle_line {
     struct slice record;    /* the record's name */
     uint64_t leaf;          /* number of the leaf */
-    int64_t at_us;          /* time of the redaction */
-    struct digest old, now; /* commitments before and after the redaction */
+    int64_t at_us;          /* wall-clock time of the redaction */
+    struct digest old, now; /* old: commitment before the redaction; now: commitment after it */
 };
 
 struct bundle {
     struct buf note; /* the checkpoint, signed */
     struct checkpoint checkpoint;
     struct public_key signer; /* the key that signed the checkpoint */
-    struct bundle_leaf *leaf; /* ordered by number */
+    struct bundle_leaf *leaf; /* the leaves of the bundle, sorted by number */
     size_t leaf_n;
     size_t open, seal;        /* indexes of the session's leaves */
-    struct bundle_line *line; /* sorted by record and leaf */
+    struct bundle_line *line; /* lines of the leaves `redact`, sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
-    /* number of records in the bundle; the session has leaf[seal].leaf.records */
+    /* number of records in the bundle; the whole session has leaf[seal].leaf.records */
     uint64_t records_n;
 };
 
 struct bundle_record {
     enum bundle_kind kind;
-    uint64_t place; /* not used for BUNDLE_END */
+    uint64_t place; /* number of the record; not used for BUNDLE_END */
     struct salt salt;
     size_t n; /* number of fields */
     /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL or absent. */
     struct slice field[BUNDLE_FIELDS];
-    int64_t redacted_at_us; /* 0: the record is unchanged since it was recorded */
+    /* time of the last redaction of the record; 0: the record was not redacted */
+    int64_t redacted_at_us;
 };
 
 struct bundle_walk {
@@ -70,11 +71,11 @@ struct bundle_walk {
  * keys of the log; NULL: any key. */
 MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct public_key *key,
                         struct buf *why);
-void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
+void bundle_close(struct bundle *b); /* frees the bundle, also after an error; safe to call twice */
 
 /* bundle_next() returns the records in the order of their numbers (`place`); bundle_end() returns
- * the record `end`. Both functions return false at the end, or if out of memory; then
- * w->text.failed is set. */
+ * the record `end`. Both return false at the end, or after w->text.failed was set because memory
+ * ran out. */
 struct bundle_walk bundle_begin(const struct bundle *b);
 MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);

@@ -1,8 +1,8 @@
 /* bundle_form.h - the form of a bundle: its members, and the fields of each kind of record
  * (docs/evidence.md, "Record", "Bundle").
  *
- * Writing   the sections in the order of enum bundle_begin_section, each with
- *           bundle_begin_section() and its elements:
+ * Writing   write the sections in the order of enum bundle_section. Begin each section with
+ *           bundle_begin_section(), then write its elements:
  *
  *     bundle_write(&o, &b, note);
  *     bundle_begin_section(&o, BUNDLE_LEAVES);
@@ -36,7 +36,8 @@
 
 enum bundle_kind { BUNDLE_SESSION, BUNDLE_MESSAGE, BUNDLE_EVENT, BUNDLE_END, BUNDLE_KINDS };
 
-/* The fields of model/records.h that evidence covers; they follow the name of the kind. */
+/* Indexes of the fields of model/records.h that evidence covers. The first field of a record is the
+ * name of its kind. */
 /* clang-format off */
 #define BUNDLE_SESSION_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_OPEN_##cover)(BUNDLE_SESSION_##name,)
 #define BUNDLE_SESSION_TAIL(name, t, n, s, cover, ...) FIELD_IF(FIELD_TAIL_##cover)(BUNDLE_SESSION_##name,)
@@ -49,13 +50,14 @@ enum { MESSAGE_FIELDS(BUNDLE_MESSAGE_OPEN) BUNDLE_MESSAGE_body, MESSAGE_FIELDS(B
 enum { EVENT_FIELDS(BUNDLE_EVENT_OPEN) BUNDLE_EVENT_ALL };
 enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 /* clang-format on */
-#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* greatest number of fields of a kind */
+#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* maximum number of fields of a record */
 
 struct bundle_shape {
     const char *name;
-    size_t n;         /* number of fields that every record of this kind has */
-    size_t tail;      /* number of optional fields after these; trailing NULL fields are left out */
-    uint32_t numbers; /* bit i: field i is a number */
+    size_t n; /* number of fields that every record of this kind has */
+    /* number of optional fields at the end of the record; trailing NULL fields are left out */
+    size_t tail;
+    uint32_t numbers; /* bit i is 1 if field i is a number */
 };
 extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];
 
@@ -73,8 +75,8 @@ void bundle_begin_section(struct bundle_out *o, enum bundle_section s);
 /* Writes leaf n of the log, which has `size` leaves. node: all nodes of the log (tree_fill()). */
 void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
                        const struct digest *node, uint64_t size);
-/* Write the lines of leaf n, a leaf `redact`: call begin, then write_line for each line (without
- * its newline), then end. */
+/* These functions write the lines of leaf n, a leaf `redact`. Call bundle_begin_redaction(), then
+ * bundle_write_line() for each line (without its newline), then bundle_end_redaction(). */
 void bundle_begin_redaction(struct bundle_out *o, uint64_t n);
 void bundle_write_line(struct bundle_out *o, struct slice line);
 void bundle_end_redaction(struct bundle_out *o);

@@ -53,7 +53,8 @@ static int bundle_read_hashes(struct json_value array, size_t max, struct digest
     return 0;
 }
 
-/* Appends the unescaped string to `text`; *ret is the appended part. Returns 0 or MI_ENOMEM. */
+/* Appends the unescaped string to `text`. *ret is the part that was appended. Returns 0 or
+ * MI_ENOMEM. */
 static int bundle_read_string(struct json_value v, struct buf *text, struct slice *ret)
 {
     size_t at = text->n;
@@ -156,7 +157,8 @@ static int bundle_read_salt(struct json_value v, struct salt *ret)
     struct digest d;
     if (hex.p == NULL || hex.n != 2 * SALT_N)
         return MI_EINVAL;
-    memcpy(twice, hex.p, hex.n); /* reads the salt twice, because a hash is twice as long */
+    /* digest_read_hex() reads a hash, which is twice as long as a salt: the salt is passed twice */
+    memcpy(twice, hex.p, hex.n);
     memcpy(twice + hex.n, hex.p, hex.n);
     if (!digest_read_hex((struct slice){twice, sizeof twice}, &d))
         return MI_EINVAL;
@@ -239,7 +241,7 @@ int bundle_read_record(struct json_value v, bool last, struct buf *text, struct 
         bundle_read_salt(m[0], &ret->salt) < 0 ||
         (!last && bundle_read_count(m[2], &ret->place) < 0))
         return MI_EINVAL;
-    /* The unescaped fields are never longer than the JSON, so the buffer does not move. */
+    /* The unescaped fields are never longer than the JSON, so `text` is not reallocated again. */
     if (!buf_reserve(text, v.text.n))
         return MI_ENOMEM;
     int st = bundle_read_fields(m[1], text, ret);

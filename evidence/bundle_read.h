@@ -13,7 +13,7 @@
 #include "wire/json/text.h"
 
 struct bundle_text {
-    struct slice checkpoint; /* with JSON escapes */
+    struct slice checkpoint; /* text of the checkpoint, with JSON escapes */
     struct json_value leaves, redactions, groups, records, end;
 };
 
@@ -27,7 +27,7 @@ MI_MUST int bundle_read(struct slice text, struct bundle_text *ret);
 MI_MUST int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle_proof *p);
 MI_MUST int bundle_read_redaction(struct json_value v, uint64_t *ret_n,
                                   struct json_value *ret_lines);
-/* Reads "NAME OLD NEW" into the members record, old and now. */
+/* Reads "NAME OLD NEW" into ret->record, ret->old and ret->now. */
 MI_MUST int bundle_read_line(struct json_value v, struct bundle_line *ret);
 MI_MUST int bundle_read_group(struct json_value v, struct bundle_proof *p,
                               struct digest ret[PLACES_GROUP], size_t *ret_k);

@@ -72,7 +72,7 @@ int key_make(struct slice name, struct secret_key *ret)
 struct parts {
     struct slice name;
     uint8_t hash[KEY_HASH_N];
-    uint8_t typed[1 + KEY_N]; /* the byte of the key's type, then the key or seed */
+    uint8_t typed[1 + KEY_N]; /* the byte of the key's type, then the public key or the seed */
 };
 
 /* Splits `name+hash+base64` at the first two `+`: base64 may also contain this character. */

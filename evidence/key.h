@@ -5,9 +5,9 @@
  *     private key     PRIVATE+KEY+name+hash+base64
  *
  * Owns      nothing that is allocated. A struct secret_key must end with key_erase().
- * Errors    reading: MI_EINVAL, the text is not exactly such a key. Making and signing: MI_EIO,
- *           libsodium cannot be used.
- * Blocks    key_make() blocks until the system's random number generator is ready; other functions
+ * Errors    functions that read return MI_EINVAL if the text is not exactly such a key. Functions
+ *           that make a key or sign return MI_EIO if libsodium cannot be used.
+ * Blocks    key_make() until the system's random number generator is ready; other functions
  *           never. */
 #ifndef MI_EVIDENCE_KEY_H
 #define MI_EVIDENCE_KEY_H
@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 #define KEY_NAME_MAX 128 /* bytes */
-#define KEY_N 32         /* bytes of a public key, and of a seed */
+#define KEY_N 32         /* size of a public key and of a seed, in bytes */
 #define KEY_HASH_N 4
 #define SIGNATURE_N 64
 

@@ -63,8 +63,8 @@ static bool signature_is_valid(const struct public_key *k, struct slice text, st
            key_verify_signature(k, text, signature);
 }
 
-/* Returns a clause that says what is wrong with the leaf. NULL: nothing is wrong, or out of memory
- * (text->failed). */
+/* Returns a clause that says what is wrong with the leaf. Returns NULL if nothing is wrong, or if
+ * memory ran out (text->failed). */
 static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin,
                                        const struct public_key *previous, struct public_key *key,
                                        struct buf *text)

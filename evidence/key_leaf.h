@@ -16,8 +16,8 @@
 MI_MUST int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us,
                            const struct secret_key *key, const struct secret_key *previous);
 
-/* Checks a LEAF_KEY of the vault with this origin. previous: the previous key; NULL: none. Returns
- * 0, MI_ENOMEM, or MI_EINVAL with a clause in *ret_why that says what is wrong. */
+/* Checks a LEAF_KEY of the vault with this origin. previous: the previous key; NULL: there is none.
+ * Returns 0, MI_ENOMEM, or MI_EINVAL with a clause in *ret_why that says what is wrong. */
 MI_MUST int key_leaf_check(const struct leaf *l, struct slice origin,
                            const struct public_key *previous, struct public_key *ret,
                            const char **ret_why);

@@ -11,11 +11,11 @@
 #include "evidence/digest.h"
 
 #define LEAF_VERSION 1
-#define LEAF_UID 26 /* characters of the name of a session or a vault */
+#define LEAF_UID 26 /* number of characters of the uid of a session or a vault */
 
 enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF_KEY };
 
-/* Members that a type does not have are 0. */
+/* Members that this type of leaf does not have are 0. */
 struct leaf {
     enum leaf_type type;
     struct slice uid;     /* uid of the session; for LEAF_BEGIN uid of the vault */

@@ -17,8 +17,8 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
     buf_addc(b, '\n');
 }
 
-/* Takes the first line of *rest, without its newline. Returns false if *rest has no complete line,
- * or if the line is empty. */
+/* Removes the first line from *rest, and returns it in *ret without its newline. Returns false if
+ * *rest has no complete line, or if the line is empty. */
 static bool note_next_line(struct slice *rest, struct slice *ret)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
@@ -98,8 +98,8 @@ struct signature {
     struct slice name, base64;
 };
 
-/* Takes the next line of *rest. Returns false if *rest has no complete line, or if the line is not
- * a signature. */
+/* Reads the next line of *rest, and removes it from *rest. Returns false if *rest has no complete
+ * line, or if the line is not a signature. */
 static bool note_next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;
@@ -155,8 +155,8 @@ int note_read(struct slice note, struct note *ret)
     return 0;
 }
 
-/* Whether a signature begins with this key hash. Decodes the first six digits, padded with `A=`:
- * five bytes, of which the first four are the hash. */
+/* Returns whether a signature begins with this key hash. The first six base64 digits, padded with
+ * `A=`, decode to five bytes; the first four of these are the hash. */
 static bool signature_has_key_hash(struct slice base64, const uint8_t hash[KEY_HASH_N])
 {
     uint8_t head[KEY_HASH_N + 1];

@@ -6,8 +6,8 @@
  * Reading   is strict: valid UTF-8 without control characters except newlines, at least one
  *           signature line, nothing after the last one. Signatures of unknown keys are ignored.
  * Owns      nothing: results of reading borrow from the note's text.
- * Errors    writing: sticky, in the buffer, and MI_EIO: libsodium cannot be used. Reading:
- *           MI_EINVAL, the text is not such a note.
+ * Errors    functions that write set `failed` of the buffer, or return MI_EIO if libsodium cannot
+ *           be used. Functions that read return MI_EINVAL if the text is not such a note.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_NOTE_H
 #define MI_EVIDENCE_NOTE_H
@@ -17,7 +17,8 @@
 
 #define NOTE_MAX ((size_t)1 << 20) /* bytes */
 #define NOTE_SIGNATURES 100
-#define CHECKPOINT_ORIGIN "mcp-interposer/" /* prefix of an origin; the name of the vault follows */
+/* beginning of an origin, before the name of the vault */
+#define CHECKPOINT_ORIGIN "mcp-interposer/"
 
 struct note {
     struct slice text;       /* the signed text, with its last newline */
@@ -32,11 +33,12 @@ struct checkpoint {
 
 /* Appends the text of a checkpoint, without extension lines. */
 void checkpoint_write(struct buf *b, const struct checkpoint *c);
-/* Reads the text of a note; lines after the root are allowed. */
+/* Reads the text of a checkpoint. Further lines after the root are allowed. */
 MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 
-/* Returns the next note of a file that has several notes, with one or more empty lines between
- * them. Returns false at the end (*rest is then empty), or if the rest is not a complete note. */
+/* Returns the next note of a file with several notes, which are separated by one or more empty
+ * lines. Returns false at the end (*rest is then empty), or if *rest does not begin with a complete
+ * note. */
 MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or

@@ -14,8 +14,8 @@
 
 struct places {
     uint64_t n;         /* records */
-    struct tree groups; /* the complete groups */
-    /* the commitments after the complete groups; n % PLACES_GROUP of them */
+    struct tree groups; /* tree over the complete groups */
+    /* commitments of the n % PLACES_GROUP records after the last complete group */
     struct digest rest[PLACES_GROUP];
 };
 
@@ -27,7 +27,7 @@ static inline size_t places_count_outside_groups(const struct places *p)
 /* Adds a record. A struct places that is {0} has no records. */
 void places_add(struct places *p, const struct digest *commitment);
 struct digest places_root(const struct places *p);
-/* Returns the hash of a group of k commitments as a leaf. */
+/* Returns the hash of the leaf that stands for a group of k commitments. */
 struct digest places_group_digest(const struct digest *commitment, size_t k);
 
 #endif

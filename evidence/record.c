@@ -24,7 +24,7 @@ void record_begin(struct record *r, const struct salt *salt, const char *kind)
     record_add_text(r, slice_of(kind));
 }
 
-/* Adds the number before a field, in unsigned LEB128: 0 for NULL, else the length plus one. */
+/* Adds the prefix of a field, in unsigned LEB128: 0 for NULL, otherwise the length plus one. */
 static void record_add_prefix(struct record *r, uint64_t rest)
 {
     uint8_t length[10];

@@ -25,13 +25,13 @@ struct salt {
 
 struct record {
     struct digest_sum sum;
-    size_t n;           /* bytes of `text` that are used */
-    uint8_t text[1024]; /* short fields, collected because hashing many bytes at once is faster */
+    size_t n;           /* number of used bytes in `text` */
+    uint8_t text[1024]; /* collects short fields, because hashing many bytes at once is faster */
 };
 
 /* kind: becomes the first field of the record. */
 void record_begin(struct record *r, const struct salt *salt, const char *kind);
-void record_add_text(struct record *r, struct slice text); /* {NULL, 0}: NULL */
+void record_add_text(struct record *r, struct slice text); /* {NULL, 0} stands for NULL */
 /* Adds a long text in parts: first its length, then its bytes. */
 void record_add_length(struct record *r, uint64_t n);
 void record_add_bytes(struct record *r, struct slice part);

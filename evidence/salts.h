@@ -15,7 +15,7 @@
 
 /* A struct salts that is {0} is filled at the first use. */
 struct salts {
-    size_t left; /* number of bytes at the beginning of the pool that were not used yet */
+    size_t left; /* number of unused bytes, which are at the beginning of the pool */
     uint8_t pool[SALTS_POOL];
 };
 

@@ -1,7 +1,7 @@
 /* tree.h - Merkle trees as in RFC 6962, section 2.1 (RFC 9162, section 2.1).
  *
- * A tree that grows keeps only the roots of its largest complete subtrees, from left to right: as
- * many as its size has bits that are 1, TREE_DEPTH at most.
+ * A tree that grows stores only the roots of its largest complete subtrees, from left to right. The
+ * number of these roots is the number of 1 bits in the tree's size, at most TREE_DEPTH.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -19,7 +19,7 @@ struct tree {
     struct digest node[TREE_DEPTH]; /* the roots of these subtrees, largest first */
 };
 
-struct digest tree_leaf_digest(struct slice entry); /* SHA-256(0x00 || entry) */
+struct digest tree_leaf_digest(struct slice entry); /* returns SHA-256(0x00 || entry) */
 struct digest tree_node(const struct digest *left, const struct digest *right);
 
 /* Adds a leaf, given as its hash. A struct tree that is {0} is the empty tree. */
@@ -27,18 +27,19 @@ void tree_add(struct tree *t, const struct digest *leaf);
 /* Returns the root; for the empty tree, it is SHA-256 of no bytes. */
 struct digest tree_root_digest(const struct tree *t);
 
-/* tree_append_roots() appends the roots of the complete subtrees as bytes; tree_read_roots() reads
- * them, and returns false if their number does not fit n. */
+/* tree_append_roots() appends the roots of the complete subtrees as bytes. tree_read_roots() reads
+ * such bytes, and returns false if the number of roots does not fit n. */
 void tree_append_roots(const struct tree *t, struct buf *b);
 MI_MUST bool tree_read_roots(struct tree *ret, uint64_t n, struct slice bytes);
 
-/* An array of all nodes of a tree, for many proofs: the n leaf hashes, then level after level up to
- * the root. tree_count_nodes() returns the number of nodes; tree_fill() computes the nodes after
- * the leaf hashes, which the caller has stored. */
+/* All nodes of a tree, in one array, for making many proofs: the n leaf hashes, then level after
+ * level up to the root. tree_count_nodes() returns the number of nodes. The caller stores the leaf
+ * hashes; tree_fill() computes the other nodes. */
 uint64_t tree_count_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
-/* Makes the inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1) from all nodes. Writes the proof
- * to ret, which has room for TREE_DEPTH digests. Returns the length of the proof. */
+/* Makes the inclusion proof of leaf `at` of a tree with n leaves (RFC 9162, 2.1.3.1). node: all
+ * nodes of the tree (tree_fill()). Writes the proof to ret, which has room for TREE_DEPTH digests.
+ * Returns the length of the proof. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for
  * leaf `at` of n. */

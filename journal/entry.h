@@ -15,23 +15,22 @@
 
 /* One message or event. */
 struct row {
-    const char *event; /* static: events.kind; NULL: a message. An event uses only t_us and body */
+    /* static; events.kind of an event, of which only t_us and body are used; NULL: a message */
+    const char *event;
     enum row_kind kind;
-    /* static: the kind of an event (events.kind), of which only t_us and body are used; NULL: a
-     * message */
     uint64_t seq;
     /* time when the message was received; 0: the journal uses the time of the append */
     int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
     enum row_action action;
-    struct slice rpc_id; /* JSON text; {NULL, 0}: none */
+    struct slice rpc_id; /* the id as JSON text; {NULL, 0}: no id */
     struct slice method; /* text between the quotes of a JSON string, with its escapes */
     struct slice target; /* text between the quotes of a JSON string, with its escapes */
     struct slice body;   /* the line */
     /* body may have any bytes; it is converted to valid UTF-8 before it is stored */
     bool not_json;
-    size_t size;          /* bytes as received */
+    size_t size;          /* size of the received message in bytes */
     uint64_t redactions;  /* number of secrets already replaced in body */
     uint64_t request_seq; /* seq of the request that this answer belongs to; 0: none */
     bool has_error_code;
@@ -45,17 +44,19 @@ struct row {
     bool may_link; /* false: link_read() would find nothing in the body (model/link.h) */
     /* the parsed body, set by the recorder; NULL: not parsed yet; not in a journal */
     const struct rpc *read;
-    bool ends_invocation; /* the answer ends an invocation; set by the journal */
+    /* this message is an answer that ends an invocation; set by the journal */
+    bool ends_invocation;
     /* the size of a large answer's result; NULL: not counted yet; not in a journal */
     const struct context_result *result;
 };
 
-/* An update of session metadata: a field that is NULL does not change the record. */
+/* An update of session metadata. A member that is NULL leaves its field of the session
+ * unchanged. */
 struct session_update {
     SESSION_FIELDS(FIELD_UPDATE_MEMBER)
 };
 
-/* For the tables of model/records.h that describe what the proxy reports. */
+/* C types of the record fields that the proxy reports (model/records.h). */
 #define ENTRY_TIME int64_t
 #define ENTRY_TOOK int64_t
 #define ENTRY_COUNT uint64_t
@@ -67,15 +68,16 @@ struct session_update {
 #define ENTRY_WORD(type, words) enum type
 #define ENTRY_MEMBER(name, type, null) ENTRY_##type name;
 
-/* Longest text of a result in an invocation, in bytes. The log shows less of the text; secrets must
- * be recognized before the text is truncated for the log. */
+/* Longest text of a result in an invocation, in bytes. It is longer than what the log shows,
+ * because secrets are recognized before the text is truncated for the log. */
 #define INVOCATION_RESULT_MAX 1024
 
 struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
-    /* The recorder sets these two members: */
-    bool result_clean;       /* the sanitizer replaced nothing in the answer */
-    struct slice commitment; /* the answer's commitment in hex; {NULL, 0}: it has none */
+    /* The recorder sets the next two members. */
+    bool result_clean; /* the sanitizer found no secret in the answer */
+    /* commitment of the answer, in hexadecimal; {NULL, 0}: the answer has no commitment */
+    struct slice commitment;
 };
 
 static inline bool invocation_is_valid(const struct invocation *x)
@@ -83,14 +85,15 @@ static inline bool invocation_is_valid(const struct invocation *x)
     return x->arguments_n >= x->arguments.n && x->result.n <= INVOCATION_RESULT_MAX;
 }
 
-#define ESCALATION_LINES_MAX 20 /* the last lines of stderr */
+#define ESCALATION_LINES_MAX 20 /* maximum number of lines of stderr in an escalation */
 
-/* All texts are valid only during the call. */
+/* The texts of an escalation are valid only during the call to which it is passed. */
 struct escalation {
     ESCALATION_FIELDS(ENTRY_MEMBER)
-    const struct slice *stderr_lines; /* oldest first; the last ESCALATION_LINES_MAX are used */
+    /* lines of stderr, oldest first; only the last ESCALATION_LINES_MAX are used */
+    const struct slice *stderr_lines;
     size_t stderr_n;
-    /* These members are not in the journal. NULL: not known. */
+    /* The next three members are not in the journal. NULL: unknown. */
     const char *server;  /* sessions.name */
     const char *session; /* sessions.uid */
     const char *command; /* the server's command, a JSON array */

@@ -7,10 +7,10 @@
 
 /* ---- numbers of 8 bytes, and texts ---- */
 
-#define MISSING UINT64_MAX /* stands for the length of a text that is missing */
+#define MISSING UINT64_MAX /* stands for the length of a missing text */
 
 struct out {
-    char *p; /* position for the next byte; NULL: only count the bytes */
+    char *p; /* address for the next byte; NULL: bytes are only counted */
     size_t n;
 };
 
@@ -45,10 +45,10 @@ static void put_string(struct out *o, const char *s)
 
 struct in {
     struct slice left;
-    bool bad; /* the bytes are not an entry */
+    bool bad; /* the bytes are not a valid entry */
 };
 
-/* Takes the next n bytes; NULL if there are fewer. */
+/* Returns the next n bytes and skips them. Returns NULL if fewer bytes are left. */
 static const char *get_bytes(struct in *i, uint64_t n)
 {
     if (i->bad || n > i->left.n) {
@@ -134,7 +134,8 @@ static void get_event(struct in *i, struct row *r)
 
 /* ---- session metadata ---- */
 
-/* A number is written as a text of 8 bytes; NULL as a missing text. */
+/* Writes the fields of an update as texts. A number is a text of 8 bytes; NULL is a missing
+ * text. */
 static void put_update(struct out *o, const struct session_update *u)
 {
     for (size_t i = 0; i < fields_of_update.n; i++) {

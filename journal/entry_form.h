@@ -14,28 +14,30 @@
 #include "journal/running.h"
 
 enum entry_kind {
-    /* members: row (with seq and t_us); if row.ends_invocation, also invocation */
+    /* members: row (with seq and t_us) and, if row.ends_invocation is true, invocation */
     ENTRY_MESSAGE = 1,
     ENTRY_EVENT,        /* members: row.event, row.t_us, row.body */
     ENTRY_UPDATE,       /* update */
     ENTRY_RUNNING,      /* running */
     ENTRY_INVOCATION,   /* invocation */
     ENTRY_ESCALATION,   /* members: escalation (with at_us); t_us is the time in the session */
-    ENTRY_TOOLS_WANTED, /* no content; appended by journal_want_previous_tools() */
-    ENTRY_LOST,         /* member: `lost`, the messages that did not fit into the journal */
-    ENTRY_RULES,        /* member: `added`, further rules that a recorded message violates */
+    ENTRY_TOOLS_WANTED, /* an entry without content; appended by journal_want_previous_tools() */
+    /* member: `lost`, which counts messages that did not fit into the journal */
+    ENTRY_LOST,
+    ENTRY_RULES, /* member: `added`, further rules that a recorded message violates */
 };
 
-/* What the recorder must know about a session; written by ring_start(). */
+/* Session metadata for the recorder; ring_start() returns the memory that has it. */
 struct session_start {
     struct slice uid;     /* uid_make() */
     struct slice vault;   /* absolute path */
     struct slice name;    /* name of the server */
-    struct slice command; /* JSON array of its argv */
+    struct slice command; /* command of the server, as a JSON array of its argv */
     struct slice host;
     struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
     struct slice cwd;          /* working directory of the server; {NULL, 0}: unknown */
-    struct slice tools_rule;   /* wire/mcp/tool_rule.h; {NULL, 0}: none */
+    /* rule of the allowed tools (wire/mcp/tool_rule.h); {NULL, 0}: no rule */
+    struct slice tools_rule;
     enum record_level level;
     bool sync_full, stop_on_error;
     int64_t started_wall_us, pid;
@@ -47,7 +49,7 @@ struct lost_messages {
 };
 
 struct added_rules {
-    uint64_t seq; /* seq of the message */
+    uint64_t seq; /* seq of the message that violates the rules */
     breaches rules;
 };
 
@@ -61,7 +63,8 @@ struct entry {
         struct session_update update;
         struct running running;
         struct {
-            struct escalation escalation; /* the texts server, session and command are not stored */
+            /* the texts `server`, `session` and `command` of the escalation are not stored */
+            struct escalation escalation;
             int64_t t_us;
             /* after form_read(): escalation.stderr_lines points to this array */
             struct slice lines[ESCALATION_LINES_MAX];
@@ -75,9 +78,9 @@ struct entry {
  * last ESCALATION_LINES_MAX are written. */
 size_t form_size(const struct entry *e);
 void form_write(const struct entry *e, char *to);
-/* Reads an entry. `kind` is the kind of the record. C strings of an entry (event, action) point
- * into the bytes as well; each ends with a NUL there. escalation.stderr_lines points to ret->lines:
- * *ret must not be copied. Whether a body is JSON is not checked. */
+/* Reads an entry. `kind` is the kind of the record. All texts point into the bytes. So do the C
+ * strings (event, action), which end with a NUL there. escalation.stderr_lines points to
+ * ret->lines, so *ret must not be copied. Does not check whether a body is JSON. */
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
 /* Appends the session's start to b; sets b->failed if memory runs out. */

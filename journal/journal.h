@@ -13,13 +13,13 @@
 
 #include "journal/entry.h"
 
-#define JOURNAL_UID_SIZE 32 /* bytes of a session's uid, including its NUL */
+#define JOURNAL_UID_SIZE 32 /* length of a session's uid in bytes, including its NUL */
 
 struct journal {
     void *owner;
     const char *uid; /* uid of the session; it is included in errors that the interposer sends */
 
-    /* Microseconds since the session's start. */
+    /* Returns the time since the session's start, in microseconds. */
     int64_t (*now_us)(void *owner);
     /* Records a message; a t_us of 0 stands for the current time. Returns the seq of the message:
      * 1, 2, … in the order of the calls. */

@@ -30,7 +30,8 @@ void journal_file_set_dir(const char *path)
     if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
         here[0] = '\0';
     size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') /* O_NOFOLLOW would follow `link/` */
+    /* O_NOFOLLOW would follow the symbolic link in `link/`, so the slash is removed */
+    while (n > 1 && path[n - 1] == '/')
         n--;
     int len = snprintf(dir_path, sizeof dir_path, "%s%s%.*s", here, path[0] != '/' ? "/" : "",
                        (int)size_min(n, PATH_MAX), path);
@@ -52,7 +53,7 @@ void journal_file_append_dir(struct buf *b)
     buf_adds(b, journal_dir_name());
 }
 
-/* Whether a directory may contain journals. Otherwise appends the reason. */
+/* Returns whether a directory may contain journals. If not, appends the reason to `why`. */
 static bool dir_is_safe(int fd, const char *path, struct buf *why)
 {
     struct stat st;
@@ -116,7 +117,7 @@ int journal_file_open_dir(void)
 
 static bool dir_has_room(int fd, struct buf *why)
 {
-    struct statvfs fs; /* tmpfs without a size limit has f_blocks 0 */
+    struct statvfs fs; /* a tmpfs without a size limit has f_blocks 0 */
     if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
         fs.f_bavail >= JOURNAL_FILE_ROOM / fs.f_frsize)
         return true;
@@ -299,16 +300,15 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* an older empty file is not a file that a process is creating now */
-#define BATCH 64   /* names that are sorted at a time */
+#define EMPTY_S 60 /* age in seconds of an empty file that no process is creating any more */
+#define BATCH 64   /* maximum number of names that are sorted at a time */
 
 struct names {
     char name[BATCH][UID_LEN + 1]; /* sorted */
     size_t n;
 };
 
-/* Inserts a name in its order. If there are more than BATCH names, the names at the end are
- * dropped. */
+/* Inserts a name in sorted order. If there are more than BATCH names, drops the last one. */
 static void names_add(struct names *x, const char *name)
 {
     size_t at = x->n;
@@ -322,8 +322,8 @@ static void names_add(struct names *x, const char *name)
     memcpy(x->name[at], name, sizeof x->name[0]);
 }
 
-/* Reads the first BATCH names that are greater than `after`. A name begins with the time, so the
- * oldest journals come first. */
+/* Reads the first BATCH file names that are greater than `after`. A name begins with the time, so
+ * the oldest journals come first. */
 static int names_read(struct names *x, int dir, const char *after)
 {
     x->n = 0;

@@ -1,16 +1,16 @@
 /* journal_file.h - the files of journals, in memory.
  *
- * A journal holds messages as they were received, so it must never reach a disk: its directory is
- * used only if it is in memory (on tmpfs), belongs to the user, has mode 0700 and is not a symbolic
- * link. By default this is /dev/shm/mcp-interposer-UID, which is made if it is missing. A file is
- * 0600 and has the uid of the session as its name. If the directory cannot be used, or has less
- * room than JOURNAL_FILE_ROOM, a journal is a file without a name (memory_file()): then it is lost
- * if both processes are killed.
+ * A journal has messages as they were received, so it must never be written to a disk. Its
+ * directory is used only if it is in memory (on tmpfs), belongs to the user, has mode 0700 and is
+ * not a symbolic link. The default directory is /dev/shm/mcp-interposer-UID, which is made if it is
+ * missing. A file has mode 0600, and its name is the uid of the session. If the directory cannot be
+ * used, or has less room than JOURNAL_FILE_ROOM, the journal is a file without a name
+ * (memory_file()). Such a journal is lost if both processes are killed.
  *
  * Locks     each side holds a lock on its own open file description (F_OFD_SETLK): byte 0 for the
- *           writer, byte 1 for the reader. The kernel releases it when the last descriptor and
- *           mapping of that description are gone. So a child process of the writer must not keep
- *           the writer's descriptor, nor a mapping of it (ring.h).
+ *           writer, byte 1 for the reader. The kernel releases a lock when the last descriptor and
+ *           the last mapping of its description are gone. So a child process of the writer must
+ *           neither keep the writer's descriptor nor a mapping of the file (ring.h).
  * Source    fcntl(2), "Open file description locks", which POSIX has since 2024; base/os/memory.h.
  * Owns      the descriptor.
  * Errors    MI_EIO: see errno. MI_ENOENT: there is no such journal.
@@ -26,7 +26,8 @@
 struct journal_file {
     int fd;                /* -1: closed */
     char uid[UID_LEN + 1]; /* uid of the session */
-    bool has_name;         /* false: the file was made by memory_file() */
+    /* true: the file has a name; false: the file was made by memory_file() */
+    bool has_name;
 };
 
 enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
@@ -34,16 +35,16 @@ enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
 /* Sets the directory that contains journals; NULL: the default. A relative path is relative to the
  * working directory at the time of this call. The path is copied. For --journal-dir. */
 void journal_file_set_dir(const char *path);
-/* Appends the directory's path, whether it can be used or not. */
+/* Appends the path of the journal directory, even if the directory cannot be used. */
 void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
-/* Appends the reason why journals of this process have no name, such as "/mnt/x is not on tmpfs",
- * or nothing if journals have a name. Finds out by making and removing a file. Used by doctor. */
+/* Appends the reason why this process cannot give a journal a name, such as "/mnt/x is not on
+ * tmpfs". Appends nothing if it can. Creates and removes a file to find out. Used by doctor. */
 void journal_file_find_problem(struct buf *b);
 
-/* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
- * has no name. Returns 0 or MI_EIO. */
+/* Makes an empty file and locks it for the writer. If the file gets no name in the directory, *why
+ * has the reason; `why` may be NULL. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_create(struct journal_file *f, const char *uid, struct buf *why);
 /* Makes a file without a name, for a file system that turns out to be full. */
 MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid);
@@ -51,17 +52,18 @@ MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid)
  * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another
  * description holds the lock) or MI_EIO. */
 MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
-/* Opens the file of `of` again for the reader, even if the file has no name any more. If of->fd is
- * -1, opens it by its name. `of` stays open: a process that inherited it must close it, or the
- * writer's lock outlives the writer. */
+/* Opens the file of `of` again for the reader, even if the file no longer has a name. If of->fd is
+ * -1, opens the file by its name. `of` stays open. A process that inherited `of` must close it;
+ * otherwise the writer's lock outlives the writer. */
 MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);
-/* Whether this side's lock is held by an open file description other than that of `f`. */
+/* Returns whether the lock of `side` is held by an open file description other than that of `f`. */
 bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
 /* Removes the file's name if the name still belongs to this file. */
 void journal_file_remove(const struct journal_file *f);
 void journal_file_close(struct journal_file *f); /* safe to call twice */
 
-/* Bytes of memory of all journals with a name, except that of this session. */
+/* Returns how many bytes of memory the journals with a name use, except the journal of session
+ * `except_uid`. */
 uint64_t journal_file_bytes(const char *except_uid);
 
 /* Calls `call` for each journal with a name, oldest first, until `call` returns false. During the

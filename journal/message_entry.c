@@ -1,6 +1,6 @@
 #include "journal/message_entry.h"
 
-/* Numbers that follow the fixed part, in this order, if they are not 0. */
+/* Numbers that follow the fixed part, in this order. A number that is 0 is left out. */
 enum {
     N_SIZE, /* row.size minus the bytes of row.body */
     N_REDACTIONS,
@@ -12,14 +12,15 @@ enum {
     ROW_NUMBERS,
     N_WALL_US = ROW_NUMBERS,
     N_DURATION_US,
-    N_SEQ, /* the invocation's seq minus the row's request_seq */
+    N_SEQ, /* seq of the invocation minus request_seq of the row */
     N_ARGUMENTS_N,
     N_REQUEST_BYTES,
-    N_RESPONSE_BYTES, /* the invocation's response_bytes minus the row's size */
+    N_RESPONSE_BYTES, /* response_bytes of the invocation minus size of the row */
     NUMBERS
 };
 
-/* Texts that are not missing; their positions (struct place) follow the numbers, in this order. */
+/* Texts of an entry. Texts that are missing are not stored; the positions of the others (struct
+ * place) follow the numbers, in this order. */
 enum {
     T_RPC_ID,
     T_METHOD,
@@ -34,7 +35,7 @@ enum {
     TEXTS
 };
 
-/* Flags of a message: which numbers and texts follow, and other facts. */
+/* Flags of a message. They say which numbers and texts follow, and other facts. */
 #define HAS_NUMBER(i) (1u << (i))
 #define HAS_TEXT(i) (1u << (NUMBERS + (i)))
 #define HAS_BODY (1u << (NUMBERS + TEXTS))
@@ -58,7 +59,7 @@ _Static_assert(sizeof(struct fixed) == 32, "no padding");
 _Static_assert(NUMBERS + TEXTS + 6 <= 32, "the flags are 32 bits");
 
 struct place {
-    /* offset in the body; OUTSIDE: the text follows the body, in the order of the texts */
+    /* offset of the text in the body; OUTSIDE: the text is stored after the body, in order */
     uint32_t at;
     uint32_t n;
 };
@@ -194,7 +195,8 @@ static bool message_head_is_valid(const struct fixed *f)
            f->status < CALL_UNKNOWN && memcmp(f->zero, zero, sizeof zero) == 0;
 }
 
-/* Takes the next n bytes of *left; NULL if there are fewer. */
+/* Returns the next n bytes of *left, and removes them from *left. Returns NULL if fewer bytes are
+ * left. */
 static const char *cut_message_bytes(struct slice *left, size_t n)
 {
     const char *p = left->p;
@@ -217,7 +219,8 @@ static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
     return p->number[N_FINDINGS] < FINDING(FIND_COUNT) && p->number[N_RULES] < RULE(RULE_COUNT);
 }
 
-/* Reads the positions of the texts, the body and the texts. No bytes may be left over. */
+/* Reads the positions of the texts, then the body, then the other texts. Returns false if the
+ * lengths are wrong or bytes are left over. */
 static bool get_texts(struct slice left, const struct fixed *f, struct slice *ret_body,
                       struct parts *p)
 {

@@ -1,6 +1,6 @@
 /* message_entry.h - writes and reads a message as the bytes of a journal entry. Messages are the
- * most frequent entries and have a form of their own. With an answer the invocation that it ends
- * may be stored.
+ * most frequent entries, so they have a form of their own. An answer that ends an invocation is
+ * stored together with this invocation.
  *
  * Form      a fixed part; the numbers that are not 0; the positions of the texts that are not
  *           missing; the body; the texts that are not within the body (journal/entry_form.h). A
@@ -13,7 +13,7 @@
 
 #include "journal/entry.h"
 
-/* x is read only if r->ends_invocation. */
+/* In these functions, x is read only if r->ends_invocation is true. */
 /* Returns the number of bytes that message_write() writes. */
 size_t message_size(const struct row *r, const struct invocation *x);
 void message_write(const struct row *r, const struct invocation *x, char *to);

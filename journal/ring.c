@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Larger than the memory of any machine, and so small that sums do not overflow. */
+/* This limit is larger than the memory of any machine, and small enough that sums do not
+ * overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
 #define LONG_STEPS 16 /* a record with at least this many steps is long */
@@ -32,14 +33,15 @@ static uint64_t record_size(uint64_t n)
 
 /* ---- the file ---- */
 
-/* Bytes of a step in a ring of this size. */
+/* Returns the bytes of a step in a ring of this size. */
 static uint64_t ring_step_size(uint64_t size)
 {
     return size >= 16 * RING_STEP ? RING_STEP : page_size();
 }
 
 struct layout {
-    uint64_t table, start, data; /* offsets in the file; the shared page is at offset 0 */
+    /* offsets of three parts in the file; the shared page is at offset 0 */
+    uint64_t table, start, data;
     uint64_t end;
 };
 
@@ -69,8 +71,8 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->size = size;
     g->step = ring_step_size(size);
     g->fd = fd;
-    /* A copy in a child would keep the lock of journal/journal_file.h. Core files must not contain
-     * messages. */
+    /* A child must not inherit the mapping, because its copy would keep the lock of
+     * journal/journal_file.h. Core files must not contain the mapping, because it has messages. */
     return memory_make_private(all, g->mapped);
 }
 
@@ -135,7 +137,7 @@ static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
     return 0;
 }
 
-/* Sets the reader to `tail`. Returns whether the positions are possible. */
+/* Moves the reader to `tail`. Returns false if the positions in the journal are impossible. */
 static bool ring_find_position(struct ring *r)
 {
     ring_rewind(r);
@@ -150,8 +152,7 @@ int ring_open(struct ring *r, int fd)
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = ring_read_sizes(fd, &size, &start_n);
-    /* In a journal this memory is allocated already; another kind of file may begin with a
-     * hole. */
+    /* In a journal, this memory is allocated already. Another kind of file may have a hole here. */
     if (st == 0)
         st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
     if (st == 0)
@@ -177,8 +178,8 @@ struct slice ring_start(const struct ring *r)
     return r->start;
 }
 
-/* While the ring is empty, only the step of `end` is in use. Before it or after it lie at least
- * half as many free steps as the ring has steps, rounded down. */
+/* While the ring is empty, only the step of `end` is in use. So the longer run of free steps,
+ * before or after that step, has at least half as many steps as the ring (rounded down). */
 size_t ring_record_max(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;
@@ -187,14 +188,14 @@ size_t ring_record_max(const struct ring *r)
 
 uint64_t ring_unread_bytes(const struct ring *r)
 {
-    /* tail is read first, so that head, which is read later, is never below tail */
+    /* `tail` is read before `head`, so that the `head` read here is never below this `tail`. */
     uint64_t tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
     return atomic_load_explicit(&r->shared->head, memory_order_acquire) - tail;
 }
 
 bool ring_is_finished(const struct ring *r)
 {
-    /* read `ended` first, so that head is final */
+    /* `ended` is read before `head`, so that `head` has its final value */
     return atomic_load_explicit(&r->shared->ended, memory_order_acquire) != 0 &&
            ring_unread_bytes(r) == 0;
 }
@@ -215,7 +216,7 @@ static void ring_free_released(struct ring *w, uint64_t tail)
         steps_mark_free(&w->steps, *ring_entry_at(w, w->freed));
 }
 
-/* Returns the step of memory after the one that the writer is in. */
+/* Returns the index of the step of memory after the step that the writer is filling. */
 static size_t next_ring_step(const struct ring *w)
 {
     return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;
@@ -273,8 +274,8 @@ static void ring_enter_found_steps(struct ring *w)
     w->found.n = 0;
 }
 
-/* After a long record the rest of its last step is skipped, so that all steps of the record are
- * free as soon as it is stored, and the next long record fits there. */
+/* After a long record, the rest of its last step is skipped. So all of its steps become free when
+ * the record is stored, and the next long record fits there. */
 void ring_add(struct ring *w, uint32_t kind, size_t n)
 {
     bool is_long = w->found.n >= LONG_STEPS;
@@ -296,8 +297,8 @@ void ring_return_memory(struct ring *w, size_t most)
     steps_return_memory(&w->steps, RING_KEPT, most);
 }
 
-/* Whether the reader sleeps and may have missed the records that were just published. Clears the
- * flag. */
+/* Returns true if the reader sleeps and may have missed the records that were just published.
+ * Clears the flag reader_sleeps. */
 static bool must_wake_reader(struct ring *w)
 {
     return atomic_load_explicit(&w->shared->reader_sleeps, memory_order_seq_cst) != 0 &&
@@ -331,8 +332,8 @@ void ring_set_writer_waits(struct ring *w, bool waits)
 
 /* ---- the reader ---- */
 
-/* Makes sure that the memory of the records from `from` to `to` is allocated. Pages are missing
- * only in a damaged file; in a full file system, reading a missing page would be a SIGBUS. */
+/* Allocates the memory of the records from `from` to `to`. Pages are missing only in a damaged
+ * file. If the file system is full, reading a missing page would raise SIGBUS. */
 static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t to)
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
@@ -344,8 +345,8 @@ static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t 
     return true;
 }
 
-/* Returns the record at a position, and its head in *ret. Returns NULL after the last record,
- * and if the record or the table is damaged. */
+/* Returns the record at a position, and writes its head to *ret. Returns NULL if there are no more
+ * records, or if the record or the table is damaged. */
 static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head,
                                 struct ring_head *ret)
 {

@@ -4,24 +4,25 @@
  * after all its bytes. The reader takes records in order and releases them when they are stored,
  * which frees their memory. Positions are bytes since the start of the journal and never go back.
  *
- * File      a page with struct ring_shared; the table, in whole pages; RING_START_MAX bytes or less
+ * File      a page with struct ring_shared; the table, in whole pages; at most RING_START_MAX bytes
  *           about the session (ring_start()), in whole pages; then `size` bytes of records. A
  *           record is a struct ring_head and its bytes, padded to 8 bytes.
- * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than
- *           16 of them, a step is a page. The table says which step of memory a step of positions
- *           is in, so memory is used again in any order. A record is contiguous: if it does not fit
- *           into the rest of its step, and the next step of memory is not free, the record begins
- *           in another step, and a record RING_SKIPPED fills the rest. A long record is followed by
- *           RING_SKIPPED as well.
- * Memory    the writer allocates it before it writes there, and uses it again when its records are
- *           released (steps.h). It keeps the memory of a burst until ring_return_memory().
- * Limit     the writer keeps at most `limit` bytes unreleased, plus less than a step where it skips
- *           the rest of a step; a single record that is longer is accepted while the ring is empty,
- *           if it is not longer than ring_record_max().
- * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag
- *           before it reads the other's position for the last time, and moves its own position
- *           before it reads the other's flag. These four accesses are sequentially consistent, so
- *           that at least one side sees the other's.
+ * Steps     positions and memory are divided into steps of RING_STEP bytes. In a ring of less than
+ *           16 such steps, a step is a page. The table maps steps of positions to steps of memory,
+ *           so that memory can be used again in any order.
+ *           A record is contiguous. If it does not fit into the rest of its step, and the next step
+ *           of memory is not free, the record begins in another step, and a record RING_SKIPPED
+ *           fills the rest of the first step. A long record is followed by RING_SKIPPED as well.
+ * Memory    the writer allocates memory before it writes there, and uses the memory again when its
+ *           records are released (steps.h). The memory of a burst stays allocated until
+ *           ring_return_memory().
+ * Limit     at most `limit` bytes are unreleased, and less than a step of skipped bytes. A single
+ *           record may be longer than `limit` while the ring is empty, but not longer than
+ *           ring_record_max().
+ * Wake-ups  the ring only says which side must be woken; the owner wakes that side. Before a side
+ *           waits, it sets its flag, and then reads the position of the other side once more. A
+ *           side that moves its position reads the flag of the other side after that. These four
+ *           accesses are sequentially consistent, so that no wake-up is lost.
  * Kills     a reader can be killed between any two instructions, and another one continues at
  *           `tail`.
  * Trust     the reader checks everything that it reads: the file of a dead session may be damaged.
@@ -36,45 +37,47 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-#define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
+/* larger steps are not faster, and make the writer pause longer */
+#define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
-#define RING_NONE UINT64_MAX          /* means "no position" */
-#define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
-#define RING_KEPT ((size_t)256 << 10) /* ring_return_memory() leaves this many bytes allocated */
+#define RING_NONE UINT64_MAX    /* means "no position" */
+#define RING_SKIPPED UINT32_MAX /* kind of a record that only fills the rest of a step */
+/* number of bytes that ring_return_memory() leaves allocated */
+#define RING_KEPT ((size_t)256 << 10)
 
-/* How the recorder is doing. */
+/* State of the recorder. */
 enum ring_trouble {
     RING_FINE,
     RING_BUSY,    /* another process holds the database's lock; the recorder tries again */
-    RING_FAILING, /* the recorder cannot store; it tries again */
+    RING_FAILING, /* the recorder cannot store records, and tries again */
 };
 
-/* The first page of the file. Each part is written either by the writer only, or by the reader
- * only. */
+/* The first page of the file. Each part is written only by the writer, or only by the reader. */
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
-    uint64_t size;    /* bytes of records; whole steps, at least 8 pages */
-    uint64_t start_n; /* bytes about the session, after this page */
+    uint64_t size;    /* size of the memory for records in bytes: whole steps, at least 8 pages */
+    uint64_t start_n; /* bytes of the session's metadata, which follow this page */
 
     /* the writer's */
     _Alignas(64) _Atomic uint64_t head; /* position before which all records are published */
-    _Atomic uint32_t writer_waits;      /* wake the writer when `tail` or `trouble` changes */
-    _Atomic int32_t server_group;       /* process group of the server; 0: no server runs */
-    _Atomic uint32_t ended;             /* the session has ended; no more records follow */
+    /* the writer waits, and must be woken when `tail` or `trouble` changes */
+    _Atomic uint32_t writer_waits;
+    _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
+    _Atomic uint32_t ended;       /* the session has ended; no more records follow */
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
-    /* the writer must wake the reader after publishing; the writer or the reader clears this
-     * flag */
+    /* the reader waits: the writer must wake it after publishing; either side clears this flag */
     _Atomic uint32_t reader_sleeps;
     _Atomic uint32_t trouble; /* enum ring_trouble */
     _Atomic int32_t reader_pid;
     /* result of the reader's confine_self(); 0: the reader is not confined */
     _Atomic uint32_t confined;
-    /* Finds a record that kills its reader. The values are positions; RING_NONE: no record. */
-    _Atomic uint64_t trying;    /* the record being processed */
-    _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
+    /* The next three members find a record that kills its reader. The first two are positions, or
+     * RING_NONE. */
+    _Atomic uint64_t trying;    /* position of the record that is being processed */
+    _Atomic uint64_t killed_by; /* position of the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
     _Atomic uint32_t filtered;  /* 1: confine_system_calls() of the reader has succeeded */
     struct confine_denied denied;
@@ -83,30 +86,31 @@ struct ring_shared {
 struct ring {
     struct ring_shared *shared;
     struct slice start; /* ring_start() */
-    /* Maps each step of positions, modulo the number of steps, to its step of memory. Written
-     * before `head`. */
+    /* Element i is the step of memory for the positions of step i, modulo the number of steps. An
+     * element is written before `head` reaches its positions. */
     volatile uint32_t *table;
     char *data;
-    uint64_t size; /* bytes of `data`; a checked copy, because shared->size may change */
-    uint64_t step; /* bytes of a step */
+    uint64_t size; /* size of `data` in bytes: a checked copy, because shared->size may change */
+    uint64_t step; /* size of a step in bytes */
     size_t mapped; /* bytes of the whole mapping */
     int fd;        /* borrowed */
 
     /* the writer's */
     uint64_t limit;
-    uint64_t end; /* end of the last record, whether published or not */
+    uint64_t end; /* end of the last record that was added, published or not */
     char *to;     /* address in `data` of the position `end` */
-    /* Bytes from `to` to the end of the step: memory for the positions after `end`. */
+    /* Number of bytes from `to` to the end of its step. They are the memory of the positions after
+     * `end`. */
     uint64_t left;
-    uint64_t freed; /* memory of positions before `freed` is free; whole steps */
+    uint64_t freed; /* position before which all memory is free; a multiple of the step size */
     struct steps steps;
-    /* Free steps for a record that does not fit into `left`, set by ring_reserve_record(). n is 0
-     * if the record fits. */
+    /* Free steps for a record that is longer than `left`; set by ring_reserve_record(). found.n is
+     * 0 if the record fits into `left`. */
     struct step_run found;
 
     /* the reader's */
     uint64_t at;  /* position of the next record */
-    bool checked; /* the memory of the records that were found so far has been checked */
+    bool checked; /* the memory of all records that the reader has found has been checked */
 };
 
 struct ring_head {
@@ -122,15 +126,15 @@ MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, s
  * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
 MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
-/* The bytes about the session, as given to ring_create(). */
+/* Returns the bytes about the session that ring_create() was given. */
 struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
-/* Bytes that are published and not stored, including RING_SKIPPED. May be called by either side, or
- * by any process that has mapped the journal. */
+/* Returns how many bytes are published and not stored, including RING_SKIPPED. Either side may call
+ * this function, and any process that has mapped the journal. */
 uint64_t ring_unread_bytes(const struct ring *r);
-/* Whether the session has ended and everything is stored. May be called by either side, or by any
- * process that has mapped the journal. */
+/* Returns whether the session has ended and all its records are stored. Either side may call this
+ * function, and any process that has mapped the journal. */
 bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
@@ -138,23 +142,23 @@ bool ring_is_finished(const struct ring *r);
 /* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add()
  * with the same n; without ring_add() nothing is recorded. Returns NULL with errno: ENOBUFS (no
  * room until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason
- * why no memory was allocated, such as ENOSPC; then more can be available after the next
- * release. */
+ * why no memory was allocated, such as ENOSPC. In the last case, memory may be available after the
+ * next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
-/* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
- * each true). */
+/* Makes the added records visible to the reader. Returns true if the reader sleeps; then wake the
+ * reader once. */
 MI_MUST bool ring_publish(struct ring *w);
-/* Ends the session: no more records follow. Publishes what was added. Returns what ring_publish()
- * returns. */
+/* Ends the session: no more records follow. Publishes the records that were added, and returns the
+ * result of ring_publish(). */
 MI_MUST bool ring_end(struct ring *w);
-/* Whether everything that was added is stored. */
+/* Returns whether all records that were added are stored. */
 bool ring_is_stored(const struct ring *w);
-/* Requests a wake-up each time when `tail` or `trouble` changes, until this function is called with
- * false. Publish first; after this call, check `tail` again before waiting. Also check it when a
- * reader was replaced: the dead reader may have moved `tail` without a wake-up. */
+/* While `waits` is true, the reader wakes the writer whenever `tail` or `trouble` changes. Publish
+ * before calling this function, and check `tail` again after the call, before waiting. Also check
+ * `tail` when a reader was replaced: the dead reader may have moved `tail` without a wake-up. */
 void ring_set_writer_waits(struct ring *w, bool waits);
-/* Bytes of memory that are allocated for records. */
+/* Returns how many bytes of memory are allocated for records. */
 size_t ring_memory_bytes(const struct ring *w);
 /* Returns memory that no record uses to the system, until RING_KEPT bytes are allocated; at most
  * `most` bytes per call, to keep the call short. */
@@ -170,8 +174,8 @@ void ring_rewind(struct ring *r); /* makes ring_next() return the first unreleas
  * waits and must be woken. A new reader calls ring_release() once before its first ring_next(): a
  * killed reader may not have woken the writer. */
 MI_MUST bool ring_release(struct ring *r);
-/* Call this function before the reader sleeps. After a return of false, do not sleep: there are
- * records, or the session has ended. */
+/* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
+ * there are records, or the session has ended. */
 MI_MUST bool ring_reader_sleep(struct ring *r);
 /* Call this function each time ring_reader_sleep() has returned true. The event that wakes the
  * reader must be received before the next ring_reader_sleep(). */

@@ -17,12 +17,12 @@
 #define RUNNING_TICKS(name) uint64_t name;
 #define RUNNING_MEMBER(name, type, null) RUNNING_##type(name)
 
-/* model/records.h describes the fields. */
+/* The fields are described in model/records.h. */
 struct running {
     RUNNING_FIELDS(RUNNING_MEMBER)
 };
 
-/* Fills in the calling process and its parent, and leaves the server unset. */
+/* Sets the calling process and its parent in *r, and leaves the server unset. */
 void running_describe_self(struct running *r);
 /* Sets the server process; pid 0: the server has exited. */
 void running_describe_server(struct running *r, pid_t pid, pid_t group);

@@ -68,7 +68,7 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
         if (s->state[i - 1] != STEP_HAS_MEMORY)
             continue;
         if (memory_free(s->fd, s->at + (i - 1) * s->step, s->step) < 0)
-            break; /* the memory stays allocated */
+            break; /* the step keeps its memory */
         s->state[i - 1] = 0;
         s->memory_n--;
         most -= s->step;
@@ -79,7 +79,8 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-/* Whether the steps are free. `state`: 0, or STEP_HAS_MEMORY if they must also have memory. */
+/* Returns whether the steps are free. `state` is 0, or STEP_HAS_MEMORY if the steps must also have
+ * memory. */
 static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t state)
 {
     if (run.n > s->n || run.first > s->n - run.n)
@@ -90,7 +91,7 @@ static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t s
     return true;
 }
 
-/* Finds the first n free steps in a row. `state` as in steps_are_free(). */
+/* Finds the first n free steps in a row. `state`: see steps_are_free(). */
 static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
                                  struct step_run *ret)
 {
@@ -106,8 +107,8 @@ static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
     return false;
 }
 
-/* Finds the first n free steps in a row. If there are none before `next`, and the steps of `next`
- * are free, finds `next`. */
+/* Finds a run of n free steps: the first one before `next` or, if there is none there and the steps
+ * of `next` are free, `next`. */
 static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
                            struct step_run *ret)
 {
@@ -131,7 +132,7 @@ int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_
         return 0;
     if (errno != ENOSPC)
         return MI_EIO;
-    /* perhaps the memory that free steps still have is sufficient */
+    /* Free steps may hold enough memory: return it to the system, and try again. */
     steps_return_memory(s, 0, SIZE_MAX);
     return steps_allocate_missing(s, *ret);
 }

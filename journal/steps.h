@@ -1,12 +1,12 @@
 /* steps.h - the memory of a journal's records, as its writer manages it.
  *
- * The memory is divided into steps of equal size. A step has memory or not (a hole in the file),
- * and is in use or free. A free step keeps its memory, so that using it again costs nothing, until
- * steps_return_memory().
+ * The memory is divided into steps of equal size. A step either has memory or is a hole in the
+ * file. A step is in use or free. A free step keeps its memory until steps_return_memory(), so that
+ * using it again costs nothing.
  *
  * Pages are allocated (memory_allocate()) before they are written, so that a full file system is an
- * error here and never a SIGBUS. The lowest steps are used first: with light traffic the same few
- * are used again and again.
+ * error here and never a SIGBUS. The lowest steps are used first, so that the same few steps are
+ * used again and again while there is little traffic.
  *
  * Owns      a byte for each step. The mapping and the file are borrowed.
  * Errors    MI_EIO: see errno; ENOBUFS: too many steps are in use.
@@ -20,11 +20,11 @@ struct steps {
     uint8_t *state;  /* owned; for each step: STEP_HAS_MEMORY, STEP_IS_USED */
     size_t n;        /* steps */
     size_t low;      /* all steps before this one are in use */
-    size_t high;     /* no step from this one on has memory */
+    size_t high;     /* this step and all later steps have no memory */
     size_t memory_n; /* number of steps that have memory */
-    size_t step;     /* bytes of a step; whole pages */
-    char *data;      /* borrowed: where the first step is mapped */
-    uint64_t at;     /* offset of the memory in the file */
+    size_t step;     /* size of a step in bytes; whole pages */
+    char *data;      /* borrowed; address at which the first step is mapped */
+    uint64_t at;     /* offset of the first step in the file */
     int fd;          /* borrowed */
 };
 
@@ -33,7 +33,8 @@ struct step_run {
     size_t first, n;
 };
 
-/* At the start no step has memory. data and fd: see struct steps. Returns 0 or MI_ENOMEM. */
+/* Prepares n steps, of which none has memory. data and fd: see struct steps. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at);
 void steps_close(struct steps *s); /* safe to call twice */
 /* Finds free steps and allocates their memory: `more` steps from `next`, or n steps anywhere. Steps
@@ -41,7 +42,7 @@ void steps_close(struct steps *s); /* safe to call twice */
  * steps_mark_used(). Returns 0 or MI_EIO. */
 MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
 void steps_mark_used(struct steps *s, struct step_run run);
-void steps_mark_free(struct steps *s, size_t i); /* ignored if there is no such step */
+void steps_mark_free(struct steps *s, size_t i); /* does nothing if there is no step i */
 /* Returns memory of free steps to the system, the last steps first: at most `most` bytes, until
  * `keep` bytes are allocated. */
 void steps_return_memory(struct steps *s, size_t keep, size_t most);

@@ -14,7 +14,7 @@ void uid_make_time_prefix(int64_t wall_us, char ret[UID_TIME_LEN + 1])
 
 int uid_make(int64_t wall_us, char *ret)
 {
-    /* one random byte for each character, which is simpler than using every bit */
+    /* Each character takes one random byte: this is simpler than using all bits. */
     unsigned char r[16];
     if (random_fill(r, sizeof r) < 0)
         return MI_EIO;

@@ -26,7 +26,7 @@ bool asker_counts_as_call(struct slice method)
     return method.p != NULL && !slice_is(method, "ping") && !slice_begins(method, "tasks/");
 }
 
-/* Forgets the calls that ended before message `seq`. */
+/* Removes the calls that ended before message `seq`. */
 static void asker_drop_ended_calls(struct asker *a, int64_t seq)
 {
     size_t n = 0;

@@ -2,15 +2,16 @@
  * determines to which call of the client the server's request belongs.
  *
  * Rules     Only an elicitation is for a person. The answer to a sampling request is written by a
- *           model, and roots are settings of the client; no message tells whether a person looks at
- *           these. Before 2026-07-28 the server asks with requests that do not name a call. Such a
- *           request is taken to be for the only open call of the client; if no call or several
- *           calls are open, for none. `ping` and requests about tasks do not count. (With a task in
- *           `_meta` they belong to its operation: model/operations.h.) A person's share of a call
- *           is the time in which an elicitation was open, at most to the end of the call. Time in
- *           which several are open counts once.
- * Use       asker_add_call() for each request of the client and asker_find() for each of the
- *           server, in the order of seq.
+ *           model, and roots are settings of the client. No message tells whether a person looks
+ *           at these two.
+ *           Before 2026-07-28, the server asks with requests that do not name a call. Such a
+ *           request belongs to the only open call of the client. If no call or several calls are
+ *           open, it belongs to none. `ping` and requests about tasks are not open calls. (A
+ *           request with a task in `_meta` belongs to the task's operation: model/operations.h.)
+ *           A person's share of a call is the time in which an elicitation was open, at most to the
+ *           end of the call. Time in which several elicitations are open counts once.
+ * Use       asker_add_call() for each request of the client, and asker_find() for each request of
+ *           the server, in the order of seq.
  * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, requests of the
  *           server belong to no call.
  * Blocks    never. Pure. */
@@ -23,25 +24,24 @@
 
 enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 
-/* Returns what a request with this method asks for. method: as it stands between the quotes in
- * JSON. */
+/* Returns what a request with this method asks for. method: the text between the quotes in JSON. */
 enum asks asker_kind_of_request(struct slice method);
-const char *asker_method_name(enum asks what); /* NULL for ASKS_NOTHING */
+const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING */
 /* The methods as a list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
-    int64_t end_us;           /* INT64_MAX while the call is open */
-    int64_t covered_us;       /* the end of the last request that was counted */
-    int64_t operation_seq;    /* for the caller; not used by this module */
+    int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
+    int64_t covered_us;       /* end of the last request that was counted */
+    int64_t operation_seq;    /* stored for the caller; this module does not use it */
     uint32_t method, target;  /* likewise */
 };
 
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    int64_t crowded_to; /* calls for which `open` had no room may be open up to this seq */
+    int64_t crowded_to; /* calls that did not fit into `open` may be open until this seq */
 };
 
 /* Whether a server may ask the client for something during a call with this method. */
@@ -50,9 +50,9 @@ void asker_add_call(struct asker *a, const struct asker_call *c);
 /* Returns the call to which request `seq` of the server belongs, or NULL if unknown. Valid until
  * the next asker_add_call(). */
 struct asker_call *asker_find(struct asker *a, int64_t seq);
-/* Returns how much a request that was open from from_us to to_us adds to the person's share of the
- * call. to_us is INT64_MAX if the request is not answered. Returns 0 while both the request and the
- * call are open. */
+/* Returns how much time a request adds to the person's share of the call. The request was open from
+ * from_us to to_us; to_us is INT64_MAX if it has no answer. Returns 0 while both the request and
+ * the call are open. */
 int64_t asker_count_unshared_us(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

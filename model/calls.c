@@ -8,7 +8,8 @@
 
 /* ---- one call ------------------------------------------------------------------------------- */
 
-/* Limits the time to a range without overflows: a damaged recording may have any times. */
+/* Limits the time of a message, so that sums of times do not overflow. A damaged recording may
+ * contain any times. */
 static int64_t call_message_time(const struct call_message *m)
 {
     return m->t_us > CLOCK_MAX_US    ? CLOCK_MAX_US
@@ -54,7 +55,7 @@ void call_end_by_message(struct call *c, const struct call_message *m)
     c->closing_seq = m->seq;
     c->duration_us = call_message_time(m) > c->t_us ? call_message_time(m) - c->t_us : 0;
     if (message_is_answer(m)) {
-        /* Other bodies are not read, because most of them are long lists. */
+        /* Bodies of answers to other methods are not read, because most of them are long lists. */
         bool counts_result = c->direction == ROW_C2S && c->origin == ROW_PEER &&
                              call_answer_ends(m->kind, m->action) &&
                              context_counts_results(c->method);
@@ -74,7 +75,7 @@ void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_directio
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
     if (closing_seq > c->own_last)
         c->own_last = closing_seq;
-    if (rpc_id.n > sizeof o->id) /* the proxy never makes an id of this length */
+    if (rpc_id.n > sizeof o->id) /* an id of the proxy is never this long */
         rpc_id.n = 0;
     if (rpc_id.n > 0)
         memcpy(o->id, rpc_id.p, rpc_id.n);

@@ -8,17 +8,18 @@
  *             - a notification of the peer in its own direction that was forwarded: its
  *               cancellation.
  *           Later messages, such as a late answer, change nothing. An answer that was rejected or
- *           dropped ends nothing; the answer that the proxy sent in its place ends the call. A
- *           request of the proxy is not forwarded to anybody, and neither is its answer: any answer
- *           ends it. The answer has no request_seq: it belongs to the oldest open request with its
- *           id among the last CALLS_OWN requests of the proxy. model/status.h determines the
- *           status.
+ *           dropped ends no call; the answer that the proxy sent in its place ends the call.
+ *           A request of the proxy is not forwarded, and its answer is not forwarded either. So any
+ *           answer ends such a request. The answer has no request_seq. It belongs to the oldest
+ *           open request with the same id among the last CALLS_OWN requests of the proxy.
+ *           model/status.h determines the status.
  * Use       call_set_add_message() for each message. A caller that reads a whole session takes the
- *           calls with call_set_next_ended(). A caller that writes them in parts finds the calls
- *           opened since call_set_clear() in `call`, and is told if a message may end an earlier
- *           call: message_ends_call(), call_end_by_message().
+ *           calls with call_set_next_ended(). A caller that writes the calls in parts finds the
+ *           calls opened since call_set_clear() in `call`. call_set_add_message() tells this caller
+ *           if a message may end an earlier call; for such a call, use message_ends_call() and
+ *           call_end_by_message().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
- *           distinct text once. With `borrows` texts are not copied: they must live until
+ *           distinct text once. If `borrows` is true, texts are not copied, and must live until
  *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The
  *           memory of calls that were taken is used again.
  * Errors    MI_ENOMEM: the message was not added.
@@ -34,10 +35,11 @@
 #include "model/link.h"
 #include "model/status.h"
 
-#define CALLS_OWN 64    /* requests of the proxy that an answer without request_seq may belong to */
-#define CALLS_OWN_ID 40 /* longest id of such a request */
+/* number of the proxy's last requests to which an answer without request_seq may belong */
+#define CALLS_OWN 64
+#define CALLS_OWN_ID 40 /* maximum length of the id of a request of the proxy */
 
-/* The facts that are read from a message. */
+/* The facts about a message from which calls are determined. */
 struct call_message {
     int64_t seq, t_us, size;
     int64_t request_seq; /* 0: NULL */
@@ -47,17 +49,16 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    /* Set only for answers: the message as received, borrowed until call_end_by_message(). NULL:
-     * the result is known or not needed. */
+    /* For answers: the message as received, borrowed until call_end_by_message(). NULL if the
+     * answer's result is known otherwise, or is not needed. */
     struct slice body;
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
-    /* Set only for answers without `body`: what context_result() of the body would return, if
-     * known. */
+    /* Sizes of the result of an answer without `body`, if they are known. */
     struct context_result result;
-    struct slice method, target; /* set only for requests */
-    /* Set only for requests of the proxy, and for answers that were not forwarded. */
+    struct slice method, target; /* method and target are set only for requests */
+    /* rpc_id is set only for requests of the proxy, and for answers that were not forwarded. */
     struct slice rpc_id;
-    struct slice finding; /* set only for answers */
+    struct slice finding; /* findings of the message, set only for answers */
     struct link link;
 };
 
@@ -68,8 +69,8 @@ struct call {
         CALL_FIELDS(FIELD_MEMBER)
     };
     int64_t seq; /* seq of the request */
-    /* sizes of the answer's result, if context_counts_results() is true for the method;
-     * CONTEXT_UNKNOWN: NULL */
+    /* Sizes of the answer's result. They are counted only for methods for which
+     * context_counts_results() is true; CONTEXT_UNKNOWN stands for NULL. */
     struct context_result result;
     /* seq of the first request of the operation; 0: this request is the first */
     int64_t operation_seq;
@@ -77,8 +78,8 @@ struct call {
 
 /* ---- one call ---- */
 
-/* Whether an answer with this kind and action ends a peer's request that is still open. An answer
- * that was dropped, such as a late one, does not. */
+/* Returns whether an answer with this kind and action ends a request of the peer that is still
+ * open. A dropped answer, such as a late answer, ends no request. */
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
@@ -99,7 +100,7 @@ struct own_request {
 };
 
 struct call_set {
-    bool borrows;      /* set by the caller, before the first message */
+    bool borrows;      /* set by the caller before the first message is added */
     struct call *call; /* owned; elements from `first` on are in use, in the order of seq */
     size_t first, n, cap;
     /* a ring buffer of the last requests of the proxy */
@@ -118,22 +119,22 @@ enum calls_step {
     CALLS_ELSEWHERE, /* the message may end a call that is not in `call` */
 };
 
-void call_set_close(struct call_set *c); /* also closes a set that is {0} */
-/* *ret: the call that began or ended. *ret_seq: seq of its request, also set for CALLS_ELSEWHERE.
- * Returns enum calls_step, or an error. */
+void call_set_close(struct call_set *c); /* also accepts a set that is {0} */
+/* Adds a message. *ret: the call that began or ended. *ret_seq: seq of that call's request, also
+ * set for CALLS_ELSEWHERE. Returns enum calls_step, or an error. */
 MI_MUST int call_set_add_message(struct call_set *c, const struct call_message *m,
                                  struct call **ret, int64_t *ret_seq);
-/* Takes the next call in the order of seq, if it has ended; with `all`, also a call that has not
- * ended. Returns NULL if there is no such call. */
+/* Removes the next call in the order of seq, and returns it, if it has ended. If `all` is true,
+ * also returns a call that has not ended. Returns NULL if there is no such call. */
 const struct call *call_set_next_ended(struct call_set *c, bool all);
-/* Forgets the calls and the texts, but not the ids of the proxy's requests. */
+/* Removes the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.
  * Returns 0 or MI_ENOMEM. */
 MI_MUST int call_set_intern_text(struct call_set *c, struct slice *text);
-/* Adds a request of the proxy that precedes the first message; call this function in the order of
- * seq. closing_seq: seq of the request's answer; 0: none. Answers up to the highest closing_seq
- * count as known: if such an answer is added again, it changes nothing. */
+/* Adds a request of the proxy that precedes the first message. Call this function in the order of
+ * seq. closing_seq: seq of the request's answer; 0: none. All answers up to the highest closing_seq
+ * count as known: adding such an answer again changes nothing. */
 void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
                               struct slice rpc_id, int64_t closing_seq);
 

@@ -7,7 +7,7 @@ static void tokens_add_text(struct tokens *t, const char *text)
     tokens_add(t, text, strlen(text));
 }
 
-/* Adds the text of a JSON string, given without its quotes. */
+/* Adds the tokens of a JSON string. raw: the text between its quotes. */
 static void tokens_add_json_string(struct tokens *t, struct slice raw)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
@@ -89,14 +89,15 @@ bool context_counts_results(struct slice method)
     return false;
 }
 
-/* What the parts of a result that were read so far add up to. */
+/* Sums over the parts of a result that have been read. */
 struct context_reading {
     struct tokens tokens;
     bool has_text;
     int64_t binaries, binary_size;
 };
 
-/* Adds a text as a line. An empty text is ignored: then structuredContent may count instead. */
+/* Adds a text as a line. An empty text is ignored, so that structuredContent may be counted
+ * instead. */
 static void context_add_line(struct context_reading *r, struct json_value text)
 {
     struct slice raw = json_string_raw(text);
@@ -108,8 +109,8 @@ static void context_add_line(struct context_reading *r, struct json_value text)
     r->has_text = true;
 }
 
-/* Adds an image, audio or blob without decoding it: four characters of base64 are three bytes, less
- * one for each = at the end. */
+/* Adds the size of an image, audio or blob without decoding it. Four characters of base64 stand for
+ * three bytes; each `=` at the end stands for one byte less. */
 static void context_add_binary(struct context_reading *r, struct json_value base64)
 {
     struct slice raw = json_string_raw(base64);
@@ -121,7 +122,7 @@ static void context_add_binary(struct context_reading *r, struct json_value base
     r->binary_size += (int64_t)(raw.n / 4 * 3 + raw.n % 4 * 3 / 4);
 }
 
-/* Adds a block of content; the contents of a resource have no type. */
+/* Adds a block of content. A block in the contents of a resource has no type. */
 static void context_add_block(struct context_reading *r, struct json_value block)
 {
     struct json_value type = {0}, text = {0}, data = {0}, blob = {0}, resource = {0}, v;
@@ -156,8 +157,8 @@ static void context_add_block(struct context_reading *r, struct json_value block
     }
 }
 
-/* Adds a block, or an array of blocks. inside: the member of each element that has the blocks;
- * NULL: the elements are blocks themselves. */
+/* Adds a block, or an array of blocks. `inside` names the member of each element that has the
+ * blocks; if it is NULL, the elements are the blocks. */
 static void context_add_blocks(struct context_reading *r, struct json_value blocks,
                                const char *inside)
 {
@@ -181,7 +182,8 @@ struct context_members {
     struct json_value content, structured, contents, messages;
 };
 
-/* structuredContent repeats the texts, so it counts only if there are none. */
+/* Counts the contents of a result. structuredContent repeats the texts, so it is counted only if
+ * the result has no texts. */
 static struct context_result measure_result_object(const struct context_members *m)
 {
     struct context_reading r = {0};

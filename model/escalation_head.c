@@ -32,7 +32,7 @@ void escalation_head_add(struct buf *b, const struct escalation_head *h)
 
 /* ---- reading ---- */
 
-/* Returns the value of a field. A text is appended to `texts`, which must have room for it. */
+/* Returns the value of a field. Appends a text to `texts`, which must have room for the text. */
 static struct cell read_head_value(const struct record_field *f, struct slice value,
                                    struct buf *texts)
 {
@@ -85,8 +85,8 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
     bool seen[FIELDS_OF_ESCALATION_HEAD + 1] = {false};
     *ret = (struct escalation_head){.cause = ESCALATION_CAUSE_UNKNOWN};
     buf_clear(texts);
-    /* A value is at most as long as its line: after this the buffer does not grow, and texts do not
-     * move. */
+    /* A value is at most as long as its line. So the buffer does not grow later, and its texts do
+     * not move. */
     if (!buf_reserve(texts, rest.n))
         return;
     while (rest.n > 0) {

@@ -15,7 +15,8 @@
 #include "base/buf.h"
 #include "model/fields.h"
 
-#define ESCALATION_HEAD_TEXT_MAX 256 /* characters of a text; a longer one is truncated */
+/* maximum number of characters of a text; a longer text is truncated */
+#define ESCALATION_HEAD_TEXT_MAX 256
 
 /* Appends the front matter, with both lines `---`. Texts must be sanitized. */
 void escalation_head_add(struct buf *b, const struct escalation_head *h);

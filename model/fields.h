@@ -30,13 +30,14 @@
 #define FIELD_FLAG_ZERO
 #define FIELD_FLAG_MINUS_ONE
 #define FIELD_FLAG_UNLESS(flag) bool flag;
-/* Used by the tables of model/records.h: declares the member of a field, and its flag. */
+/* Declares the member of a field and, if it has one, its flag. For the tables of
+ * model/records.h. */
 #define FIELD_MEMBER(name, ...) FIELD_MEMBER_(name, __VA_ARGS__, )
 #define FIELD_MEMBER_(name, type, null, ...)                                                       \
     FIELD_C_##type name;                                                                           \
     FIELD_FLAG_##null
 
-/* The member of a field that changes while the session runs. */
+/* Declares the struct member of a field if the field can change while the session runs. */
 #define FIELD_UPDATE_MEMBER(name, type, null, since, evidence, cassette, store, json, journal)     \
     FIELD_IF(FIELD_UPDATE_##journal)(FIELD_MEMBER(name, type, null, journal))
 
@@ -75,7 +76,7 @@ enum value_type {
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
-    VALUE_FLAG, /* only in rows that are shown; no record has such a field */
+    VALUE_FLAG, /* type of a column in lists that are shown; no record has such a field */
     VALUE_WORD,
 };
 enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };
@@ -86,18 +87,18 @@ struct record_field {
     enum value_type type;
     enum value_null null;
     const struct value_words *words; /* VALUE_WORD */
-    /* offsets of the member and of its flag (VALUE_UNLESS) in the record */
+    /* at: offset of the member in the record; flag: offset of its flag (VALUE_UNLESS) */
     size_t at, flag;
     int since;                 /* first version of the schema that has the column */
     enum field_cover evidence; /* the record of the evidence that covers the field */
     int cassette; /* first cassette version whose header has the field; 0: no version */
-    bool needed;  /* the header of every such cassette has the field */
-    bool stored;  /* sent to stores */
+    bool needed;  /* every cassette of that version or later has the field in its header */
+    bool stored;  /* the field is sent to stores */
     bool json;    /* the field is a member of the objects that --json prints */
 };
 
-/* The first members of a struct record_field, from the words in model/records.h; RECORD is the
- * struct of the record. */
+/* The first members of a struct record_field, made from the words in model/records.h. RECORD must
+ * be defined as the struct of the record. */
 #define FIELD_HEAD(as, member, of_type, if_null)                                                   \
     .name = as, .type = FIELD_TYPE_##of_type, .null = FIELD_NULL_##if_null,                        \
     .at = offsetof(RECORD, member)
@@ -124,7 +125,7 @@ extern const struct record_fields fields_of_session, fields_of_message, fields_o
     fields_of_call, fields_of_operation, fields_of_problem, fields_of_escalation_head;
 extern const struct record_fields fields_of_update; /* the fields of struct update_record */
 
-/* Indexes of fields in the lists of messages, escalation heads and updates. */
+/* Indexes of the fields in fields_of_message, fields_of_escalation_head and fields_of_update. */
 /* clang-format off */
 #define FIELD_AT_MESSAGE(name, ...) MESSAGE_AT_##name,
 #define FIELD_AT_ESCALATION_HEAD(name, ...) ESCALATION_HEAD_AT_##name,
@@ -154,13 +155,13 @@ static inline unsigned *field_word(const struct record_field *f, void *record)
 {
     return (unsigned *)((char *)record + f->at);
 }
-/* only for fields of VALUE_UNLESS */
+/* call only for fields with VALUE_UNLESS */
 static inline bool *field_flag(const struct record_field *f, void *record)
 {
     return (bool *)((char *)record + f->flag);
 }
 
-/* Returns the number that represents NULL, unless the field is VALUE_NOT_NULL or VALUE_UNLESS. */
+/* Returns the number that stands for NULL. Not for fields with VALUE_NOT_NULL or VALUE_UNLESS. */
 static inline int64_t field_null_number(const struct record_field *f)
 {
     return f->null == VALUE_MINUS_ONE ? -1 : 0;

@@ -32,7 +32,7 @@ bool input_request_read(struct json_value request, struct input_request *ret)
     struct slice url = json_string_raw(json_get(params, "url"));
     ret->message = json_string_raw(json_get(params, "message"));
     ret->mode = json_string_raw(json_get(params, "mode"));
-    if (ret->mode.p == NULL) /* older revisions have only one mode */
+    if (ret->mode.p == NULL) /* older revisions have only the mode "form" */
         ret->mode = slice_of("form");
     if (json_key_is(ret->mode, "url"))
         ret->url = url;

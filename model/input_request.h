@@ -13,7 +13,7 @@
 struct input_request {
     struct slice what;    /* the method */
     struct slice mode;    /* mode of an elicitation: form or url */
-    struct slice url;     /* the URL, if the mode is url */
+    struct slice url;     /* the URL of an elicitation whose mode is url */
     struct slice message; /* text of an elicitation for the user */
 };
 

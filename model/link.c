@@ -4,7 +4,7 @@
 #include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
-#define ASKS_MAX 256 /* most requests for input that are counted in one message */
+#define ASKS_MAX 256 /* maximum number of requests for input that are counted in one message */
 
 bool link_is_possible(const struct rpc *m)
 {
@@ -43,7 +43,7 @@ static void count_input_requests(struct json_value requests, struct link *l)
     }
 }
 
-/* Both revisions with tasks use the same words for `status` (mcp-wire.md 2.2). */
+/* The two MCP revisions that have tasks use the same words for `status` (mcp-wire.md 2.2). */
 static enum call_status status_of_task(struct json_value task)
 {
     struct slice status = json_string_raw(json_get(task, "status"));

@@ -14,7 +14,7 @@
 enum link_kind {
     LINK_NONE,
     LINK_ASKS,       /* an answer that asks for input: the client will send the request again */
-    LINK_RETRY,      /* a request that brings input, or the state of an earlier answer */
+    LINK_RETRY,      /* a request that contains input, or the state from an earlier answer */
     LINK_STARTS,     /* an answer that starts a task */
     LINK_TASK,       /* a request about a task */
     LINK_TASK_STATE, /* the state of a task, in an answer or a notification */
@@ -24,15 +24,16 @@ enum link_kind {
 struct link {
     enum link_kind kind;
     uint64_t key;      /* hash of the requestState or of the task's id; 0: there is neither */
-    bool brings_input; /* the message has inputResponses */
+    bool brings_input; /* the message has the member inputResponses */
     /* number of requests for input in the message; 1 if the message itself is such a request */
     uint32_t asks;
-    bool asks_person;        /* one of these requests is for a person (model/asker.h) */
+    /* at least one of the requests for input is for a person (model/asker.h) */
+    bool asks_person;
     enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 
-/* Whether link_read() may find a link. Fast: checks only the types of members that rpc_read() has
- * noted. */
+/* Returns whether link_read() may find a link. This check is fast: it looks only at the types of
+ * members that rpc_read() has found. */
 bool link_is_possible(const struct rpc *m);
 struct link link_read(const struct rpc *m);
 

@@ -16,7 +16,7 @@ enum session_state {
     SESSION_ENDED,
     SESSION_LIVE, /* no end is recorded, and the session runs */
     SESSION_DIED, /* no end is recorded, and the session's processes are gone */
-    /* no end is recorded, and the session's processes cannot be seen from here */
+    /* no end is recorded, and this process cannot see the session's processes */
     SESSION_ELSEWHERE,
 };
 
@@ -24,7 +24,7 @@ enum liveness_lock { LIVENESS_NO_LOCK, LIVENESS_LOCKED, LIVENESS_UNLOCKED };
 enum liveness_place { LIVENESS_PLACE_UNKNOWN, LIVENESS_HERE, LIVENESS_NOT_HERE };
 
 struct liveness {
-    bool ended; /* an end is recorded */
+    bool ended; /* the record has the end of the session */
     /* UNLOCKED: the session had a lock, and no process holds it any more */
     enum liveness_lock lock;
     enum liveness_place boot; /* whether the session ran in the present boot of this machine */

@@ -29,8 +29,8 @@ static void no_progress_begin_call(struct no_progress *p, int64_t seq, const str
     p->open_next = (p->open_next + 1) % NO_PROGRESS_OPEN;
 }
 
-/* Returns the index of the call with this seq; NO_PROGRESS_OPEN: none. Most answers come in the
- * order of their calls. */
+/* Returns the index of the call with this seq; NO_PROGRESS_OPEN if there is no such call. Most
+ * answers come in the order of their calls. */
 static size_t no_progress_find(const struct no_progress *p, int64_t seq)
 {
     for (size_t k = 0; k < NO_PROGRESS_OPEN; k++) {
@@ -41,7 +41,8 @@ static size_t no_progress_find(const struct no_progress *p, int64_t seq)
     return NO_PROGRESS_OPEN;
 }
 
-/* Whether to report this count: NO_PROGRESS_TIMES, and each doubling of it. */
+/* Returns whether a call with this count is reported: at NO_PROGRESS_TIMES, and each time the count
+ * has doubled. */
 static bool count_is_reported(unsigned times)
 {
     while (times > NO_PROGRESS_TIMES && times % 2 == 0)
@@ -49,8 +50,8 @@ static bool count_is_reported(unsigned times)
     return times == NO_PROGRESS_TIMES;
 }
 
-/* Longer results are hashed as they are written: sorting their members first takes ten times as
- * long as the hash. */
+/* Longer results are hashed with their members in the order in which they were written. Sorting the
+ * members takes ten times as long as the hash. */
 #define NO_PROGRESS_SORTED_MAX (64 << 10)
 
 static uint64_t no_progress_hash_result(const struct no_progress *p, const struct rpc *answer)
@@ -63,7 +64,7 @@ static uint64_t no_progress_hash_result(const struct no_progress *p, const struc
     return hash != 0 ? keyed_hash_pair(&p->key, error, hash) : 0;
 }
 
-/* Returns how many answers in a row were equal; 0: this call does not count. */
+/* Returns how many equal answers came in a row; 0: this answer is not counted. */
 static unsigned no_progress_count_same(struct no_progress *p, const struct no_progress_message *m,
                                        uint64_t call, const struct rpc *answer)
 {
@@ -78,7 +79,7 @@ static unsigned no_progress_count_same(struct no_progress *p, const struct no_pr
     return p->same;
 }
 
-/* Returns how often the call has failed since it last succeeded; 0: this call does not count. */
+/* Returns how often the call has failed since its last success; 0: this failure is not counted. */
 static unsigned no_progress_count_failed(struct no_progress *p, const struct no_progress_message *m,
                                          uint64_t call, bool failed)
 {

@@ -2,21 +2,20 @@
  * fails, again and again.
  *
  * Rules     Calls are equal if their names and arguments are equal (wire/value_hash.h). Results and
- *           errors are equal if they are equal without `_meta`; results above 64 KiB, if their text
- *           is the same, including `_meta`.
- *           - Equal answers in a row to equal tool calls are counted. The answer to a different
- *             tool call ends the row; requests of other methods do not.
- *           - A call fails again if it gets an error, or a result with isError, and an equal call
- *             has not succeeded since the last one that failed; other calls may come between. The
- *             last NO_PROGRESS_FAILING calls that failed are known.
- *           A call counts only if it was made after the answer to the previous equal call, which
- *           the client then knew. Concurrent calls count as one. The answer with which the count
- *           reaches NO_PROGRESS_TIMES is reported, and then each answer with which the count has
- *           doubled since the last report.
+ *           errors are compared without `_meta`; results above 64 KiB are equal if their text is
+ *           the same, including `_meta`. Two things are counted:
+ *           - equal answers in a row to equal tool calls. The answer to a different tool call ends
+ *             the row; requests of other methods do not.
+ *           - failures of equal calls: errors, and results with isError. A success of the call ends
+ *             the count; other calls may come between. The last NO_PROGRESS_FAILING calls that
+ *             failed are known.
+ *           A call is counted only if it was made after the answer to the previous equal call. So
+ *           concurrent calls count as one. An answer is reported if the count reaches
+ *           NO_PROGRESS_TIMES, and each time the count has doubled since the last report.
  * Use       no_progress_note_message() for each message of a session in order, with the result of
- *           rpc_read() for its body, as received or as recorded; no_progress_uses_message() tells
- *           whether the body must be parsed. Bodies are only compared, so sanitized bodies give
- *           nearly the same result: only two different secrets that were replaced become equal.
+ *           rpc_read() for its body. no_progress_uses_message() tells whether the body must be
+ *           parsed. Bodies are only compared. So a recorded body gives the same result as a
+ *           received body, unless the sanitizer has made two bodies equal.
  * Owns      nothing. The struct may be copied and restored later, to process the same messages
  *           again.
  * Limits    the last NO_PROGRESS_OPEN calls without an answer are known.
@@ -30,7 +29,8 @@
 #include "wire/rpc.h"
 
 #define NO_PROGRESS_TIMES 5
-#define NO_PROGRESS_ESCALATED 20 /* count that is escalated: NO_PROGRESS_TIMES * 4 */
+/* number of equal or failed answers that causes an escalation: NO_PROGRESS_TIMES * 4 */
+#define NO_PROGRESS_ESCALATED 20
 #define NO_PROGRESS_OPEN 128
 #define NO_PROGRESS_FAILING 32
 
@@ -39,7 +39,7 @@ struct no_progress_message {
     enum row_direction direction;
     enum row_kind kind;
     enum row_action action;
-    struct slice method; /* method of a request */
+    struct slice method; /* method, if the message is a request */
 };
 
 struct no_progress {
@@ -49,27 +49,29 @@ struct no_progress {
         uint64_t call;
     } open[NO_PROGRESS_OPEN]; /* a ring buffer; seq 0: the slot is free */
     size_t open_next;
-    size_t open_first;               /* where the search for the call of the next answer begins */
-    uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
-    unsigned same;                   /* number of equal answers in a row */
-    int64_t same_seq;                /* seq of the last answer that was counted */
+    /* index at which the search for the call of the next answer begins */
+    size_t open_first;
+    /* hashes of the last answered call and its result; 0: no call was answered */
+    uint64_t last_call, last_result;
+    unsigned same;    /* number of equal answers in a row */
+    int64_t same_seq; /* seq of the last answer that changed `same` */
     struct {
         uint64_t call;
-        int64_t seq; /* seq of the last answer that was counted */
+        int64_t seq; /* seq of the last answer that changed `times` */
         unsigned times;
-    } failing[NO_PROGRESS_FAILING]; /* a ring buffer; times 0: the slot is free */
+    } failing[NO_PROGRESS_FAILING]; /* a ring buffer; an element whose `times` is 0 is free */
     size_t failing_next;
 };
 
 /* The report about an answer. */
 struct no_progress_found {
-    unsigned times;  /* 0: nothing is reported */
+    unsigned times;  /* number of equal or failed answers; 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */
     int64_t request; /* seq of the call */
-    int64_t t_us;    /* time for the caller; this module does not use it */
+    int64_t t_us;    /* a time that the caller sets and uses; this module does not use it */
 };
 
-/* key: a secret key of this session; NULL: a public key is used. */
+/* key: the secret key of the hashes in this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
 /* Whether no_progress_note_message() needs the body of this message, because the message is a tool
  * call or the answer to a tool call. */

@@ -28,8 +28,9 @@ static uint64_t operation_target_hash(struct slice method, struct slice target)
     return rpc_id_hash(method) * 31 + rpc_id_hash(target);
 }
 
-/* Finds the only operation that a request, or the state of a task, may continue. Among tasks with
- * the same id, an operation that has not ended is preferred. */
+/* Finds the operation that a request, or the state of a task, may continue. An operation that has
+ * ended is considered only if no other operation matches. Returns NULL unless exactly one operation
+ * is found. */
 static struct operation *find_continued_operation(struct operations *o, const struct link *l,
                                                   enum row_direction direction, uint64_t target)
 {
@@ -58,8 +59,8 @@ static int64_t duration_between(int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
-/* Enters a state. The time since op->since_us is added to the party that the operation has waited
- * for. */
+/* Changes the state of an operation. First adds the time since op->since_us to the total of the
+ * party that the operation was waiting for. */
 static void operation_enter_state(struct operation *op, enum operation_state state, int64_t t_us)
 {
     int64_t waited = duration_between(op->since_us, t_us);
@@ -192,7 +193,7 @@ static void operation_end_of_task(struct operations *o, struct operation *op, co
     }
 }
 
-/* Handles an answer to the call or to its retry that does not end the operation. */
+/* Handles an answer to a request of the operation that does not end the operation. */
 static void operation_continue(struct operations *o, struct operation *op, const struct call *c,
                                const struct link *l, int64_t t_us)
 {

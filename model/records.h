@@ -92,8 +92,8 @@
     FIELD(kind,   TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
     FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
 
-/* A request with what became of it (model/calls.h). Calls are derived from messages, so evidence,
- * cassettes and the journal do not contain them, and a store derives them again. `mcp` shows calls
+/* A request with its outcome (model/calls.h). Calls are derived from messages. So evidence,
+ * cassettes and the journal do not contain calls, and a store derives them again. `mcp` shows calls
  * (docs/mcp-server.md) without the fields that their messages also have. */
 #define CALL_FIELDS(FIELD)                                                                                                           \
     /*    name           type                                 NULL                    since evidence cassette store json journal */ \
@@ -126,9 +126,9 @@
     FIELD(since_us,    SINCE,                                   NOT_NULL,  4,    NO,      NO,      NO,   NO,  NO)   \
     FIELD(key,         NUMBER,                                  ZERO,      4,    NO,      NO,      NO,   NO,  NO)
 
-/* Columns of `calls` that verification does not derive again: operation_seq is set by
- * model/operations.h, revision is set by nothing yet, the others are counted when the answer is
- * stored (model/context.h). */
+/* Columns of `calls` that verification does not derive again. operation_seq is set by
+ * model/operations.h. Nothing sets revision yet. The others are counted when the answer is stored
+ * (model/context.h). */
 #define CALL_RESERVED_FIELDS(FIELD)                                                            \
     /*    name                type    NULL       since evidence cassette store json journal */ \
     FIELD(revision,           TEXT,   NO_TEXT,   4,    NO,      NO,      YES,  NO,  NO)        \
@@ -165,36 +165,36 @@
  * and a test compares the two. */
 #define INVOCATION_FIELDS(FIELD)                                                                                      \
     /*    name            type                              NULL */                                                   \
-    FIELD(wall_us,        TIME,                             NOT_NULL) /* when it finished */                          \
-    FIELD(seq,            COUNT,                            NOT_NULL) /* of the request */                            \
+    FIELD(wall_us,        TIME,                             NOT_NULL) /* time of the end of the request */            \
+    FIELD(seq,            COUNT,                            NOT_NULL) /* seq of the request */                        \
     FIELD(status,         WORD(call_status, call_statuses), NOT_NULL)                                                 \
     FIELD(method,         TEXT,                             NOT_NULL)                                                 \
     FIELD(target,         TEXT,                             NO_TEXT)                                                  \
-    FIELD(arguments,      JSON,                             NO_TEXT)  /* may be truncated */                          \
-    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* all of them */                               \
+    FIELD(arguments,      JSON,                             NO_TEXT)  /* the arguments may be truncated */            \
+    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* bytes before truncation */                   \
     FIELD(error_code,     JSON,                             NO_TEXT)                                                  \
     FIELD(error_message,  JSON,                             NO_TEXT)                                                  \
     FIELD(duration_us,    TOOK,                             NOT_NULL)                                                 \
     FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                 \
     FIELD(response_bytes, SIZE,                             NOT_NULL)                                                 \
-    FIELD(result,         TEXT,                             NO_TEXT)  /* INVOCATION_RESULT_MAX bytes of it at most */ \
+    FIELD(result,         TEXT,                             NO_TEXT)  /* at most INVOCATION_RESULT_MAX bytes */       \
     FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
 
-/* A problem that needs a person: its file is written from this record
- * (record/process/escalation_text.c). Unknown values are left out. */
+/* A problem that a person must solve. record/process/escalation_text.c writes its file from this
+ * record, and leaves out unknown values. */
 #define ESCALATION_FIELDS(FIELD)                                                                                        \
     /*    name              type                                       NULL */                                          \
     FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                        \
     FIELD(at_us,            TIME,                                      NOT_NULL)                                        \
-    FIELD(seq,              COUNT,                                     ZERO)     /* of the request */                   \
+    FIELD(seq,              COUNT,                                     ZERO)     /* seq of the request */               \
     FIELD(method,           TEXT,                                      NO_TEXT)                                         \
     FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
     FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
-    FIELD(answer,           JSON,                                      NO_TEXT)  /* that reports the problem (auth) */  \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* error answer about credentials */   \
     FIELD(action,           STRING,                                    NO_TEXT)  /* a few words: "killed, restarted" */ \
-    FIELD(happened,         TEXT,                                      NO_TEXT)  /* one or several sentences */         \
-    FIELD(done,             TEXT,                                      NO_TEXT)  /* by the proxy, in sentences */       \
-    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints beside those for the cause */ \
+    FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
+    FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \
+    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints in addition to the cause's */ \
     FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */            \
     FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                \
     FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
@@ -243,8 +243,8 @@
 #define FIELD_EITHER_(choice, yes, no) FIELD_EITHER_##choice(yes, no)
 #define FIELD_EITHER_0(yes, no) no
 #define FIELD_EITHER_1(yes, no) yes
-#define FIELD_NAME(name, ...) ", " #name /* for a list of columns */
-#define FIELD_NUMBER_NUMBER 1            /* whether the type is a number */
+#define FIELD_NAME(name, ...) ", " #name /* makes a list of column names */
+#define FIELD_NUMBER_NUMBER 1            /* 1 if values of this type are numbers */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1
 #define FIELD_NUMBER_TOOK 1
@@ -273,8 +273,8 @@
 #define FIELD_END_BODY 0
 #define FIELD_END_END 1
 #define FIELD_END_NO 0
-/* Columns of a store: those before the columns of evidence, without the key, and those after
- * them. */
+/* The columns of a store, in two groups. FIELD_FIRST_*: 1 if the column comes before those of the
+ * evidence (without the key). FIELD_LAST_*: 1 if it comes after them. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1
 #define FIELD_FIRST_FULL 1

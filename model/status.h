@@ -15,16 +15,16 @@ enum call_status call_status_before(enum row_action request_action);
  * findings, as in messages.finding. */
 enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
                                    enum row_origin origin, struct slice finding);
-/* Returns the status of a single message. For an answer this is the status that it gives to its
- * request, even if it is late and ends nothing. For any other message it is CALL_REFUSED if the
- * message was rejected, else CALL_UNKNOWN. */
+/* Returns the status of a single message. For an answer, this is the status that it would give to
+ * its request, even if it is late and ends nothing. For any other message, this is CALL_REFUSED if
+ * the message was rejected, otherwise CALL_UNKNOWN. */
 enum call_status message_status(enum row_kind kind, enum row_action action, enum row_origin origin,
                                 struct slice finding, enum row_action request_action);
-/* Whether a call with this status failed. A call that is open, or was cancelled or interrupted, has
- * not failed. */
+/* Returns whether a call with this status failed. Open, cancelled and interrupted calls have not
+ * failed. */
 bool call_status_failed(enum call_status s);
 
-/* Whether a list of findings contains a name; a longer name that contains it counts too. */
+/* Returns whether a list of findings contains a name, also as a part of a longer name. */
 bool finding_is_listed(struct slice finding, const char *name);
 
 #endif

@@ -27,7 +27,7 @@ enum row_kind {
     KIND_STDERR,
     KIND_UNKNOWN
 };
-/* invocations.status, and `status` in the log directory: how a client's request ended */
+/* How a client's request ended: invocations.status, and `status` in the log directory. */
 enum call_status {
     CALL_OK,
     CALL_TOOL_ERROR,
@@ -41,14 +41,14 @@ enum call_status {
     CALL_UNKNOWN /* unknown, or no status because the message is not an answer */
 };
 
-/* operations.state: what the operation waits for */
+/* The states of an operation, in operations.state. */
 enum operation_state {
-    OPERATION_RUNS,         /* the server's answer to a request of the operation */
-    OPERATION_ASKED,        /* the client's request again, with input */
-    OPERATION_ASKED_PERSON, /* the client's request again, with a person's input */
-    OPERATION_TASK,         /* the end of the operation's task */
-    OPERATION_TASK_ASKED,   /* the client's input for the operation's task */
-    OPERATION_TASK_PERSON,  /* a person's input for the operation's task */
+    OPERATION_RUNS,         /* waits for the server's answer to a request of the operation */
+    OPERATION_ASKED,        /* waits for the client's request again, with input */
+    OPERATION_ASKED_PERSON, /* waits for the client's request again, with input from a person */
+    OPERATION_TASK,         /* waits for the end of the operation's task */
+    OPERATION_TASK_ASKED,   /* waits for the client's input for the operation's task */
+    OPERATION_TASK_PERSON,  /* waits for a person's input for the operation's task */
     OPERATION_ENDED,
     OPERATION_STATE_UNKNOWN
 };
@@ -56,11 +56,11 @@ enum operation_state {
 /* sessions.record_level: how much is stored */
 enum record_level {
     RECORD_FULL,     /* everything except secrets */
-    RECORD_STANDARD, /* like full, but long content in a call's arguments is truncated */
+    RECORD_STANDARD, /* as RECORD_FULL, but long content in the arguments of a call is truncated */
     RECORD_MINIMAL,  /* no bodies */
     RECORD_LEVEL_UNKNOWN
 };
-/* `cause` of an escalation: why a person is needed */
+/* The reason why a person is needed: `cause` of an escalation. */
 enum escalation_cause {
     ESCALATION_HANG,
     ESCALATION_CRASH_LOOP,
@@ -88,11 +88,12 @@ extern const struct value_words operation_states, record_levels, escalation_caus
 
 /* Returns the value of a word; UNKNOWN (w->n) if the word is {NULL, 0} or not in the table. */
 unsigned value_of_word(const struct value_words *w, struct slice word);
-const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
+/* returns the word; "unknown" for UNKNOWN */
+const char *value_word(const struct value_words *w, unsigned value);
 /* returns the word as a slice */
 struct slice value_text(const struct value_words *w, unsigned value);
 
-/* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
+/* Returns the kind that is recorded for a message. RPC_INVALID is recorded as KIND_NOISE. */
 enum row_kind row_kind_of_rpc(enum rpc_kind kind);
 
 static inline const char *row_direction_name(enum row_direction d)

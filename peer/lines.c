@@ -40,7 +40,7 @@ static void write_malformed_answer_error(struct buf *b, struct slice id, const c
     rpc_out_end(&j);
 }
 
-/* Ends the wait for a valid answer after an unreadable one: unless such an answer came, the error
+/* Ends the wait for a valid answer after an unreadable answer. If no valid answer came, the error
  * becomes a result. */
 static void end_wait_for_valid_answer(struct lines *l, bool answered)
 {
@@ -56,11 +56,12 @@ static int lines_on_server_line(void *ctx, const struct server_line *line)
                 slice_eq(line->id.text, buf_slice(&l->refused_id));
     if (line->kind == SERVER_LINE_REFUSED) {
         end_wait_for_valid_answer(l, same);
-        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* no further answer belongs to the request */
+        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* no later answer belongs to this request */
         write_malformed_answer_error(&l->out, line->id.text, "the server's answer is invalid");
         buf_addc(&l->out, '\n');
     } else if (line->kind == SERVER_LINE_UNREADABLE) {
-        end_wait_for_valid_answer(l, same); /* this error replaces an earlier one for the same id */
+        /* the new error replaces an earlier error for the same id */
+        end_wait_for_valid_answer(l, same);
         write_malformed_answer_error(&l->refused, line->id.text,
                                      "the server's answer is not valid JSON");
         buf_clear(&l->refused_id);

@@ -18,27 +18,27 @@ struct lines {
     struct buf out;        /* owned; results, each with a newline */
     size_t done;           /* number of bytes of `out` already returned */
     struct buf refused;    /* owned; the error for an unreadable answer; empty: none */
-    struct buf refused_id; /* owned; id of that answer, as JSON */
-    int64_t refused_us;    /* when `refused` becomes a result */
-    int64_t now_us;        /* when the line being read was received */
+    struct buf refused_id; /* owned; id of the unreadable answer, as JSON */
+    int64_t refused_us;    /* time at which `refused` becomes a result */
+    int64_t now_us;        /* time at which the line being read was received */
     bool failed;           /* a line was lost because memory ran out */
 };
 
 void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
-/* Sets the request that the next answer belongs to. */
+/* Sets the id and the method of the request whose answer is read next. */
 void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method);
-/* Takes a line as received. last: the output ended without a newline. Returns true if *ret is a
- * result; there may be more. In either case call lines_next() for the others. */
+/* Handles a line that the server wrote. `last` is true if the output ended without a newline.
+ * Returns true if *ret is a result. In either case, call lines_next() for further results. */
 MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
                         struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
 MI_MUST bool lines_next(struct lines *l, struct slice *ret);
 /* Returns when lines_handle_due() must be called; INT64_MAX if no line waits. */
 int64_t lines_wait_until_us(const struct lines *l);
-/* Ends the wait of each line whose time has passed. */
+/* Ends the wait of each line whose time to wait is over. */
 void lines_handle_due(struct lines *l, int64_t now_us);
-/* Call this function when the server's output has ended: ends all waits. */
+/* Ends all waits. Call this function when the server's output has ended. */
 void lines_end_waits(struct lines *l);
 /* Returns true if memory ran out and lines are missing. */
 bool lines_out_of_memory(const struct lines *l);

@@ -16,25 +16,28 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_US 5000 /* time between two checks whether the process has ended */
+#define POLL_US 5000 /* time between two checks whether the server process has ended */
 
 enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
 
 struct live {
     enum live_end end;
-    pid_t pid;  /* > 0 until reaped */
+    pid_t pid;  /* id of the process; > 0 until it is reaped */
     int status; /* status from waitpid(2), valid once reaped */
-    /* when the server closed its stdout, or its stdin with bytes unread; 0: not yet */
+    /* time when the server closed its stdout, or closed its stdin without reading all bytes; 0:
+     * neither */
     int64_t closed_us;
-    uint64_t sent;   /* bytes given to live_send_line() */
+    uint64_t sent;   /* number of bytes given to live_send_line() */
     uint64_t unread; /* number of sent bytes that the server can no longer read */
-    pid_t group;     /* the server's process group; stays valid after the process was reaped */
-    int in, out;     /* this process's ends of the server's stdin and stdout; -1: closed */
+    /* process group of the server; still valid after the server was reaped */
+    pid_t group;
+    int in, out; /* this process's ends of the server's stdin and stdout; -1: closed */
     struct line_reader lines;
-    struct lines read;  /* interprets the lines */
-    struct buf waiting; /* owned; bytes for the server's stdin; `done` of them are written */
+    struct lines read; /* interprets the lines that the server wrote */
+    /* owned; bytes for the server's stdin, of which the first `done` are already written */
+    struct buf waiting;
     size_t done;
-    int64_t follows_us; /* time that the server may take to exit after it closed a stream */
+    int64_t follows_us; /* longest time that the server may take to exit after it closed a stream */
     sigset_t mask;      /* signal mask of the caller of live_open() */
 };
 
@@ -133,7 +136,7 @@ static void live_write_some(struct live *l)
         live_end_input(l);
 }
 
-/* Returns false if out of memory. */
+/* Reads some output of the server. Returns false if memory ran out. */
 static bool live_read_some(struct live *l)
 {
     size_t room;
@@ -157,7 +160,7 @@ static bool live_is_reaped(struct live *l)
     return l->pid == 0;
 }
 
-/* Returns true if the server has ended: sets l->end once how it ended is known. */
+/* Returns true if the server has ended. Sets l->end when the way it ended becomes known. */
 static bool live_end_is_known(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
@@ -214,7 +217,7 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
         live_watched_fds(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
-        /* The difference cannot overflow, even for INT64_MAX: the clock is never negative. */
+        /* This cannot overflow, even if the deadline is INT64_MAX: the clock is never negative. */
         int64_t left_us = (for_line ? line_us : until_us) - clock_mono_us();
         int ms = left_us <= 0 ? 0 : left_us > 60000000 ? 60000 : (int)((left_us + 999) / 1000);
         int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,
@@ -255,7 +258,7 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method)
 
 void live_append_end_text(const struct live *l, struct buf *b)
 {
-    if (l->end == LIVE_RUNS) /* after LIVE_TOO_LONG or LIVE_NO_MEMORY */
+    if (l->end == LIVE_RUNS) /* reading has ended with LIVE_TOO_LONG or LIVE_NO_MEMORY */
         buf_adds(b, "is not read any more");
     else if (l->end == LIVE_CLOSED_STDIN)
         buf_adds(b, "closed its stdin");
@@ -321,7 +324,7 @@ int live_close(struct live *l, int64_t grace_us)
             kill(-l->group, SIGTERM);
             ended = wait_for_exit(l, now + grace_us);
         }
-        kill(-l->group, SIGKILL); /* also kills the remaining children of the server */
+        kill(-l->group, SIGKILL); /* the signal also kills the remaining children of the server */
         if (!ended)
             (void)waitpid(l->pid, &l->status, 0);
     }

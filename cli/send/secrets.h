@@ -11,10 +11,10 @@
 #include "replay/source/marks.h"
 #include "wire/json/scan.h"
 
-/* pointer: JSON Pointer of a string with a mark, or of a member whose name has a mark. raw: that
- * string or name, with escapes as written. */
+/* pointer: the JSON Pointer of a string that contains a mark, or of a member whose name contains a
+ * mark. raw: this string or name, with its escapes. */
 typedef void (*secrets_fn)(void *ctx, struct slice pointer, enum marks marks, struct slice raw);
-/* Calls fn for each mark. Returns 0 or MI_ENOMEM. */
+/* Calls fn for each mark in `value`. Returns 0 or MI_ENOMEM. */
 MI_MUST int secrets_for_each(struct json_value value, secrets_fn fn, void *ctx);
 
 #endif

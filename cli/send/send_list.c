@@ -5,9 +5,10 @@
 #include "cli/settings/command.h"
 #include "wire/json/text.h"
 
-#define TYPE_MAX 60 /* bytes of an argument's type that are shown */
+#define TYPE_MAX 60 /* maximum number of bytes that are shown of an argument's type */
 
-/* Adds the first line of a description, and ends the output line, which began at offset `from`. */
+/* Adds the first line of a description, then ends the output line. The output line began at offset
+ * `from`. */
 static void add_first_line(struct out *o, struct json_value text, size_t from, size_t indent)
 {
     struct buf b = {0};

@@ -7,8 +7,9 @@
 #include "cli/frame/out.h"
 #include "wire/schema/tools.h"
 
-/* json: prints each definition on one line, as the server wrote it. Returns EXIT_FINE,
- * EXIT_TROUBLE, or EXIT_FOUND (after a message on stderr) if the server did not list its tools. */
+/* Prints the tools of a server. If `json` is true, prints each definition on one line, as the
+ * server wrote it. Returns EXIT_FINE, EXIT_TROUBLE, or EXIT_FOUND (after a message on stderr) if
+ * the server did not list its tools. */
 MI_MUST int list_tools(const struct tools *t, bool json);
 
 #endif

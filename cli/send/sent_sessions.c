@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#define NEWEST 50 /* newest sessions that are searched for the session of our proxy */
+#define NEWEST 50 /* number of newest sessions in which the session of the proxy is searched */
 
 struct search {
     struct query *q;

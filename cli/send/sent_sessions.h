@@ -1,4 +1,4 @@
-/* sent_sessions.h - the sessions that `send` itself recorded, which have the event `sent`.
+/* sent_sessions.h - the sessions that `send` itself recorded. Each has an event `sent`.
  *
  * Errors    those of vault/query/reader.h; sent_session_report() and sent_session_remove() report
  *           none.
@@ -11,8 +11,9 @@
 
 #include <sys/types.h>
 
-/* Finds the newest session that has a message and was not recorded by `send`, so that the same
- * command can be repeated. *ret_id is 0 if there is none. */
+/* Finds the newest session that has a message and was not recorded by `send`. Sessions of `send`
+ * are skipped, so that repeating a command finds the same session. *ret_id is 0 if there is
+ * none. */
 MI_MUST int sent_sessions_find_other(struct query *q, int64_t *ret_id);
 /* Prints a note on stderr with the number of the session that this proxy recorded, if it is
  * found. */

@@ -86,7 +86,7 @@ static bool given_value_is_json(const struct given *g)
     return json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
 }
 
-/* Appends the value as a string, or as JSON. */
+/* Appends the value as JSON if as_json is true; otherwise as a string. */
 static void add_form(struct buf *b, const struct given *g, bool as_json)
 {
     if (as_json)
@@ -126,8 +126,8 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
     buf_close(&b);
 }
 
-/* Appends all values for a name as one array: an array of strings if that fits the schema; else
- * each value that is valid JSON becomes JSON. */
+/* Appends all values for a name as one array. The array has strings if that fits the schema.
+ * Otherwise, each value that is valid JSON is added as JSON. */
 static void add_array(struct buf *out, struct schema *s, struct slice name,
                       const struct given_list *l)
 {

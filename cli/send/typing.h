@@ -1,13 +1,13 @@
 /* typing.h - finds the type of a value that was given as text, from the tool's inputSchema.
  *
  * Rules     a text stays a string if the argument's schema allows a string, or if there is no
- *           schema. Otherwise these forms are tried in order, and the first that fits is used: the
- *           text as JSON, an array of one string, an array with the JSON. Several values for one
- *           argument become an array. A value that was given as JSON stays as it is. If no form
- *           fits, the form with the most likely type is used; the check of all arguments then
- *           reports the error.
+ *           schema. Otherwise these forms are tried in order, and the first form that fits is used:
+ *           the text as JSON, an array of one string, an array with the JSON. If no form fits, the
+ *           form with the most likely type is used; the check of all arguments then reports the
+ *           error. Several values for one argument become an array. A value that was given as JSON
+ *           does not change.
  * Owns      nothing.
- * Errors    in the buffer.
+ * Errors    out of memory: `failed` of the buffer.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_SEND_TYPING_H
 #define MI_CLI_SEND_TYPING_H
@@ -15,8 +15,8 @@
 #include "cli/send/given.h"
 #include "wire/json/scan.h"
 
-/* Appends the list's values for this name, as JSON. input_schema: the schema of the tool; type
- * JSON_NONE: no schema. */
+/* Appends the values that the list has for this name, as JSON. input_schema: the schema of the
+ * tool; a value of type JSON_NONE if there is no schema. */
 void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
                                const struct given_list *l);
 /* Appends an object with all names of the list. */
@@ -26,8 +26,8 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
  * for this method. */
 void typing_write_param(struct buf *out, const char *method, const struct given *g);
 
-/* Whether the name is probably misspelt: the schema lists its properties without this name, and
- * does not define or allow other names. */
+/* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
+ * the schema does not allow other names. */
 bool typing_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif

@@ -44,14 +44,16 @@ struct settings; /* cli/settings/config.h */
 
 struct command {
     const char *name;
-    const char *aliases;     /* other names, separated by blanks; NULL: none */
-    const char *summary;     /* the text in the list of commands */
-    const char *usage;       /* what follows the name in the help, such as "[OPTIONS] [SESSION]" */
+    const char *aliases; /* other names, separated by blanks; NULL: none */
+    const char *summary; /* one line about the command, for the list of commands */
+    /* words after the command's name in its usage line, such as "[OPTIONS] [SESSION]" */
+    const char *usage;
     const char *about;       /* more text for the help, in whole lines; NULL: none */
     const struct opt *table; /* options of the command; ends with COMMAND_OPTS */
     int operands_max;        /* maximum number of operands; not used if server_command is true */
-    bool server_command;     /* the command line of a server follows the options */
-    /* returns the exit status; NULL: mcp-interposer-ship runs the command */
+    /* true: after the options, the command line has the command of an MCP server */
+    bool server_command;
+    /* runs the command, and returns its exit status; NULL: mcp-interposer-ship runs the command */
     int (*run)(const struct settings *s);
     /* Runs the command although the configuration file is invalid; `error` says why it is. NULL: an
      * invalid file is a usage error. */
@@ -60,8 +62,8 @@ struct command {
      * with its own options, operands and help; ended by NULL. The command itself then has only a
      * name and a summary. NULL: the command has no verbs. */
     const struct command *const *verbs;
-    /* Reports a usage error, which is already on stderr, to the client of this command. NULL: the
-     * command has no client. */
+    /* Reports a usage error to the client of this command, after it was printed on stderr. NULL:
+     * the command has no client. */
     void (*refuse)(const char *error);
 };
 
@@ -76,18 +78,18 @@ struct command_place {
     size_t command, verb;
 };
 const struct command *command_next(const struct command *const *commands, struct command_place *at);
-/* Whether this is the first word of the command's name, which is also the name of the command's
- * section in the configuration file. */
+/* Returns whether `first_word` is the first word of the command's name. This word is also the name
+ * of the command's section in the configuration file. */
 bool command_has_first_word(const struct command *c, const char *first_word);
-/* Append the help of one command, and of the program. */
+/* Appends the help of one command. */
 void command_append_help(struct buf *b, const struct command *c);
 void command_append_all_help(struct buf *b, const struct command *const *commands);
 /* Reports a usage error on stderr, with a hint, and also to a client that waits. Returns
  * EXIT_USAGE. */
 int command_fail_usage(const struct command *c, const char *error);
-/* Call this first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that no other
- * file gets this descriptor. Also makes write() return an error when a file reaches its size limit
- * (RLIMIT_FSIZE); otherwise a signal would end the program. */
+/* Call this function first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that
+ * no other file gets its descriptor. Also makes write() return an error when a file reaches its
+ * size limit (RLIMIT_FSIZE); otherwise a signal would end the program. */
 void command_prepare(void);
 /* Reports the error of a failed call. If status is MI_ENOMEM or there is no error, reports "out of
  * memory". Returns EXIT_TROUBLE. */

@@ -40,15 +40,15 @@ static int check_values(struct settings *s, struct buf *error)
     return 0;
 }
 
-/* Only the command-line option counts. MCP_INTERPOSER_HELP in the environment must not disable a
- * command. */
+/* Returns whether --help was given on the command line. MCP_INTERPOSER_HELP in the environment does
+ * not count, because it must not disable a command. */
 static bool help_option_is_given(const struct settings *s)
 {
     return opt_is_on(&s->set, "help") && opt_get_source(&s->set, "help") == OPT_FLAG;
 }
 
 /* Reads the command line and the environment before the configuration file, because they may set
- * --config. opt_set never replaces the value of a stronger source. */
+ * --config. opt_set() never replaces the value of a stronger source. */
 static int read_arguments(struct settings *s, int argc, char **argv, struct buf *error)
 {
     const struct command *c = s->command;

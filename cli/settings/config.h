@@ -3,18 +3,18 @@
  *
  * Order     option > environment (MCP_INTERPOSER_VAULT, …) > configuration file > default of the
  *           table.
- * File      the file of `--config FILE`. Without it, the file at the default path
- *           (cli/settings/paths.h), which may be missing. The format is INI: a section is named
- *           after a command (after its first word: `[audit]` is for all its verbs), and a key is
- *           the long name of an option. A key before any section applies to every command that has
- *           this option; a key in a section overrides it. A line that begins with `#` or `;` is a
- *           comment, and so is the rest of a line after ` ;`. Section `[retention]` has rules of
- *           `prune` that also apply to every proxy (cli/settings/retain.h). Section `[timeout]` has
- *           rules of `proxy --timeout`: a key is WHAT, or `default`. Section `[server NAME]` has
- *           options of `proxy` for the server that has this name in recordings: tools, hide-tools,
- *           read-only. They override those of `[proxy]`. Section `[redact]` has rules of the
- *           sanitizer, for every command. They take effect when the whole file has been read
- *           without an error (redact/sanitizer.h).
+ * File      the file of `--config FILE`. Without this option, the file at the default path
+ *           (cli/settings/paths.h), which may be missing. The format is INI. The name of a section
+ *           is the first word of a command's name: `[audit]` is for all verbs of `audit`. A key is
+ *           the long name of an option. A key before the first section applies to every command
+ *           that has this option; a key in a section overrides it. A line that begins with `#` or
+ *           `;` is a comment, and so is the rest of a line after ` ;`. Other sections:
+ *           [retention]    rules of `prune` that also apply to every proxy (cli/settings/retain.h)
+ *           [timeout]      rules of `proxy --timeout`: a key is WHAT, or `default`
+ *           [server NAME]  options of `proxy` for the server that has this name in recordings:
+ *                          tools, hide-tools, read-only. They override those of `[proxy]`.
+ *           [redact]       rules of the sanitizer, for every command. They take effect when the
+ *                          whole file has been read without an error (redact/sanitizer.h).
  * Values    are checked when they are read (cli/settings/option_value.h), from all sources.
  *           Therefore the functions that return a value cannot fail.
  * Owns      all values; settings_close() frees them.
@@ -47,20 +47,21 @@ struct settings {
     size_t servers_n, servers_cap;
     const char *ship_url; /* borrowed; the target in section [ship]; NULL: not set */
     bool ship_minimal;    /* [ship] has `level = minimal`; no option can loosen this */
-    /* Borrowed, and ended by NULL. If the command has server_command: the part of argv that is the
-     * server's command; otherwise `gathered`. */
+    /* Borrowed, and ended by NULL. If the command has server_command, the part of argv that is the
+     * server's command; otherwise the same as `gathered`. */
     char **operands;
     int operands_n;
     char **gathered;      /* owned; the arguments that are not options */
     struct buf file;      /* owned; the text of the file, to which values point */
-    struct redact *rules; /* owned; the rules of [redact], until the whole file has been read */
+    struct redact *rules; /* owned; the rules of [redact] while the file is being read */
 };
 
 enum settings_result {
     SETTINGS_READY,
-    SETTINGS_HELP,      /* --help was given */
-    SETTINGS_INVALID,   /* an option, an operand or a variable is invalid */
-    SETTINGS_BAD_FILE,  /* the file is invalid; the lines before the invalid line apply */
+    SETTINGS_HELP,    /* --help was given */
+    SETTINGS_INVALID, /* an option, an operand or a variable is invalid */
+    /* the configuration file is invalid; the lines before the invalid line apply */
+    SETTINGS_BAD_FILE,
     SETTINGS_NO_MEMORY, /* memory ran out */
 };
 

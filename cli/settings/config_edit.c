@@ -20,7 +20,7 @@ static struct slice cut_line_comment(struct slice line)
     return line;
 }
 
-/* Whether a section with this name would be read back unchanged. */
+/* Returns whether a section with this server name would be read back unchanged. */
 static bool is_valid_server_name(const char *server)
 {
     struct slice s = slice_of(server);
@@ -54,14 +54,14 @@ static bool line_has_key(struct slice line, const char *key)
     return n < s.n && slice_is(trim_slice((struct slice){s.p, n}), key);
 }
 
-/* The lines of the text where a key is, or where the key can be added. */
+/* Where a key is in the text, or where it can be added. */
 struct setting_lines {
-    /* the last line with the key, without its newline; key.p is NULL if there is none */
+    /* the last line that has the key, without its newline; key.p is NULL if no line has it */
     struct slice key;
-    size_t key_line; /* number of that line */
+    size_t key_line; /* line number of `key` */
     /* position after the last non-empty line of the section; NULL if the section is missing */
     const char *end;
-    size_t end_line; /* number of that non-empty line */
+    size_t end_line; /* number of the last non-empty line of the section */
 };
 
 static struct setting_lines find_setting_lines(struct slice text, const char *server,

@@ -16,7 +16,7 @@
 
 /* ---- keys ---- */
 
-/* These functions return 0, MI_ENOMEM, or another error; then `why` holds a sentence. */
+/* The next functions return 0, MI_ENOMEM, or another error with a sentence in `why`. */
 
 static int fail_unknown_word(struct buf *why, const char *what, const char *word, const char *near)
 {
@@ -48,7 +48,7 @@ static int check_option_value(const struct opt *o, const char *value, struct buf
     return st;
 }
 
-/* Sets an option. If the key belongs to another command, its value is checked but not used. */
+/* Sets an option. If the option belongs to another command, only checks the value. */
 static int set_option(struct settings *s, const struct command *c, const struct opt *o,
                       const char *value, struct buf *why)
 {
@@ -70,8 +70,8 @@ static int set_option(struct settings *s, const struct command *c, const struct 
 /* Sections that do not belong to a command. */
 static const char *const sections[] = {"timeout", "retention", "redact", SERVER_SECTION};
 
-/* Takes a key of a command's section. If section is "", the key sets the option of all commands
- * that have it. */
+/* Applies a key of a command's section. If section is "", sets the option of every command that has
+ * an option with this name. */
 static int settings_take_option(struct settings *s, const char *section, const char *key,
                                 const char *value, struct buf *why)
 {
@@ -106,12 +106,12 @@ static const struct opt *find_command_option(const struct settings *s, const cha
 {
     const struct command *c = command_find(s->commands, command);
     const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
-    assert(o != NULL); /* cannot be NULL, because the option is in our own tables */
+    assert(o != NULL); /* not NULL, because callers name only options of our own tables */
     return o;
 }
 
-/* Takes a line of `[timeout]`. Key and value are the two parts of a --timeout rule, and are joined
- * in place. */
+/* Applies a line of `[timeout]`. Key and value are the two parts of a --timeout rule; the function
+ * joins them in place. */
 static int settings_take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
 {
     struct deadlines scratch;
@@ -130,7 +130,7 @@ static int settings_take_timeout(struct settings *s, char *key, const char *valu
                                find_command_option(s, "proxy", "timeout"), key, why);
 }
 
-/* Takes a line of `[retention]`, for all commands. The values stay text. */
+/* Applies a line of `[retention]`, which is for all commands. The values remain text. */
 static int settings_take_retention(struct settings *s, const char *key, const char *value,
                                    struct buf *why)
 {
@@ -146,7 +146,8 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
     return fail_unknown_word(why, "unknown key", key, near.best);
 }
 
-/* Takes a line of `[ship]`, an option of `ship to`. Other commands also use `url` and `level`. */
+/* Applies a line of `[ship]`, which is an option of `ship to`. Other commands also use `url` and
+ * `level`. */
 static int settings_take_ship(struct settings *s, const char *key, const char *value,
                               struct buf *why)
 {
@@ -171,7 +172,7 @@ static const char *server_name_of_section(const char *section)
     return section;
 }
 
-/* Takes a line of `[server NAME]`. The values stay text. */
+/* Applies a line of `[server NAME]`. The values remain text. */
 static int settings_take_server(struct settings *s, const char *server, const char *key,
                                 const char *value, struct buf *why)
 {
@@ -193,7 +194,7 @@ static int settings_take_server(struct settings *s, const char *server, const ch
     if (st < 0)
         return st;
     opt_open(&scratch, proxy->table);
-    st = opt_set_from_config(&scratch, key, value); /* checks the values of flags */
+    st = opt_set_from_config(&scratch, key, value); /* also checks the value of a flag */
     if (st < 0)
         buf_adds(why, buf_str(&scratch.error));
     else if (!GROW(s->servers, s->servers_n, s->servers_cap))

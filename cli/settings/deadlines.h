@@ -1,4 +1,4 @@
-/* deadlines.h - the deadlines that the settings of `proxy` ask for.
+/* deadlines.h - reads the deadlines of `proxy` from its settings.
  *
  * Owns      nothing; deadlines_close() frees the result, even after an error.
  * Blocks    never. */

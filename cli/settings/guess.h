@@ -8,16 +8,17 @@
 #include "base/base.h"
 
 struct guess {
-    const char *words; /* words that users type, as `a|b|c`; none is the name of a command */
-    const char *hint;  /* commands to suggest, in backquotes, without the name of the program */
+    /* words that a user may type, separated by `|`; none of them is the name of a command */
+    const char *words;
+    const char *hint; /* commands to suggest, in backquotes, without the name of the program */
 };
 
 /* Returns row i of the table for commands, or NULL after the last row. */
 const struct guess *guess_get(size_t i);
 /* Returns the hint for a word that is not a command, or NULL. */
 const char *guess_hint_for_word(const char *word);
-/* Returns the hint for an option that the command does not have, such as `--status` or
- * `--status=x`, or NULL. */
+/* Returns a hint for an unknown option, such as `--status` or `--status=x`; NULL: there is no
+ * hint. */
 const char *guess_hint_for_option(const char *option);
 
 #endif

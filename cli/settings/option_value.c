@@ -44,7 +44,7 @@ bool value_check(const struct opt *o, const char *value, struct buf *error)
     bool ok = true;
     const char *what = "value", *use = o->arg;
     if (o->arg == NULL)
-        return true; /* the option is a flag, which opt.c checks */
+        return true; /* the option is a flag: opt.c checks that it has no value */
     if (strcmp(o->arg, "SIZE") == 0) {
         ok = units_parse_size(value, &size) == 0;
         what = "size", use = "bytes, or a unit such as 512KiB or 64MiB";

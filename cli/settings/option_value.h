@@ -3,8 +3,9 @@
  *
  * Types     `SIZE` and `DURATION` are as in base/units.h, `WHEN` as in base/when.h. `N` is a number
  *           from 0 to 1,000,000,000, `a|b|c` one of these words, `DIR` and `FILE` a path. Any other
- *           name means text. `AGE` and `SPACE` are a DURATION and a SIZE that must have a unit,
- *           because their options remove or end something: `30` instead of `30d` would do harm.
+ *           name means text. An `AGE` is a DURATION that must have a unit, and a `SPACE` is a SIZE
+ *           that must have a unit. Their options remove or end something, so that `30` instead of
+ *           `30d` would do harm.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_SETTINGS_OPTION_VALUE_H
 #define MI_CLI_SETTINGS_OPTION_VALUE_H
@@ -14,7 +15,7 @@
 /* Returns false if the value is invalid for this option; then the reason is appended to `error`. */
 MI_MUST bool value_check(const struct opt *o, const char *value, struct buf *error);
 MI_MUST bool value_number(const char *value, int64_t *ret);
-/* Whether `value` is one of the words in `a|b|c`. */
+/* Returns whether `value` is one of the words in `choices`, such as `a|b|c`. */
 bool value_is_one_of(const char *choices, const char *value);
 
 #endif

@@ -36,8 +36,9 @@ char *path_expand_home(const char *given)
                                               : strdup(given);
 }
 
-/* Returns `given` or, if it is NULL, `below` in the directory of the environment variable. Without
- * the variable, that directory is `in_home` below the home directory. */
+/* Returns `given` if it is not NULL. Otherwise, returns `below` in the directory named by the
+ * environment variable or, if the variable is not set, in the directory `in_home` of the home
+ * directory. */
 static char *resolve_path(const char *given, const char *variable, const char *in_home,
                           const char *below)
 {

@@ -21,7 +21,8 @@ char *path_audit_state(void);
 /* Returns `given` with a leading `~/` expanded. If `given` is NULL, returns
  * $XDG_CONFIG_HOME/mcp-interposer/config.ini, or else ~/.config/mcp-interposer/config.ini. */
 char *path_config(const char *given);
-/* Returns the same path, but with the file name audit.key instead of config.ini. */
+/* Returns the path that path_config() returns, but with the file name audit.key instead of
+ * config.ini. */
 char *path_audit_key(const char *given);
 /* Returns `given` with a leading `~/` expanded. */
 char *path_expand_home(const char *given);
@@ -36,9 +37,9 @@ char *path_find_next(const char *list, const char *program, const char **rest);
 bool path_is_program(const char *path);
 /* Whether a directory of PATH has this program. */
 bool path_has_program(const char *program);
-/* Returns the path of a document of docs/, for messages: in share/doc next to the bin of this
- * program, where `make install` puts it; or in the source tree in which this program was built; or
- * else docs/NAME. */
+/* Returns the path of a document of docs/, for messages. The document is in share/doc next to the
+ * directory bin of this program (after `make install`), or in the source tree in which this program
+ * was built. If neither has it, returns docs/NAME. */
 char *path_document(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-/* retain.h - how long sessions are kept: the rules of `prune`, and those of `[retention]` in the
- * configuration file. The latter apply to every proxy, and to `prune` if its command line has no
- * rule.
+/* retain.h - the rules that say how long sessions are kept: the options of `prune`, and the section
+ * `[retention]` of the configuration file. The rules of the section apply to every proxy, and to
+ * `prune` if its command line has no rule.
  *
  * Owns      nothing.
  * Errors    none: the values were checked when the settings were read.

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Makes a rule. tools: the value of --tools; NULL: a rule without --tools. */
+/* Makes the rule for the tools of a server. tools: the value of --tools; NULL: the rule ignores
+ * --tools. */
 static int open_rule(const struct settings *s, const char *server, const char *tools,
                      struct tool_rule *ret, struct buf *error)
 {

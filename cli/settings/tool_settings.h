@@ -13,8 +13,8 @@
  * MI_EINVAL, `error` holds a sentence. */
 MI_MUST int settings_read_tool_rule(const struct settings *s, const char *server,
                                     struct tool_rule *ret, struct buf *error);
-/* Makes the same rule, but without --tools, for a proxy that reads the configuration file of `s`.
- * `s` may be the settings of any command. Returns the same values. */
+/* Makes the rule as settings_read_tool_rule() does, but ignores --tools. The rule is for a proxy
+ * that reads the configuration file of `s`; `s` may be the settings of any command. */
 MI_MUST int settings_read_configured_tools(const struct settings *s, const char *server,
                                            struct tool_rule *ret, struct buf *error);
 

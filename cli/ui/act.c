@@ -55,7 +55,7 @@ static int handle_common_key(struct ui *u, enum action x)
         stack_close(u);
     else if (x == ACTION_PROBLEMS)
         return problems_open(u);
-    else if (x == ACTION_FOLD) /* the space bar */
+    else if (x == ACTION_FOLD) /* the space bar scrolls by a page */
         return v->move(u, MOVE_PAGE, 1);
     else if (x == ACTION_GO)
         open_prompt(u, ASK_GO, "");
@@ -88,7 +88,8 @@ static enum action find_action_of_press(const struct ui *u, const struct press *
 static int handle_press(struct ui *u, const struct press *p)
 {
     u->dirty = true;
-    if (u->asking != ASK_NOTHING) /* a pasted line break must not submit the answer */
+    /* a pasted line break becomes a blank, so that it does not submit the answer */
+    if (u->asking != ASK_NOTHING)
         return ask_press(u, p->pasted && p->key < ' ' ? ' ' : p->key);
     buf_clear(&u->message);
     u->alarm = false;
@@ -112,7 +113,8 @@ static int handle_press(struct ui *u, const struct press *p)
         return v->move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     if (moves)
         return v->move(u, motions[x].motion, motions[x].by);
-    if (p->key >= '1' && p->key <= '9') { /* a digit begins a line number, as in tig */
+    /* a digit opens the prompt for a line number, as in tig */
+    if (p->key >= '1' && p->key <= '9') {
         open_prompt(u, ASK_GO, "");
         return ask_press(u, p->key);
     }
@@ -129,10 +131,10 @@ int act_on_press(struct ui *u, const struct press *p)
 {
     bool detail = u->focus == PANE_DETAIL;
     int st = handle_press(u, p);
-    if (u->focus == PANE_DETAIL) /* while the detail is read, the list does not move */
+    if (u->focus == PANE_DETAIL) /* while the focus is on the detail, the list does not move */
         list_stop_following(u);
     else if (detail && list_selected_place(u) + 1 == list_count_rows(u))
-        /* the last row is selected: the list follows new rows again */
+        /* the last row is selected, so the list follows new rows again */
         list_select_row_at(u, list_selected_place(u));
     return st;
 }

@@ -21,8 +21,8 @@ void beside_close(struct ui *u)
     }
 }
 
-/* Returns the params, the result or the error of a message; the whole message if it has none of
- * them. */
+/* Returns the params, the result or the error of a message. If the message has none of these,
+ * returns the whole message. */
 static struct slice message_content(struct slice body)
 {
     struct rpc m;
@@ -57,7 +57,7 @@ static bool beside_copy_call(const struct shown *s, struct beside_call *call)
     return !call->text[0].failed && !call->text[1].failed;
 }
 
-/* Opens the comparison of the two kept calls. */
+/* Opens the comparison of the two calls. */
 static int beside_open_pair(struct beside *c)
 {
     static const char *const titles[] = {"request", "answer"};
@@ -86,7 +86,7 @@ void beside_toggle_selected(struct ui *u)
     struct beside *c = &u->beside;
     const struct shown *s = &u->shown;
     stack_close_from(u, &beside_view);
-    /* the selection may have changed since the detail was drawn, if several keys were pressed */
+    /* If several keys were pressed, the selection may have changed after the detail was drawn. */
     if (show_selected_row(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
     if (c->call[0].seq == 0) {

@@ -13,20 +13,21 @@
 struct compare {
     /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
     struct query *vault;
-    /* owned; the two recordings; DIFF_A: the other recording */
+    /* owned; the two recordings that are compared; DIFF_A is the other recording */
     struct source *source[DIFF_SIDES];
     struct buf title[DIFF_SIDES]; /* owned */
     struct diff *diff;            /* owned */
     struct result result;         /* owned */
     struct result_counts counts;
     uint32_t *row;       /* owned; indexes of the rows that differ */
-    size_t n, rows;      /* rows: number of all rows */
+    size_t n, rows;      /* n: number of elements of `row`; rows: number of all rows */
     uint32_t looked;     /* number of rows that were compared */
     bool aligned, whole; /* aligned: the rows are known; whole: all rows were compared */
     bool every;          /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
-    size_t at;                   /* index of the selected row, among the shown rows */
-    int64_t session[DIFF_SIDES]; /* ids in u->q; 0: the session is not in u->q */
+    size_t at; /* index of the selected row, among the shown rows */
+    /* ids of the two sessions in u->q; 0: the session is not in u->q */
+    int64_t session[DIFF_SIDES];
 };
 
 static void compare_close(struct ui *u)
@@ -74,7 +75,8 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    /* `ui` shows a file, which has no other session: uses the vault of the settings */
+    /* `ui` shows a recording file, which has only one session: the other one is in the vault of the
+     * settings */
     if (u->file != NULL) {
         char *path = settings_vault(u->settings);
         st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
@@ -127,7 +129,7 @@ bool compare_has_more(const struct ui *u)
     return u->compare != NULL && !u->compare->whole;
 }
 
-/* Compares the two calls of the next row. */
+/* Compares the two calls of the next row that has not been compared yet. */
 static int compare_next_row(struct compare *c)
 {
     c->whole = c->looked == c->rows;
@@ -180,8 +182,8 @@ static uint32_t compare_row_at(const struct compare *c, size_t at)
     return c->every ? (uint32_t)at : c->row[at];
 }
 
-/* Shows the call of the selected row in the chosen session or, if only the other recording has the
- * call, in that recording. */
+/* Shows the call of the selected row. If only the other recording has the call, shows it in that
+ * recording. */
 static int compare_open_call(struct ui *u)
 {
     struct compare *c = u->compare;
@@ -203,7 +205,7 @@ static int compare_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-/* Searches methods, tools and targets. */
+/* Searches the methods, tools and targets of the rows. */
 static void compare_search(struct ui *u, bool forward)
 {
     struct compare *c = u->compare;

@@ -2,7 +2,7 @@
 #include "cli/ui/ui.h"
 
 /* Appends the selected text to b, and a name for the text (the UID, a message, a value) to `name`.
- * Returns false if nothing is selected; the message line then says why. */
+ * If nothing is selected, shows the reason in the message line and returns false. */
 static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf *b,
                                  struct buf *name)
 {

@@ -15,8 +15,9 @@
 static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
 {
     struct units_text took = units_format_duration(us);
+    /* If the time does not fit, nothing is drawn, because a part of a number would mislead. */
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
-        return; /* the time does not fit: a part of a number would mislead */
+        return;
     cells_add_format(&u->cells, CELLS_DIM, "  %s ", name);
     cells_add_str(&u->cells, CELLS_PLAIN, took.s);
 }
@@ -132,7 +133,8 @@ static void draw_prompt(struct ui *u, const struct area *a)
     cells_begin(&u->cells, 0, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
     size_t asked = u->cells.column, at = asked + cells_text_columns(head, u->ascii, 4 * PROMPT_MAX);
-    size_t from = at >= u->width ? at - u->width + 1 : 0; /* a long line is scrolled */
+    /* scrolls a line that is too long for the screen */
+    size_t from = at >= u->width ? at - u->width + 1 : 0;
     cells_begin(&u->cells, from, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
     cells_add(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
@@ -211,7 +213,7 @@ int draw_screen(struct ui *u)
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
     int st = stack_top(u)->view->draw(u, &all);
     if (st < 0)
-        return st; /* the earlier picture stays on the screen */
+        return st; /* after an error, the old picture stays on the screen */
     u->hints_n = 0;
     if (u->asking != ASK_NOTHING)
         draw_prompt(u, &footer);

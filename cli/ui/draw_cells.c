@@ -37,7 +37,8 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
             size_t kept = width > 1 ? cells_fitting_len(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
             size_t columns = cells_text_columns(head, u->ascii, width);
-            if (columns <= width - 1) { /* if not, a single character is wider than the line */
+            /* false: the first character alone is wider than the line */
+            if (columns <= width - 1) {
                 cells_add(&u->cells, style, head);
                 cells_add_blanks(&u->cells, width - 1 - columns);
             } else {
@@ -80,7 +81,8 @@ void draw_row_cells(struct ui *u, const struct show_list *l, const void *row)
 {
     const struct show_column *end = l->column + l->n;
     size_t left = u->cells.width - size_min(u->cells.column, u->cells.width);
-    bool first = true; /* the first column gets the space that the others leave */
+    /* true for the first column, which gets the space that the other columns leave */
+    bool first = true;
     for (const struct show_column *c = l->column; c < end; c++)
         left -= column_is_shown(u, l, c) ? size_min(c->ui.width, left) : 0;
     for (const struct show_column *c = l->column; c < end; c++) {

@@ -33,8 +33,8 @@ struct pane_line {
     int64_t began_at_us, lasted_us, failed, messages;
 };
 
-/* Appends when a session began: "17:59" for today, "11-22" for this year, otherwise the whole
- * date. */
+/* Appends the time at which a session began: "17:59" for today, "11-22" for this year, otherwise
+ * the whole date. */
 static void append_session_begin(struct buf *b, const void *row, struct cell v)
 {
     struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);
@@ -171,7 +171,8 @@ static void draw_duration_bar(struct ui *u, int64_t us, enum cells_style style, 
     cells_add(&u->cells, style, draw_get_scratch(u));
 }
 
-/* Widths of the pane's columns; 0: not shown. The name gets the rest. */
+/* Widths of the columns of the pane; 0: the column is not shown. The name takes the remaining
+ * width. */
 struct columns {
     size_t seq, time, status, took, bar;
 };
@@ -208,7 +209,8 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
     }
 }
 
-/* Fills the line with blanks up to this column, or cuts it there with an ellipsis. */
+/* Ends a part of the line at this column: fills the part with blanks, or cuts it with an
+ * ellipsis. */
 static void draw_end_at_column(struct ui *u, size_t column)
 {
     cells_cut_with_ellipsis(&u->cells);
@@ -240,8 +242,9 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
         cells_add_blanks(&u->cells, 1);
 }
 
-/* Writes the cells of a call. Only the left part of the line may be cut: until that part is
- * written, u->cells has only its width. A failed call shows its error instead of its arguments. */
+/* Writes the cells of a call. Only the left part of the line may be cut, so u->cells has only the
+ * width of that part until the part is written. A failed call shows its error instead of its
+ * arguments. */
 static int draw_call_cells(struct ui *u, const struct area *a, const struct columns *c,
                            const struct listed *row)
 {
@@ -252,7 +255,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
         int st = row_cache_get_row(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
-        /* copies the text, because the row of the request may replace this one in the cache */
+        /* The text is copied, because the row of the request may replace this row in the cache. */
         if (st == 0)
             buf_slice_add(&u->scratch, copy->preview);
     }

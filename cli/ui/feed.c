@@ -10,10 +10,10 @@
 
 #include <stdlib.h>
 
-#define TEXT_PART 200 /* messages of a step, if their bodies are searched */
+#define TEXT_PART 200 /* maximum number of messages of a step, if their bodies are searched */
 
-/* Whether the list of sessions takes this session. If the filter is about messages, narrow.c
- * decides later whether the session has a match. */
+/* Returns whether the list of sessions shows this session. If the filter is about messages,
+ * narrow.c decides later whether the session has a match. */
 static bool feed_takes_session(void *ctx, const struct query_session *s)
 {
     struct ui *u = ctx;
@@ -26,12 +26,12 @@ static bool feed_takes_session(void *ctx, const struct query_session *s)
 
 /* ---- the list ---- */
 
-/* The messages that one step reads. */
+/* A part of the list: the messages that one step reads. */
 struct part {
     struct ui *u;
     enum listing_end end;
     int64_t until_us;
-    int64_t from;   /* seq of the first message to read, if newer messages are read */
+    int64_t from;   /* if newer messages are read: seq of the first message to read */
     int64_t seq;    /* seq of the last message to read */
     int64_t *ended; /* owned; seqs of earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
@@ -106,7 +106,7 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
 }
 
 /* Finds requests of this part that continue an earlier call. Such a request may change that call
- * when it begins and when it ends. Must be called before the calls are read. */
+ * when it begins and when it ends. Call this function before the calls are read. */
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -134,15 +134,15 @@ static int64_t feed_messages_per_part(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads the messages from..to of a part. Then p->seq is the last message that was read; time may
- * run out before the end of the part. */
+/* Reads messages from..to. Sets p->seq to the last message that was read; if time runs out, that
+ * message is before `to`. */
 static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;
     bool back = p->end == LISTING_OLDER;
     p->until_us = clock_mono_us() + STEP_US;
     p->seq = back ? from : to;
-    if (back && !u->narrowed) /* without a filter, the messages need not be read */
+    if (back && !u->narrowed) /* without a filter on messages, older messages need not be read */
         return 0;
     int st = query_message_rows(u->q, ui_chosen_session(u)->id, from, to,
                                 back ? QUERY_BACKWARD : QUERY_FORWARD,
@@ -175,7 +175,7 @@ static bool feed_on_operation(void *ctx, const struct query_call *c)
     return c->closing_seq < p->from || c->closing_seq > p->seq || feed_on_changed_call(p, c);
 }
 
-/* Reads the calls that a notification of this part has ended: the calls that became tasks. */
+/* Reads the calls that became tasks and were ended by a notification of this part. */
 static int feed_read_ended_tasks(struct part *p)
 {
     struct filter session = FILTER_ANY;
@@ -249,8 +249,8 @@ int feed_choose_session(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    /* The detail may show an event that is freed here. A key may be handled before the next
-     * drawing. */
+    /* Close the detail, because it may show an event that is freed here, and because a key may be
+     * handled before the next drawing. */
     show_close(u);
     events_close(u);
     if (page != NULL) {
@@ -282,7 +282,8 @@ static int choose_matching_session(struct ui *u)
     return feed_choose_session(u, u->sessions.id[0]);
 }
 
-/* Reads both lists again. The chosen session stays, unless it cannot match the filter. */
+/* Reads the list of sessions and the list of messages again. Keeps the chosen session, unless it
+ * cannot match the filter. */
 static int feed_read_both_lists(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
@@ -362,8 +363,8 @@ int feed_set_filter(struct ui *u, const char *text)
 
 /* ---- reading between keys ---- */
 
-/* Whether more sessions must be read now: in a vault, always until the list is complete; in a
- * store, only if the filter is about messages, or the cursor is near the end of the list. */
+/* Returns whether more sessions must be read now. In a vault: until the list is complete. In a
+ * store: only if the filter is about messages, or if the cursor is near the end of the list. */
 static bool feed_must_read_sessions(const struct ui *u)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
@@ -384,8 +385,8 @@ int feed_read_step(struct ui *u, bool *ret_more)
         st = feed_read_older(u);
         u->stale = true;
     }
-    /* With a filter about messages, messages and sessions are read in the same step, because the
-     * chosen session may have no match. */
+    /* If the filter is about messages, one step reads messages and sessions, because the chosen
+     * session may have no match. */
     if (feed_list_is_complete(u) || u->narrowed)
         do
             st = st == 0 && feed_must_read_sessions(u) ? feed_read_more_sessions(u) : st;
@@ -404,8 +405,7 @@ static int reload_chosen_session(struct ui *u)
     struct page_row *page = NULL;
     int64_t id = ui_chosen_session(u)->id;
     int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
-    /* if no page was read, the session was removed; the screen still shows the data of the
-     * session */
+    /* If no page was read, the session was removed: the screen continues to show its data. */
     if (st < 0 || page == NULL)
         return st;
     page_free(u->session);
@@ -414,8 +414,8 @@ static int reload_chosen_session(struct ui *u)
     return 0;
 }
 
-/* *ret: whether the vault has changed or, for a store, whether it is time to ask the store
- * again. */
+/* Sets *ret to whether the vault has changed. For a store, sets it to whether it is time to ask the
+ * store again. */
 static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
 {
     int64_t now_us = clock_mono_us(), version = u->version;

@@ -65,9 +65,9 @@ enum action {
 
 struct keys_row {
     enum action action;
-    int key[KEYS_EACH]; /* codes of the keys; 0: no further key */
+    int key[KEYS_EACH]; /* codes of the keys; a code of 0 ends the list */
     const char *names;  /* names of the keys, for the help */
-    const char *what;   /* what the action does, for the help */
+    const char *what;   /* description of the action, for the help */
 };
 
 /* Returns row i, in the order of the help; NULL if there is none. A row with ACTION_NONE is a

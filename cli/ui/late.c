@@ -1,5 +1,5 @@
-/* late.c - `ui --from`: loads the session under the cursor when no key waits, and loads that
- * session again after an error of the store. */
+/* late.c - `ui --from`: loads the session under the cursor when no key is ready to be read. Loads
+ * the session again after an error of the store. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -40,7 +40,8 @@ int late_handle_store_failure(struct ui *u, int st)
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
     st = late_forget_session(u, u->session_cursor.key);
-    screen_show_notice(buf_str(&text)); /* at once, because the next drawing may fail as well */
+    /* Shows the error at once, because the next drawing may fail as well. */
+    screen_show_notice(buf_str(&text));
     ui_say_error(u, "%s", buf_str(&text));
     buf_close(&text);
     return st;

@@ -2,7 +2,8 @@
  * session. */
 #include "cli/ui/ui.h"
 
-/* pages of events that are read at once; later pages are read when the vault has changed */
+/* maximum number of pages of events read in a row; further pages are read when the vault has
+ * changed */
 #define EVENTS_PAGES 16
 
 /* ---- events ---- */

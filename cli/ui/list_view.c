@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define REFRESH_US 1000000
-#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time */
+#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time of ui */
 #define SHOWN_MAX 1000
 
 struct list_view {
@@ -17,11 +17,13 @@ struct list_view {
     size_t n, cap;
     bool more;   /* there are more than SHOWN_MAX rows */
     bool failed; /* memory for a row ran out */
-    size_t at;   /* the selected row */
+    size_t at;   /* index of the selected row */
     struct cursor cursor;
-    int64_t read_us, took_us; /* time and duration of the last reading; read_us 0: read now */
-    int64_t version;          /* value of u->version when the rows were read */
-    struct buf note;          /* owned; the last note of list_read() */
+    /* read_us: time of the last reading, 0: the rows must be read now; took_us: duration of this
+     * reading */
+    int64_t read_us, took_us;
+    int64_t version; /* value of u->version when the rows were read */
+    struct buf note; /* owned; the note that list_read() returned last */
 };
 
 /* ---- rows ---- */
@@ -93,7 +95,8 @@ static size_t list_view_place_of_selected(const struct list_view *before,
     return at;
 }
 
-/* Reads the rows again if the vault has changed, or a second has passed. */
+/* Reads the rows again if the vault has changed, or if a second has passed since the last
+ * reading. */
 static int list_view_read_rows(struct ui *u, struct list_view *v)
 {
     int64_t now_us = clock_mono_us(), passed_us = now_us - v->read_us;
@@ -119,7 +122,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
     v->version = now.version;
     now.at = list_view_place_of_selected(v, &now);
     now.note = r.note;
-    list_view_free_rows(st == 0 ? v : &now); /* after an error, the earlier rows stay */
+    list_view_free_rows(st == 0 ? v : &now); /* after an error, the old rows stay on the screen */
     if (st == 0)
         *v = now;
     buf_close(&r.error);
@@ -166,7 +169,7 @@ int list_view_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-/* A click selects a row; a click on the selected row opens it. */
+/* Handles the mouse. A click selects a row; a click on the selected row opens it. */
 int list_view_mouse(struct ui *u, const struct press *p)
 {
     struct list_view *v = stack_top(u)->list_view;
@@ -190,7 +193,8 @@ int list_view_mouse(struct ui *u, const struct press *p)
 void list_view_search(struct ui *u, bool forward)
 {
     struct list_view *v = stack_top(u)->list_view;
-    if (list_view_read_rows(u, v) < 0) /* the view may not have been drawn yet */
+    /* Reads the rows first, because the view may not have been drawn yet. */
+    if (list_view_read_rows(u, v) < 0)
         return;
     struct line_seek s = {.forward = forward, .from = v->at};
     for (size_t i = 0; i < v->n; i++) {

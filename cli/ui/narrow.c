@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-#define PART 5000     /* messages of a session that are searched in one step */
-#define TEXT_PART 200 /* messages of a step, if their bodies are read */
+#define PART 5000 /* maximum number of messages of a session that one step searches */
+/* maximum number of messages that one step searches, if their bodies are read */
+#define TEXT_PART 200
 
 void narrow_close(struct ui *u)
 {
@@ -38,7 +39,7 @@ void narrow_search_again(struct ui *u)
 
 /* ---- one message ---- */
 
-/* *ret: whether the message contains the search terms. Returns 0, or the error of
+/* Sets *ret to whether the message contains the search terms. Returns 0, or the error of
  * session_read_body(). */
 static int message_has_terms(struct ui *u, struct slice uid, const struct query_message *m,
                              bool *ret)
@@ -68,7 +69,7 @@ int narrow_match_message(struct ui *u, const struct query_session *s, const stru
 struct looking {
     struct ui *u;
     const struct query_session *s;
-    int64_t until_us, seq; /* seq: last message that was searched */
+    int64_t until_us, seq; /* seq: seq of the last message that was searched */
     bool found;
     int status;
 };

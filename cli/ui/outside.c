@@ -21,7 +21,8 @@
 /* ---- a process ---- */
 
 struct streams {
-    int in, out, err; /* -1: inherits the descriptor of this process */
+    /* descriptors for the child; -1: the child inherits the descriptor of this process */
+    int in, out, err;
 };
 
 static int outside_redirect(const void *ctx)
@@ -72,8 +73,8 @@ static void wait_for_enter(void)
         n = read(STDIN_FILENO, &c, 1);
 }
 
-/* What ui does with signals while a command runs in the terminal: Control-C and Control-\ are only
- * for the command; Control-Z stops the command and ui. */
+/* How ui handles signals while a command runs in the terminal. Control-C and Control-\ end only the
+ * command. Control-Z stops both the command and ui. */
 static const struct {
     int number;
     void (*handler)(int);
@@ -122,7 +123,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
 }
 
 /* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
- * to b. Its stdout is `out`; if that is -1, appends its stdout to b, too. */
+ * to b. `out` is its stdout; if `out` is -1, its stdout is appended to b as well. */
 static int run_without_terminal(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
@@ -146,8 +147,8 @@ static int run_without_terminal(char *const *argv, int in, int out, struct buf *
     return st == 0 ? wait_for_process(pid) : -1;
 }
 
-/* Returns the first line of a command's output, without the leading program name and kind of
- * message. */
+/* Returns the first line of a command's output, without the program name and the words "error:" or
+ * "note:" before it. */
 static struct slice first_output_line(const struct buf *b)
 {
     static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
@@ -162,7 +163,8 @@ static struct slice first_output_line(const struct buf *b)
     return s;
 }
 
-/* Runs this program with the words, and with `out` as stdout; -1: as outside_run_this_program(). */
+/* Runs this program with the words, and with `out` as its stdout. If `out` is -1, stdout is as in
+ * outside_run_this_program(). */
 static int outside_run_with_stdout(const char *const *words, int out, struct buf *ret_said)
 {
     char *argv[WORDS_MAX];
@@ -276,8 +278,8 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
 
 /* ---- a text for another program ---- */
 
-/* Writes the text to a temporary file, and its path to `path`. Returns a descriptor at the
- * beginning of the file; -1 on an error, which is shown. */
+/* Writes the text to a temporary file, and appends the file's path to `path`. Returns a descriptor
+ * at the beginning of the file. On an error, shows a message and returns -1. */
 static int write_temporary_text(struct ui *u, struct slice text, struct buf *path)
 {
     const char *dir = getenv("TMPDIR");

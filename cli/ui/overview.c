@@ -42,7 +42,7 @@ static const struct show_column tool_columns[] = {
 /* clang-format on */
 static const struct show_list tool_list = {SHOW_LIST(NULL, tool_columns)};
 
-/* Draws a tool's line. If t is NULL, draws the titles. */
+/* Draws the line of a tool. If t is NULL, draws the column titles. */
 static void overview_draw_tool(struct page *p, struct slice name, const struct tool_figures *t)
 {
     struct tool_line line;

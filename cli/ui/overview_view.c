@@ -4,8 +4,8 @@
 
 #include "vault/query/filter.h"
 
-/* Searches all lines. Writes the tools to `tool`, in the order of the table. Returns the number of
- * lines above the first tool. */
+/* Searches all lines of the overview. Writes the tools to `tool`, in the order of their lines.
+ * Returns the number of lines above the first tool. */
 static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[FIGURES_TOOLS],
                             size_t *ret_tools)
 {
@@ -16,7 +16,7 @@ static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[
     return p.line - *ret_tools;
 }
 
-/* Returns the row of the selected tool. New calls may change the order. */
+/* Returns the index of the selected tool in `tool`, whose order may change when calls are added. */
 static size_t selected_tool_row(struct ui *u, const uint32_t *tool, size_t n)
 {
     size_t at = 0, selected = stack_top(u)->at;
@@ -57,7 +57,8 @@ static int overview_move_cursor(struct ui *u, enum motion m, int by)
     size_t at = selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
-    l->top = l->moved ? l->top : 0; /* not moved: shows the lines above the first tool */
+    /* until the cursor was moved, the lines above the first tool are shown */
+    l->top = l->moved ? l->top : 0;
     move_top(&at, m, by, u->height > 6 ? u->height - 6 : 1);
     l->at = (size_t)tool[size_min(at, n - 1)] + 1;
     return 0;
@@ -127,7 +128,8 @@ static int filter_by_selected_tool(struct ui *u)
 static int show_next_overview(struct ui *u, bool next)
 {
     size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
-    size_t to = next ? at + 1 : at - 1; /* if no session precedes, `to` is SIZE_MAX */
+    /* if `at` is 0, `to` is SIZE_MAX: there is no previous session */
+    size_t to = next ? at + 1 : at - 1;
     if (at >= n || to >= n)
         return 0;
     stack_top(u)->at = stack_top(u)->top = 0;

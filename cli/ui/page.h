@@ -12,17 +12,17 @@ struct page {
     struct ui *u;
     const struct area *area;
     size_t *top;            /* the first line that is drawn */
-    size_t line;            /* index of the next line */
+    size_t line;            /* index of the next line of the page */
     size_t chosen;          /* 1 + the selected line; 0: none */
     struct line_seek *seek; /* if not NULL, lines are searched instead of drawn */
 };
 
 void page_begin_line(struct page *p); /* begins a line, which the caller fills through u->cells */
 void page_end_line(struct page *p);
-/* Returns whether the page must be drawn again, because it ended above the bottom of the screen. If
- * so, sets *top so that the last line of the page is at the bottom. */
+/* Returns true if the page must be drawn again, because its last line is above the bottom of the
+ * screen. Then sets *top so that the last line is at the bottom. */
 bool page_correct_top(struct page *p);
-/* Adds the overview of the chosen session. The last lines are these n tools. */
+/* Adds the overview of the chosen session to the page. Its last lines are the n tools of `tool`. */
 void overview_draw_page(struct page *p, const uint32_t *tool, size_t n);
 
 #endif

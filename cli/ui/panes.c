@@ -1,5 +1,5 @@
-/* panes.c - the main view: the sessions, the calls or messages of one session, and the detail of
- * one of them. */
+/* panes.c - the main view. Its panes are the sessions, the calls or messages of one session, and
+ * the detail of one call or message. */
 #include "cli/ui/ui.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ static int select_session_at(struct ui *u, size_t place)
     if (u->sessions.n == 0)
         return 0;
     int64_t id = u->sessions.id[size_min(place, u->sessions.n - 1)];
-    /* moves the cursor even if the session was removed, so that the cursor can pass it */
+    /* The cursor moves to the session even if it was removed; otherwise the cursor could not pass
+     * it. */
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);
@@ -98,8 +99,8 @@ static void fold_selected_line(struct ui *u, enum detail_fold how)
         ui_say_error(u, "too much is unfolded; fold something else first");
 }
 
-/* Undoes the first of these that is set: the search, the zoom, the filter (only with Esc), the
- * focus. */
+/* Ends the first of these that is active: the search, the zoom, the filter (only with Esc), the
+ * focus on another pane. */
 static int main_go_back(struct ui *u, enum action x)
 {
     if (u->seek.on)
@@ -116,7 +117,7 @@ static int main_go_back(struct ui *u, enum action x)
 }
 
 /* Goes to a session by number, UID or server, or to a message by number. In the detail pane, a
- * number means a line, which the caller goes to. */
+ * number is a line number, which the caller handles. */
 static int go_to_item_in_focused_pane(struct ui *u, const char *to)
 {
     struct query_session s;
@@ -145,8 +146,8 @@ static int go_to_item_in_focused_pane(struct ui *u, const char *to)
 
 /* ---- the mouse ---- */
 
-/* Selects the row that was clicked. If the row was selected and the pane had the focus (`again`),
- * opens it. */
+/* Selects the row that was clicked. If the row was already selected in the focused pane (`again`),
+ * opens the row. */
 static int click_session(struct ui *u, size_t line, bool again)
 {
     size_t at = selected_session_place(u);
@@ -184,7 +185,7 @@ static int click_detail(struct ui *u, size_t line, bool again)
 static const struct {
     int (*move)(struct ui *u, enum motion m, int by);
     int (*click)(struct ui *u, size_t line, bool again);
-    size_t head; /* lines above the first row that can be clicked */
+    size_t head; /* number of lines at the top of the pane that cannot be clicked */
 } panes[PANES] = {
     [PANE_SESSIONS] = {move_sessions, click_session, LIST_HEAD},
     [PANE_LIST] = {move_list_cursor, click_row, LIST_HEAD},
@@ -231,7 +232,7 @@ static int send_selected_again(struct ui *u, bool edit)
     return outside_run_send(u, answer ? m->request_seq : m->seq, edit);
 }
 
-/* Returns a message that says what is missing for this action; NULL if nothing is missing. */
+/* Returns a message that says what is missing for this action; NULL: the action is available. */
 static const char *explain_unavailable_action(const struct ui *u, enum action x)
 {
     struct listed row;
@@ -369,7 +370,7 @@ static int main_handle_key(struct ui *u, enum action x)
 
 static int draw_main(struct ui *u, const struct area *all)
 {
-    (void)all; /* layout_panes() has divided this area */
+    (void)all; /* not used, because layout_panes() has already divided the area */
     int st = 0;
     const struct area *a = u->panes.pane;
     if (layout_shows_pane(&u->panes, PANE_SESSIONS))

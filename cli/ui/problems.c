@@ -14,10 +14,11 @@
 #define REFRESH_US 1000000
 
 struct problems {
-    struct buf text;               /* owned; text of the escalation that is shown */
-    char name[PROBLEM_FILE_NAME];  /* file of that escalation */
-    char asked[PROBLEM_FILE_NAME]; /* file of the escalation that the yes/no question is about */
-    struct view view;              /* view that shows `text` */
+    struct buf text;              /* owned; text of the escalation that is shown */
+    char name[PROBLEM_FILE_NAME]; /* name of the file of the escalation that is shown */
+    /* name of the escalation's file to which the yes/no question refers */
+    char asked[PROBLEM_FILE_NAME];
+    struct view view; /* view that shows `text` */
 };
 
 static const struct view_ops problem_view;
@@ -122,7 +123,8 @@ static void problem_search(struct ui *u, bool forward)
     struct problems *l = u->problems;
     struct view_place place;
     struct line_seek s = page_begin_search(u, forward);
-    problem_set_width(u, u->width); /* the view may not have been drawn yet */
+    /* the view may not have been drawn yet, so its width is set first */
+    problem_set_width(u, u->width);
     for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
@@ -169,7 +171,7 @@ int problems_count(struct ui *u)
     u->problems_n = e.n;
     u->problems_us = now_us;
     problem_files_close(&e);
-    return st == MI_EIO ? 0 : st; /* problems_view shows why the files cannot be read */
+    return st == MI_EIO ? 0 : st; /* problems_view shows the reason why the files cannot be read */
 }
 
 static void problems_close(struct ui *u)

@@ -15,15 +15,17 @@
 enum prompt_result { PROMPT_EDITED, PROMPT_DONE, PROMPT_CANCELLED };
 
 struct prompt {
-    char text[PROMPT_MAX + 1];  /* UTF-8 */
-    size_t n, at;               /* at: offset of the cursor */
-    bool proposed;              /* the text is a proposal: the first typed character replaces it */
-    size_t back;                /* 1 + index of the line in the history; 0: not from the history */
-    char typed[PROMPT_MAX + 1]; /* if back > 0: the text before the history was used */
+    char text[PROMPT_MAX + 1]; /* UTF-8 */
+    size_t n, at;              /* at: offset of the cursor */
+    /* the text was proposed by ui: the first typed character replaces all of it */
+    bool proposed;
+    size_t back; /* 1 + index of the line in the history; 0: not from the history */
+    /* if back > 0: the text that was typed before the history was used */
+    char typed[PROMPT_MAX + 1];
 };
 
 struct prompt_history {
-    char *line[PROMPT_KEPT]; /* owned; the newest line first */
+    char *line[PROMPT_KEPT]; /* owned; the lines of the history, the newest first */
     size_t n;
 };
 
@@ -34,8 +36,8 @@ enum prompt_result prompt_handle_key(struct prompt *p, int key);
 
 /* Adds a line to the history, unless the line is empty or memory is short. */
 void prompt_add_to_history(struct prompt_history *h, const char *text);
-/* Replaces the text by the next older or newer line of the history. After the newest line comes the
- * text that was typed. */
+/* Replaces the text by the next older or newer line of the history. The text that was typed counts
+ * as newer than the newest line. */
 void prompt_show_history_line(struct prompt *p, const struct prompt_history *h, bool older);
 void prompt_history_clear(struct prompt_history *h);
 

@@ -5,13 +5,13 @@
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
-#define PART 500 /* messages that are searched in one step */
-/* messages that are searched in one step, if the vault is queried for failed calls */
+#define PART 500 /* number of messages that one step searches */
+/* number of messages that one step searches, if the vault is queried for failed calls */
 #define CALLS_PART 20000
 
-/* Whether the search queries the vault for failed calls, in all sessions. Otherwise, it reads the
- * messages of the chosen session: if it searches a text, if the list shows messages, or if the
- * filter has texts or kinds. */
+/* Returns true if the search queries the vault for failed calls, in all sessions. Otherwise the
+ * search reads the messages of the chosen session, because it searches a text, because the list
+ * shows messages, or because the filter has texts or kinds. */
 static bool seek_queries_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
@@ -36,7 +36,8 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
 {
     struct list_row row = {0};
     bool found = list_get_selected(u, &row);
-    if (row.event != NULL) /* an event is selected: the search begins at the call after it */
+    /* If an event is selected, the search begins at the call after the event. */
+    if (row.event != NULL)
         row.listed.seq = u->events.before[-1 - row.listed.seq] <= u->listing.last
                              ? u->events.before[-1 - row.listed.seq] - 1
                              : u->listing.last;
@@ -61,7 +62,8 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
         u->seek.at = u->listing.last;
 }
 
-/* *ret: whether the message contains the text. Returns 0, or the error of session_read_body(). */
+/* Sets *ret to whether the message contains the text of the search. Returns 0, or the error of
+ * session_read_body(). */
 static int message_contains_text(struct ui *u, const struct query_message *m, bool *ret)
 {
     struct slice body, uid = ui_chosen_session(u)->uid, needle = slice_of(u->search);
@@ -81,13 +83,13 @@ static int message_contains_text(struct ui *u, const struct query_message *m, bo
 /* One step of a search in messages. */
 struct looking {
     struct ui *u;
-    int64_t until_us, seq; /* seq: last message that was searched */
+    int64_t until_us, seq; /* seq: seq of the last message that was searched */
     int64_t found;         /* seq of the row that was found; 0: none yet */
     int status;            /* error that ended the search; 0: none */
 };
 
-/* Whether the row is in the list, and in the direction of the search. After the search has wrapped
- * around, every row of the list is a candidate. */
+/* Returns whether the row is in the list and lies in the direction of the search. After the search
+ * has wrapped around, every row of the list is a candidate. */
 static bool seek_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
@@ -119,7 +121,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
      * call. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
-    return true; /* continues, because this step may find a nearer match */
+    return true; /* the search continues, because this step may find a nearer match */
 }
 
 static bool seek_on_failed_call(void *ctx, const struct query_call *c)
@@ -128,8 +130,8 @@ static bool seek_on_failed_call(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* Searches CALLS_PART messages of a session, from k->at on, for a failed call. *ret: seq of the
- * first failed call; 0: none. */
+/* Searches CALLS_PART messages of a session, from k->at on, for a failed call. Sets *ret to the seq
+ * of the first failed call; 0: there is none. */
 static int seek_failed_call_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;
@@ -150,8 +152,8 @@ static int seek_failed_call_in_part(struct ui *u, int64_t *ret)
     return to < 1 ? 0 : query_calls_of(u->q, &x, seek_on_failed_call, ret);
 }
 
-/* Continues the search in the next session of the list; forward means an older session. Ends the
- * search after all sessions. */
+/* Continues the search in the next session of the list; in the forward direction this is an older
+ * session. Ends the search when all sessions were searched. */
 static int seek_next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
@@ -160,10 +162,10 @@ static int seek_next_session(struct ui *u)
     int st = 0;
     if (k->forward && at + 1 >= n && !feed_has_all_sessions(u)) {
         st = feed_read_more_sessions(u);
-        /* newer sessions may have been added as well */
+        /* Newer sessions may have been added as well, so find the position of the session again. */
         at = sessions_place_of_id(&u->sessions, k->session);
         n = u->sessions.n;
-        if (st < 0 || at + 1 >= n) /* no older session yet: continues in the next step */
+        if (st < 0 || at + 1 >= n) /* there is no older session yet: the next step continues */
             return st;
     }
     bool ends = k->forward ? at + 1 >= n : at == 0;
@@ -189,7 +191,7 @@ static int seek_failed_step(struct ui *u)
         int st = seek_failed_call_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
-        st = feed_choose_session(u, k->session); /* this call also ends the search */
+        st = feed_choose_session(u, k->session); /* choosing a session also ends the search */
         seek_finish_search(u, found);
         u->list_cursor.key = found;
         u->list_cursor.follows = false;
@@ -212,14 +214,14 @@ static int seek_session_step(struct ui *u)
             return st;
         st = sessions_get(&u->sessions, u->q, k->session, &r);
         if (st == MI_ENOENT)
-            st = 0; /* the session was removed */
+            st = 0; /* the session was removed while ui searched */
         else if (st == 0) {
             draw_session(u, LINE_SEEK_COLUMNS, r);
             if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
                 int64_t found = k->session;
                 if (k->wrapped)
                     ui_say(u, "the search wrapped around");
-                st = feed_choose_session(u, found); /* this call also ends the search */
+                st = feed_choose_session(u, found); /* choosing a session also ends the search */
                 k->on = false;
                 u->dirty = true;
             }

@@ -6,9 +6,10 @@
 #include "cli/frame/session.h"
 #include "wire/json/text.h"
 
-#define SCAN_MAX 2000 /* messages after a request that are searched for its answer and stderr */
-#define BEFORE 50     /* messages before a request that are searched for stderr */
-#define AFTER 20      /* messages after the answer that are searched for stderr */
+/* number of messages after a request in which its answer and stderr are searched */
+#define SCAN_MAX 2000
+#define BEFORE 50 /* number of messages before a request that are searched for stderr */
+#define AFTER 20  /* number of messages after the answer that are searched for stderr */
 /* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes
  * more than 50 ms. */
 #define LARGE_MAX ((size_t)4 << 20)
@@ -29,7 +30,7 @@ void show_close(struct ui *u)
 /* Seqs of the messages that belong to a call. */
 struct gathering {
     int64_t seq, answer;
-    /* seqs of related messages: progress, cancellation, late answers */
+    /* seqs of the call's other messages: progress, cancellation, late answers */
     int64_t related[SHOWN_MESSAGES - 2];
     size_t related_n;
     int64_t line[SHOWN_LINES];
@@ -123,7 +124,7 @@ static int show_add_stderr_lines(struct ui *u, const struct gathering *g)
 
 /* ---- the event that explains a failed call ---- */
 
-/* Whether the event is about this request. */
+/* Returns whether the event names this request. */
 static bool event_names_request(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
@@ -174,8 +175,8 @@ static void keep_explaining_event(struct shown *s, struct page_row *page, const 
     page_free(page);
 }
 
-/* Finds the last event that explains a failed call: a server is asked whether it is alive before it
- * is killed, and a request may be sent to two processes. */
+/* Finds the last event that explains a failed call. There may be several: a server is asked whether
+ * it is alive before it is killed, and a request may be sent to two server processes. */
 static int add_post_mortem(struct ui *u, const struct listed *call, int64_t asked_us)
 {
     int64_t after = INT64_MIN;
@@ -233,8 +234,8 @@ static bool show_on_one_call(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* Reads a call by its seq. With `operation`, *ret is the whole operation of the call. *ret has
- * seq 0 if there is no such call. */
+/* Reads a call by its seq. If `operation` is true, *ret is the whole operation of the call. *ret
+ * has seq 0 if there is no such call. */
 static int show_read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
 {
     struct filter any = FILTER_ANY;
@@ -318,7 +319,8 @@ static int show_open_detail(struct ui *u, const struct list_row *row)
     return st;
 }
 
-/* Sets how long an open call has waited: until now, or until the end of the recording. */
+/* Sets how long an open call has waited: from its request until now or, in a session that has
+ * ended, until the end of the recording. */
 static int show_update_waiting_time(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);
@@ -351,7 +353,7 @@ int show_selected_row(struct ui *u, size_t columns)
         s->top = same ? top : 0;
         st = show_open_detail(u, &selected);
         if (st < 0)
-            show_close(u); /* the next drawing reads the call again */
+            show_close(u); /* at the next drawing, the call is read again */
     }
     if (st == 0 && s->doc != NULL && s->columns != columns) {
         detail_set_width(s->doc, columns, u->ascii);
@@ -387,7 +389,7 @@ int draw_detail(struct ui *u, const struct area *a)
     if (exact && n > 0 && s->at >= n)
         s->at = n - 1;
     else if (s->at >= n)
-        n = s->at + 1; /* the estimate was too low */
+        n = s->at + 1; /* the estimated number of lines was too low */
     if (s->at < s->top)
         s->top = s->at;
     else if (height > 0 && s->at >= s->top + height)

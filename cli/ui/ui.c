@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PICTURE_MS 50 /* pause between two drawings: at most 20 drawings a second */
-#define STALE_MS 250  /* pause between two drawings while older messages are read */
+#define STALE_MS 250  /* pause between two drawings while older messages are being read */
 #define TICK_MS 1000  /* pause between two drawings while durations of open calls grow */
 
 static const struct opt table_of_options[] = {
@@ -37,8 +37,8 @@ static const char about[] =
 
 /* ---- the loop ---- */
 
-/* Draws the screen if something has changed and the last drawing is old enough. *ret_ms: longest
- * time to wait for the next drawing. */
+/* Draws the screen if something has changed, and if enough time has passed since the last drawing.
+ * *ret_ms: longest time to wait until the next drawing. */
 static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
 {
     int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
@@ -82,8 +82,8 @@ static int ui_open_new_vault(struct ui *u)
     return 0;
 }
 
-/* Handles keys and reads data between two drawings. looks: the vault may have changed. *more: older
- * data remains to be read; *changes: new data remains to be read. */
+/* Handles keys and reads data between two drawings. `looks` is true if the vault may have changed.
+ * Sets *more if older data is left to read, and *changes if new data is left to read. */
 static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *changes)
 {
     struct press p;

@@ -3,12 +3,12 @@
  * A picture is drawn from the state; a key changes the state. Between the two, the vault is read
  * in small parts.
  *
- * Views     the screen shows one view, the top of a stack; it gets the keys. A view is on the
- *           stack once, or twice if it is the bottom. The other views keep their state until
- *           they are on top again.
- * Owns      everything in it; ui_close() frees it.
- * Errors    a negative status ends the program. If the program can go on, a message in the
- *           footer tells the person. */
+ * Views     the screen shows one view, the top of a stack. This view gets the keys. A view is on
+ *           the stack once; the bottom view may be there twice. The other views keep their state
+ *           until they are on top again.
+ * Owns      everything in struct ui; ui_close() frees it.
+ * Errors    a negative status ends the program. After an error that does not end the program, a
+ *           message is shown in the footer. */
 #ifndef MI_CLI_UI_UI_H
 #define MI_CLI_UI_UI_H
 
@@ -36,7 +36,7 @@ enum asking {
     ASK_DIFF,
     ASK_PIPE,
     ASK_REPLACE, /* whether to replace an existing file: y or n */
-    ASK_YES_NO,  /* a question of a view */
+    ASK_YES_NO,  /* a yes/no question that a view asks */
     ASKINGS
 };
 
@@ -51,7 +51,7 @@ struct hint {
     const char *text;
 };
 
-/* Position of a hint in the footer. A click there acts like the key. */
+/* Position of a hint in the footer. A click on the hint acts like its key. */
 struct hint_place {
     size_t x, width;
     enum action action;
@@ -62,37 +62,37 @@ struct ui;
 
 #define VIEW_UNKNOWN 1 /* the view does not handle this key */
 
-/* The functions of a view. The function that opens a view prepares what it shows, then calls
- * stack_open(). */
+/* The functions of a view. To open a view, prepare its data, then call stack_open(). */
 struct view_ops {
     MI_MUST int (*draw)(struct ui *u, const struct area *a);
     MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* by: number of rows or pages */
-    MI_MUST int (*key)(struct ui *u, enum action x);          /* may return VIEW_UNKNOWN */
-    /* Handles a click or the wheel. If NULL, the wheel moves the cursor. */
+    MI_MUST int (*key)(struct ui *u, enum action x);          /* `key` may return VIEW_UNKNOWN */
+    /* Handles a click or the wheel. NULL: the wheel moves the cursor. */
     MI_MUST int (*mouse)(struct ui *u, const struct press *p);
-    /* goes to the next match of u->search; NULL: cannot search */
+    /* goes to the next match of u->search; NULL: this view cannot be searched */
     void (*search)(struct ui *u, bool forward);
-    /* Goes to what the user typed after `:`. If NULL or VIEW_UNKNOWN, a number is a line. */
+    /* Goes to the place typed after `:`. If NULL, or if it returns VIEW_UNKNOWN, a number is a
+     * line. */
     MI_MUST int (*go)(struct ui *u, const char *to);
-    void (*close)(struct ui *u); /* frees the view's data; NULL: there is none */
-    /* hints in the footer, by the pane with the focus; a view without panes uses the first
-     * element */
+    void (*close)(struct ui *u); /* frees the view's data; NULL: the view has no data */
+    /* hints in the footer, one for each pane that can have the focus; a view without panes uses the
+     * first */
     const struct hint *hints[PANES];
 };
 
 extern const struct view_ops main_view, help_view, overview_view, list_view, problems_view;
-extern const struct view_ops plain_list_view; /* a list whose rows cannot be opened */
-#define VIEWS_MAX 10                          /* each view once, and the bottom view twice */
+extern const struct view_ops plain_list_view; /* the view of a list whose rows cannot be opened */
+#define VIEWS_MAX 10 /* each view can be open once, and the bottom view twice */
 
 struct layer {
     const struct view_ops *view;
-    size_t top;      /* first line on the screen, if the view is a page */
-    size_t found;    /* 1 + the page's line that was found last; 0: none, or scrolled away */
-    size_t at;       /* in the overview: 1 + index of the selected tool; 0: the first tool */
-    bool moved;      /* the selected tool must be scrolled into view */
-    enum pane floor; /* pane of the main view in which Esc closes this layer */
+    size_t top;   /* first line on the screen, if the view is a page */
+    size_t found; /* 1 + the line of the page that was found last; 0: none, or scrolled away */
+    size_t at;  /* in the overview: 1 + index of the selected tool; 0: the first row is selected */
+    bool moved; /* the selected tool must be scrolled into view */
+    enum pane floor; /* Esc closes this layer if this pane of the main view has the focus */
     enum pane focus; /* focus before the view was opened */
-    struct list_view *list_view; /* owned by a view of a list */
+    struct list_view *list_view; /* owned; set if the view shows a list */
 };
 
 enum seek_what { SEEK_TEXT, SEEK_FAILED, SEEK_SESSION };
@@ -102,59 +102,59 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* start: seq of the selected row; at: seq of the next message to search */
-    /* Only for a search in all sessions of the list: */
-    int64_t session; /* the session that is searched now */
-    int64_t origin;  /* the session in which the search began */
+    /* The fields below are used only for a search in all sessions of the list. */
+    int64_t session; /* id of the session that is being searched */
+    int64_t origin;  /* id of the session in which the search began */
     int64_t last;    /* seq of the last message of `session` */
 };
 
-#define SHOWN_MESSAGES 24 /* most messages of a call */
-#define SHOWN_LINES 200   /* most lines of stderr */
+#define SHOWN_MESSAGES 24 /* maximum number of messages shown of one call */
+#define SHOWN_LINES 200   /* maximum number of lines of stderr that are shown */
 
 /* What the detail pane shows. */
 struct shown {
     int64_t session, seq, answer; /* the call or message that is shown; seq 0: nothing is shown */
-    struct detail *doc;           /* owned; NULL if nothing is shown */
-    struct page_row *row;         /* owned: rows of messages, stderr and events */
+    struct detail *doc;           /* owned; the document that is shown; NULL if nothing is shown */
+    struct page_row *row;         /* owned; rows of messages, stderr and events */
     struct detail_message message[SHOWN_MESSAGES];
-    struct buf large[SHOWN_MESSAGES]; /* owned: large bodies */
+    struct buf large[SHOWN_MESSAGES]; /* owned; large bodies of the messages */
     size_t large_n;                   /* total size of the texts in `large`, in bytes */
     struct detail_line line[SHOWN_LINES];
     struct detail_subject subject;
     struct schema_notes notes;
-    struct buf operation; /* owned; text of subject.operation */
-    size_t columns;       /* width of the layout */
-    size_t top, at;       /* first line of the pane; selected line */
+    struct buf operation; /* owned; the text to which subject.operation points */
+    size_t columns;       /* width for which the document was laid out, in columns */
+    size_t top, at;       /* top: index of the first line in the pane; at: of the selected line */
     size_t from;          /* number of the first visible column */
-    bool jumped;          /* `from` was set to show a match */
+    bool jumped;          /* the first visible column was changed to show a match */
 };
 
 /* A copy of a call, or of a single message, to compare with another call or message. */
 struct beside_call {
-    int64_t session, seq; /* session and seq of the kept call; seq 0: no call is kept */
+    int64_t session, seq; /* session and seq of the marked call; seq 0: no call is marked */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
-    /* size of each text in bytes; 0: missing. Texts above PAIR_TEXT_MAX are not kept */
+    /* bytes of each text; 0: there is no text. Texts above PAIR_TEXT_MAX bytes are not copied. */
     size_t size[2];
 };
 
 /* Two calls side by side. */
 struct beside {
-    struct beside_call call[2]; /* the first call that was selected, and the second one */
-    struct pair *pair;          /* owned; NULL: the second call is not chosen yet */
+    struct beside_call call[2]; /* call[0] was selected first, call[1] second */
+    struct pair *pair;          /* owned; NULL until the second call is chosen */
     size_t top, from;           /* numbers of the first visible row and column */
-    size_t found;               /* row that n or N found last; SIZE_MAX: none */
+    size_t found;               /* index of the row that n or N found last; SIZE_MAX: none */
 };
 
-#define BESIDE_ABOVE 2 /* rows above the difference that n and N go to */
+#define BESIDE_ABOVE 2 /* number of rows shown above a difference to which n or N moves */
 
 /* Events of the chosen session, which are rows in the list of calls. */
 #define EVENTS_MAX 256
 struct events {
-    struct page_row *row[EVENTS_MAX]; /* owned; in order of time */
-    /* seq of the first call after the event; INT64_MAX: no such call was read */
+    struct page_row *row[EVENTS_MAX]; /* owned; sorted by time */
+    /* for each event: seq of the first call after it; INT64_MAX: no such call was read */
     int64_t before[EVENTS_MAX];
     size_t n;
-    int64_t last; /* the id of the last event that was read */
+    int64_t last; /* id of the last event that was read */
 };
 
 /* A session in which no match was found so far. */
@@ -165,8 +165,8 @@ struct narrow_session {
 struct narrow {
     struct narrow_session *s; /* owned */
     size_t n, cap;
-    size_t at;   /* sessions before this index were searched, but may get more messages */
-    bool failed; /* memory for a session ran out */
+    size_t at;   /* sessions before this index were searched, but messages may be added to them */
+    bool failed; /* memory ran out when a session was added */
 };
 
 #define STORE_MS 2000 /* time between two reads of a store, which does not report changes */
@@ -176,11 +176,11 @@ struct narrow {
 struct central {
     struct press key[STORE_KEYS]; /* keys that came while waiting for the store */
     size_t keys_n;
-    bool chooses; /* the session under the cursor must still be loaded */
-    /* gives_up: a key may end the current reading; gave_up: a key has ended it */
+    bool chooses; /* the session under the cursor has not been loaded yet */
+    /* gives_up: a key press may abandon the current read; gave_up: a key press has abandoned it */
     bool gives_up, gave_up;
-    int64_t asked_us;  /* when the last question was asked */
-    int64_t looked_us; /* when the store was last read for changes */
+    int64_t asked_us;  /* time of the last question to the store */
+    int64_t looked_us; /* time at which the store was last read for changes */
     int64_t failed_us; /* time when reading failed; 0: the last reading succeeded */
 };
 
@@ -188,7 +188,7 @@ struct ui {
     const struct settings *settings; /* borrowed */
     struct query *q;                 /* owned */
     const char *file;                /* borrowed; a recording file; NULL: a vault is shown */
-    char *vault;                     /* owned; path of q */
+    char *vault;                     /* owned; path of the vault `q` */
     int64_t version;                 /* version of the database when it was last read */
     struct central store;
 
@@ -215,10 +215,10 @@ struct ui {
 
     struct question question;
     bool filtered; /* the user has set a filter */
-    bool narrowed; /* the filter concerns messages */
+    bool narrowed; /* the filter has conditions on messages */
     bool requests; /* true: the list has a row per request; false: a row per operation */
     char filter[PROMPT_MAX + 1];
-    char words_text[PROMPT_MAX + 1]; /* the filter, split into words */
+    char words_text[PROMPT_MAX + 1]; /* a copy of the filter, split into words */
     char *words[SEARCH_TERMS_MAX + QUESTION_FIELDS + 1];
     struct buf large, searched; /* owned; buffers for reading and searching bodies */
     struct narrow narrow;       /* state of the search, if the filter concerns messages */
@@ -227,23 +227,23 @@ struct ui {
     char search[PROMPT_MAX + 1]; /* the last search; "": none */
     struct seek seek;
     size_t problems_n;         /* number of escalations */
-    int64_t problems_us;       /* when the escalations were counted last */
+    int64_t problems_us;       /* time when the escalations were last counted */
     struct problems *problems; /* owned; NULL: the view of escalations is not open */
     struct compare *compare;   /* owned; NULL: the view of a comparison is not open */
 
     struct beside beside;
     struct tool_list tools; /* owned; the tools of the session tools_of, for notes in the detail */
-    int64_t tools_of;       /* session whose tools are in `tools`; 0: no tools were read */
+    int64_t tools_of;       /* id of the session that has `tools`; 0: no tools were read */
 
     enum asking asking;
     struct prompt prompt;
     struct prompt_history history[ASKINGS]; /* owned */
     const char *yes_no_question;            /* borrowed */
     int (*yes)(struct ui *u);
-    char file_name[PROMPT_MAX + 1]; /* file of the export that may be replaced */
-    char command[PROMPT_MAX + 1];   /* command of the last pipe */
+    char file_name[PROMPT_MAX + 1]; /* existing file that the user may let an export replace */
+    char command[PROMPT_MAX + 1];   /* the last command to which a text was passed */
     bool replaces_call;             /* true: the export is a call; false: a session */
-    struct buf message;             /* owned; shown in the footer until the next key */
+    struct buf message;             /* owned; a message in the footer, shown until the next key */
     bool alarm;                     /* the message is an error */
 
     struct hint_place hint[HINTS_MAX]; /* hints of the footer */
@@ -254,7 +254,7 @@ struct ui {
     bool dirty;         /* the screen must be drawn again */
     bool stale;         /* the screen should be drawn again, but not urgently */
     bool ticks;         /* something on the screen changes with time */
-    bool uncounted;     /* sessions on the screen have failed calls that are not counted yet */
+    bool uncounted;     /* a session on the screen has failed calls that are not counted yet */
     bool quit;
 };
 
@@ -266,27 +266,27 @@ struct query_session *ui_chosen_session(const struct ui *u); /* NULL: none */
 /* ---- list_rows.c ---- */
 /* A row of the list. */
 struct list_row {
-    struct listed listed;            /* an event has a seq below 0 */
-    const struct query_event *event; /* NULL: a call or message */
+    struct listed listed;            /* listed.seq of an event is below 0 */
+    const struct query_event *event; /* NULL: the row is a call or a message */
 };
 size_t list_count_rows(const struct ui *u);
 /* Returns how many rows before this one are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
-size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a call or message */
+size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a message's row */
 struct list_row list_row_at(const struct ui *u, size_t place);
 size_t list_selected_place(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
 bool list_get_selected(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
 bool list_get_selected_call(const struct ui *u, struct listed *ret);
-void list_select_row_at(struct ui *u, size_t place); /* selects another row */
-void list_stop_following(struct ui *u); /* keeps the selected row selected when new rows come */
+void list_select_row_at(struct ui *u, size_t place); /* selects the row at this index */
+void list_stop_following(struct ui *u); /* keeps the same row selected when new rows are added */
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read_new(struct ui *u);
-/* Must be called after a call was added to the listing. Places earlier events above the call. */
+/* Places earlier events above this call. Use it after the call was added to the listing. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
-/* Must be called before the calls are added again. */
+/* Call this function before the calls are added again. */
 void events_forget_places(struct ui *u);
 void events_close(struct ui *u);
 
@@ -295,16 +295,16 @@ MI_MUST int act_on_press(struct ui *u, const struct press *p);
 
 /* ---- stack.c ---- */
 struct layer *stack_top(struct ui *u);
-/* Puts a view on top; closes it first if it is open already. */
+/* Puts a view on top of the stack. If the view is open already, closes it first. */
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
 /* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom
  * view. */
 void stack_close_from(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* closes the top view */
-/* Puts the main view on top of the stack, although it is also the bottom view. Esc in this pane
- * closes the upper one. */
+/* Pushes the main view on the stack, although it is also the bottom view. Esc in `pane` closes the
+ * pushed view. */
 void stack_open_main(struct ui *u, enum pane pane);
-/* Returns the selected index after a motion, in a list of n rows whose selected row is at `at`. */
+/* Returns the selected row after a motion. n: number of rows; at: the row selected before it. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
  * drawing corrects it. */
@@ -314,18 +314,18 @@ void move_top(size_t *top, enum motion m, int by, size_t page);
 /* Chooses a session (0: none) and reads the end of its messages. If the session was removed, shows
  * a message and keeps the current session. */
 MI_MUST int feed_choose_session(struct ui *u, int64_t id);
-/* Opens the main view on top of the others, with this call; if seq is 0, with the calls of the
+/* Opens the main view on top of the stack, and shows this call; if seq is 0, the calls of the
  * session. */
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
 /* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
  * remain. */
 MI_MUST int feed_read_step(struct ui *u, bool *ret_more);
-/* Reads what was recorded since the last call. *ret_more: there is more to read. */
+/* Reads what was recorded since the last call of this function. *ret_more: more is left to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
-#define STEP_US 8000 /* a step of work ends after this time */
+#define STEP_US 8000 /* microseconds after which a step of reading ends */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
-bool feed_shows_operations(const struct ui *u); /* whether a call of several requests is one row */
+bool feed_shows_operations(const struct ui *u); /* returns whether an operation is one row */
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
@@ -334,15 +334,15 @@ MI_MUST int feed_read_more_sessions(struct ui *u);
 MI_MUST int feed_set_filter(struct ui *u, const char *text);
 
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
-/* Adds a session to search for a match. */
+/* Adds a session to the sessions that are searched for a match. */
 void narrow_add_session(struct ui *u, int64_t id);
 bool narrow_has_more(const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
 MI_MUST int narrow_search_step(struct ui *u);
-/* must be called after messages were added, so that they are searched */
+/* Call this function after messages were added, so that these messages are searched. */
 void narrow_search_again(struct ui *u);
 void narrow_close(struct ui *u);
-/* Whether a message of this session matches the filter. */
+/* Sets *ret to whether a message of this session matches the filter. */
 MI_MUST int narrow_match_message(struct ui *u, const struct query_session *s,
                                  const struct query_message *m, bool *ret);
 
@@ -353,17 +353,17 @@ MI_MUST int seek_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
 void seek_text(struct ui *u, bool forward);
 
-/* A search for u->search in lines. The caller passes each line, from the first to the last. */
+/* A search for u->search in the lines of a page, which the caller passes from first to last. */
 struct line_seek {
     bool forward;
     size_t from;  /* line where the search begins; SIZE_MAX: before all lines */
     size_t found; /* 1 + the line of the nearest match in the direction of the search; 0: none */
-    size_t other; /* 1 + the line of the first match from the other end; 0: none */
+    size_t other; /* 1 + the line of the first match after the search wrapped around; 0: none */
 };
-#define LINE_SEEK_COLUMNS 1000 /* columns of a line that are searched */
+#define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
 void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line);
-/* Returns 1 + the line of the match; 0 if there is none, and shows a message. */
+/* Returns 1 + the line of the match. If there is no match, shows a message and returns 0. */
 size_t line_seek_end(struct ui *u, const struct line_seek *s);
 
 /* ---- show.c: the detail of the selected row ---- */
@@ -379,10 +379,10 @@ MI_MUST int list_view_move(struct ui *u, enum motion m, int by);
 MI_MUST int list_view_mouse(struct ui *u, const struct press *p);
 void list_view_search(struct ui *u, bool forward);
 void list_view_close(struct ui *u);
-/* The next functions work on the view on top: */
+/* The next functions work on the view on top of the stack. */
 /* returns NULL if the view does not show a list */
 const struct list *list_view_shown_list(const struct ui *u);
-const void *list_view_selected(const struct ui *u); /* returns NULL if there is no row */
+const void *list_view_selected(const struct ui *u); /* returns NULL if the list has no row */
 void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */
@@ -391,61 +391,61 @@ MI_MUST int problems_count(struct ui *u); /* counts the escalations, at most onc
 
 /* ---- copy.c: the selected text: a UID, a message, or the text of a line ---- */
 void copy_selected(struct ui *u, enum detail_copy what);
-/* Shows the selected text in a pager; with a command, passes the text to the command. */
+/* Passes the selected text to `command`. If `command` is NULL, shows the text in a pager. */
 void show_selected_outside(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
-/* Begins to compare the chosen session with another recording, or shows why it cannot do so. ref: a
- * session or a file; "": the previous session of the same server. */
+/* Begins to compare the chosen session with another recording. If this is not possible, shows a
+ * message. ref: a session or a file; "": the previous session of the same server. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
-bool compare_has_more(const struct ui *u); /* whether compare_read_step() must be called again */
+bool compare_has_more(const struct ui *u); /* true: compare_read_step() must be called again */
 MI_MUST int compare_read_step(struct ui *u);
 
 /* ---- ui_ask.c: questions in the footer ---- */
 void open_prompt(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* asks for the file of an export */
-/* Calls `yes` if the answer is y. `question` must be static. */
+/* Asks a question; calls `yes` if the user answers y. `question` must be static. */
 void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u));
 MI_MUST int ask_press(struct ui *u, int key);
 
 /* ---- beside.c: two calls side by side ---- */
-/* Keeps the selected call. If another call is kept already, compares the two. */
+/* Marks the selected call for a comparison. If a call is marked already, compares the two calls. */
 void beside_toggle_selected(struct ui *u);
-void beside_close(struct ui *u); /* forgets the kept call */
+void beside_close(struct ui *u); /* frees the comparison, and unmarks the call */
 
 /* ---- central.c: only for ui --from ---- */
 void central_begin(void);              /* call before the store is opened */
 void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
 void central_end(void);                /* call before the screen is closed */
-/* Returns the next key that came while waiting for the store. false: no key. */
+/* Returns a key that was pressed while ui waited for the store. false: there is no such key. */
 bool central_take_key(struct ui *u, struct press *ret);
-bool central_has_key(const struct ui *u); /* whether a key waits, here or in the terminal */
+bool central_has_key(const struct ui *u); /* true: a key is in the queue or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
 bool central_clear_interruption(struct ui *u);
 /* Must be called after the store was read. Hides the error message of an earlier failure. */
 void central_note_success(struct ui *u);
 /* Whether reading has failed and it is too early to retry. */
 bool central_waits_after_failure(const struct ui *u);
-/* Returns why a store cannot do this action; NULL if the store can do the action. */
+/* Returns the reason why this action is not available in a store; NULL: the action is available. */
 const char *central_explain_unavailable(const struct ui *u, enum action x);
 
 /* ---- late.c: only for ui --from ---- */
-/* Loads the session under the cursor, unless this session is loaded already. Without `now`, does
- * nothing if a key waits. */
+/* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
+ * while a key waits. */
 MI_MUST int late_load_session(struct ui *u, bool now);
 /* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
  * an error. Returns any other status unchanged. */
 MI_MUST int late_handle_store_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */
-#define LIST_HEAD 2 /* lines of a list before its rows: the caption and the titles */
+#define LIST_HEAD 2 /* number of lines above the rows of a list: the caption and the titles */
 MI_MUST int draw_screen(struct ui *u);
 MI_MUST int draw_sessions(struct ui *u, const struct area *a);
 MI_MUST int draw_list(struct ui *u, const struct area *a);
-/* Writes the cells of a session to u->cells; if r is NULL, the titles. */
+/* Writes the cells of a session's row to u->cells. If r is NULL, writes the column titles. */
 void draw_session(struct ui *u, size_t width, const struct session_row *r);
-/* Moving and searching in a page. A search begins at the line that was found last, or at the first
- * line on the screen. */
+/* These functions move and search in a page. A search begins at the line that was found last, or at
+ * the first line on the screen. */
 MI_MUST int move_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
 void page_scroll_to_match(struct ui *u, size_t found);  /* found: the result of line_seek_end() */
@@ -462,10 +462,10 @@ void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line
 void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
 /* Returns the text of u->scratch. If memory ran out for the text, sets u->cells.failed. */
 struct slice draw_get_scratch(struct ui *u);
-/* us < 0 is shown as - */
+/* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
-/* Adds the cells of a row to u->cells, which must have begun; if row is NULL, the titles. */
+/* Adds the cells of a row, or the column titles if row is NULL, to u->cells after cells_begin(). */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
 enum cells_style draw_style(enum out_style style);
@@ -474,15 +474,16 @@ enum cells_style draw_style(enum out_style style);
 /* Runs this program with the words, which end with NULL. Returns its exit status, or -1, and
  * appends its first line of output to ret_said. */
 int outside_run_this_program(const char *const *words, struct buf *ret_said);
-/* Runs `send` with a request of the chosen session, in the terminal. edit: with --edit. */
+/* Runs `send` with a request of the chosen session, in the terminal. If `edit` is true, with
+ * --edit. */
 MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 /* Shows a text in $PAGER or $EDITOR; with a command, passes the text to its stdin. */
 void outside_show_text(struct ui *u, struct slice text, const char *command);
 /* Copies a text with tmux, which passes the text to the terminal's clipboard. Returns false if ui
  * does not run in tmux, or tmux failed. */
 bool outside_tmux_copy(struct ui *u, struct slice text);
-/* Writes the chosen session (with seq > 0 one call of it) to a file, and shows a message with the
- * result. */
+/* Exports the chosen session or, if seq > 0, one call of the session to a file. Shows a message
+ * with the result. */
 MI_MUST int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace);
 
 /* ---- cassette.c ---- */

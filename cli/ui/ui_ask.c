@@ -29,7 +29,7 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
     struct buf safe = {0};
-    text_visible(&safe, text_head(s->name, 60)); /* this text becomes a part of a file name */
+    text_visible(&safe, text_head(s->name, 60)); /* the text becomes part of a file name */
     for (size_t i = 0; i < safe.n; i++)
         if (strchr("/\\ ", safe.p[i]) != NULL)
             safe.p[i] = '_';
@@ -44,8 +44,8 @@ void ask_file(struct ui *u, bool call)
     open_prompt(u, call ? ASK_EXPORT_CALL : ASK_EXPORT, name);
 }
 
-/* Exports the chosen session or the selected call. Unless `replace`, first asks if the file
- * exists. */
+/* Exports the chosen session or, if `call` is true, the selected call. If the file exists and
+ * `replace` is false, asks before replacing the file. */
 static int export_to_file(struct ui *u, const char *file, bool call, bool replace)
 {
     struct stat st;
@@ -61,7 +61,7 @@ static int export_to_file(struct ui *u, const char *file, bool call, bool replac
     return outside_run_export(u, file, call ? row.seq : 0, replace);
 }
 
-/* Sets the filter. If it is invalid, asks again, so that the user can correct it. */
+/* Sets the filter. If the filter is invalid, asks for it again, so that the user can correct it. */
 static int set_typed_filter(struct ui *u, const char *text)
 {
     int st = feed_set_filter(u, text);
@@ -143,7 +143,7 @@ int ask_press(struct ui *u, int key)
     enum asking what = u->asking;
     char text[PROMPT_MAX + 1];
     if ((what == ASK_REPLACE || what == ASK_YES_NO) &&
-        (key == 'y' || key == 'n')) { /* y and n answer without Enter */
+        (key == 'y' || key == 'n')) { /* the keys y and n answer the question without Enter */
         u->asking = ASK_NOTHING;
         return handle_prompt_answer(u, what, key == 'y' ? "y" : "n");
     }

@@ -17,7 +17,7 @@
 
 /* while proxies run, the pause after a step lasts this many times as long as the step */
 #define PAUSE_FACTOR 3
-/* microseconds to wait while another process has locked the database */
+/* longest wait, in microseconds, while another process has locked the database */
 #define LOCKED_MAX_US 10000000
 #define ASKED_MAX 20 /* maximum number of sessions listed before the question */
 
@@ -74,7 +74,8 @@ static bool report_has_items(const struct prune_report *r)
     return r->sessions > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
 
-/* removed: r has the numbers of a removal, not of a plan. */
+/* Prints the report. If `removed` is true, r counts what was removed; otherwise what would be
+ * removed. */
 static void print_report(struct out *o, bool removed, const struct prune_report *r)
 {
     size_t from = o->b.n;
@@ -86,7 +87,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
     out_printf(o, "; %s in files", units_format_bytes(r->file_bytes).s);
-    if (r->bytes_after > 0) /* bytes_after is 0 if the removal failed */
+    if (r->bytes_after > 0) /* bytes_after is unknown if the removal failed: then it is 0 */
         out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
                    units_format_bytes(r->bytes_after).s);
     if (!removed)
@@ -94,7 +95,8 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     out_fill_line(o, from, 0);
 }
 
-/* r: the totals of the plan, or of what was removed. */
+/* Prints the result. If `removed` is true, r has the totals of what was removed; otherwise of the
+ * plan. */
 static void print_result(const struct prune *p, struct out *o, bool removed,
                          const struct prune_report *r)
 {
@@ -137,7 +139,7 @@ static int append_json_sessions(struct query *q, const struct prune *p, bool rem
     return st == 0 && b->failed ? MI_ENOMEM : st;
 }
 
-/* r: the sums of the plan, or of what was removed. */
+/* Appends the sums of `r` as JSON: of the plan or, if `removed` is true, of what was removed. */
 static void append_json_sums(struct out *o, const struct prune_report *plan,
                              const struct prune_report *r, bool removed)
 {
@@ -155,7 +157,7 @@ static void append_json_sums(struct out *o, const struct prune_report *plan,
     json_out_int(&j, "bytes_before", plan->bytes_before);
     if (r->bytes_after > 0 || plan->bytes_before == 0)
         json_out_int(&j, "bytes_after", r->bytes_after);
-    else /* the removal failed */
+    else /* the removal failed, so bytes_after is unknown */
         json_out_null(&j, "bytes_after");
     json_out_int(&j, "unsent", plan->unsent);
     json_out_end(&j);
@@ -164,7 +166,7 @@ static void append_json_sums(struct out *o, const struct prune_report *plan,
 
 /* ---- for people ---- */
 
-/* Prints at most `max` sessions of the plan, and what else the plan would remove. */
+/* Prints at most `max` sessions of the plan, then what else the plan would remove. */
 static int print_plan(struct query *q, struct prune *p, struct out *o, size_t max,
                       struct buf *error)
 {
@@ -189,8 +191,8 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     return st;
 }
 
-/* Removes everything in the plan. While proxies run, pauses between the steps so that they can
- * write to the vault. */
+/* Removes the sessions and files of the plan. While proxies run, pauses between the steps so that
+ * they can write to the vault. */
 static int prune_remove_all(struct prune *p, const char *vault, struct buf *error)
 {
     bool done = false, running = running_has_any(vault);
@@ -212,8 +214,8 @@ static int prune_remove_all(struct prune *p, const char *vault, struct buf *erro
     return 0;
 }
 
-/* Removes everything in the plan, and prints a line for each removed session. If the removal fails,
- * these are the first sessions of the plan. */
+/* Removes the sessions and files of the plan, and prints a line for each session. If the removal
+ * fails, only the sessions that were removed are printed: they are the first ones of the plan. */
 static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};
@@ -247,12 +249,12 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
 
 enum mode {
     REMOVE, /* --yes: removes without a question */
-    ASK,    /* prints what would be removed, and asks */
+    ASK,    /* prints what would be removed, and asks whether to remove it */
     DRY,    /* --dry-run: prints what would be removed */
 };
 
-/* some: whether there is something to remove. Sets *ret_kept if there was, but it was not
- * removed. */
+/* some: whether there is anything to remove. Sets *ret_kept to true if there was something to
+ * remove, but it was not removed. */
 static int prune_text(struct query *q, struct prune *p, enum mode mode, bool some, struct out *o,
                       bool *ret_kept, struct buf *error)
 {
@@ -300,7 +302,7 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
                  (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
                  rule->target);
     if (st == 0 && rule->max_bytes > 0) {
-        /* Some sessions and files are never removed; together they may exceed --max-size. */
+        /* The sessions and files that are never removed may together exceed --max-size. */
         const struct prune_report *plan = prune_plan(p);
         if (plan->bytes_after > rule->max_bytes)
             log_warn(
@@ -339,8 +341,8 @@ static bool retention_is_set(const struct retention *r)
     return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
 }
 
-/* Reads the rules of the command line or, if it has no rule, those of the configuration file. A
- * named session and rules exclude each other. */
+/* Reads the retention rules from the command line or, if it has none, from the configuration file.
+ * A command line with a session must not have rules. */
 static int choose_retention_rules(const struct settings *s, struct retention *rule)
 {
     retain_read_options(s, rule);
@@ -357,7 +359,7 @@ static int choose_retention_rules(const struct settings *s, struct retention *ru
     return EXIT_FINE;
 }
 
-/* Sets rule->session to the named session. Refuses a session that may be running. */
+/* Sets rule->session to the session that `ref` names. Refuses a session that may be running. */
 static int choose_session(struct query *q, const char *ref, struct retention *rule)
 {
     struct query_session session;

@@ -19,8 +19,8 @@
 #define GROUP_MAX 256   /* maximum number of processes read of a server's group */
 #define NAMES_MAX 8     /* maximum number of processes named in a line of the report */
 #define TERM_US 1000000 /* microseconds from SIGTERM to SIGKILL */
-#define KILL_US 1000000 /* microseconds from SIGKILL to giving up */
-/* microseconds from SIGTERM to SIGKILL for a proxy: more than its grace period */
+#define KILL_US 1000000 /* microseconds to wait for the exit after SIGKILL */
+/* microseconds from SIGTERM to SIGKILL for a proxy; longer than the proxy's grace period */
 #define PROXY_TERM_US 5000000
 
 static const struct opt table_of_options[] = {
@@ -57,8 +57,9 @@ struct reaper {
     const char *vault;
     struct out out;
     bool dry, json;
-    int64_t idle_us;    /* value of --idle */
-    bool found, failed; /* something was to be ended; something could not be ended */
+    int64_t idle_us; /* value of --idle */
+    /* found: there was a process to end; failed: a process could not be ended */
+    bool found, failed;
 };
 
 static bool wait_for_condition(int64_t us, bool (*condition)(const struct running *),
@@ -113,7 +114,7 @@ static bool stop_proxy(const struct running *r)
 /* The action taken, or planned with --dry-run, for one session. */
 struct reaped {
     const struct running_row *row;
-    struct process group[GROUP_MAX]; /* the processes of the server before it was stopped */
+    struct process group[GROUP_MAX]; /* processes of the server before the server was stopped */
     size_t n;
     /* how long a proxy whose client has exited is idle; -1: the proxy has exited */
     int64_t idle_us;
@@ -186,7 +187,7 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 
 /* ---- one session ---- */
 
-/* idle_us: -1 if the proxy has exited. */
+/* idle_us: how long the proxy has been idle; -1: the proxy has exited. */
 static void reap_running_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
@@ -200,7 +201,7 @@ static void reap_running_row(struct reaper *p, const struct running_row *row, in
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* running_end() does nothing if the proxy has closed the session */
+        /* If the proxy has closed the session, running_end() does nothing. */
         struct buf error = {0};
         int st = running_end(p->vault, row->session_id, true, &error);
         if (st < 0) {
@@ -312,8 +313,8 @@ static int reap_run(const struct settings *s)
     struct query *q;
     int status = session_vault_open_unclosed(s, &q);
     if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
-        /* removes journals even if the vault cannot be opened, because that may be why the journals
-         * are left */
+        /* Journals are removed even if the vault cannot be opened: this error may be the reason why
+         * the journals are left. */
         struct reaper p = {
             .vault = "", .dry = settings_is_on(s, "dry-run"), .json = settings_is_on(s, "json")};
         out_open(&p.out);

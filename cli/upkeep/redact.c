@@ -39,15 +39,15 @@ static const char about[] =
 struct job {
     struct out out;
     bool json, apply;
-    size_t places, n; /* number of places with secrets, and of secrets */
-    bool left;        /* something was skipped because a session is running */
+    size_t places, n; /* places: number of places with secrets; n: number of secrets */
+    bool left;        /* a session was skipped because it is running */
 };
 
 /* A session of the vault. */
 struct target {
     int64_t id;
     char uid[32];
-    bool runs; /* the session is running, or may be */
+    bool runs; /* the session is running, or its state is unknown */
 };
 
 struct targets {
@@ -158,7 +158,7 @@ static int scrub_target_session(struct job *j, struct scrub *s, const struct tar
     return scrub_session(s, t->id, t->uid) < 0 ? redact_command_fail(scrub_error(s)) : EXIT_FINE;
 }
 
-/* only: the session to scrub; NULL: all sessions and all files. */
+/* Scrubs the session `only`; if `only` is NULL, all sessions and all files. */
 static int scrub_targets(struct job *j, struct scrub *s, const struct targets *t,
                          const struct target *only)
 {
@@ -214,12 +214,12 @@ enum { TEXT_NAME, TEXT_CLIENT, TEXT_CLIENT_VERSION, TEXT_SERVER, TEXT_SERVER_VER
 struct work {
     struct redact *rules;      /* borrowed; the rules of the current configuration */
     struct cassette_writer *w; /* writes the redacted file; NULL: the file is only searched */
-    scrub_fn fn;               /* called for each hit of a search */
+    scrub_fn fn;               /* called for each secret that the search finds */
     void *ctx;
     struct redact_lines lines[2]; /* lines[0] is for noise, lines[1] for stderr */
     struct buf body, second, method, target, header, names, error; /* owned */
     size_t found; /* number of secrets found so far */
-    int status;   /* MI_ENOMEM, or MI_EIO of the writer */
+    int status;   /* error of the work: MI_ENOMEM, or MI_EIO from the writer; 0: no error */
 };
 
 static void redact_file_report(struct work *k, const char *where, int64_t seq, struct slice before,
@@ -237,7 +237,7 @@ static void redact_file_report(struct work *k, const char *where, int64_t seq, s
         k->fn(k->ctx, &hit);
 }
 
-/* Returns the text or, if something was replaced, the new text, which is stored in `out`. */
+/* Sanitizes a text. Returns the text itself or, if a secret was replaced, the new text in `out`. */
 static struct slice sanitize_text(struct work *k, const char *where, int64_t seq, struct slice text,
                                   struct buf *out)
 {
@@ -293,8 +293,8 @@ static bool redact_file_on_message(void *ctx, const struct query_message *m)
     return k->status == 0;
 }
 
-/* Joins the rules that are recorded in the file and the rules of k, because the new file is
- * sanitized with both. */
+/* Joins the rules that are recorded in the file with the rules of k, because the new file is
+ * sanitized by both. */
 static int join_rules(struct work *k, struct slice recorded, struct buf *out)
 {
     struct redact *both = NULL;
@@ -372,9 +372,9 @@ static int redact_file_rewrite(struct work *k, const char *path)
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
-/* Finds or, with `apply`, removes the secrets in a cassette. `seq` of a hit is the number of the
- * message in the file. If nothing is found, or after an error, the file stays unchanged. Returns
- * EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
+/* Finds the secrets in a cassette; if `apply` is true, removes them. `seq` of a hit is the number
+ * of the message in the file. If nothing is found, or after an error, the file stays unchanged.
+ * Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
 static int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
 {
     struct work k = {.rules = redact_current(), .fn = fn, .ctx = ctx};

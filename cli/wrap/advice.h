@@ -12,7 +12,7 @@
 #include "cli/wrap/launch.h"
 
 struct advice {
-    struct buf clients; /* owned; names of clients to restart, each once */
+    struct buf clients; /* owned; names of the clients that must be restarted, each once */
     struct buf remotes; /* owned; names of servers with a URL, which were not changed */
     /* owned; names of servers that were wrapped before and keep their old `proxy` arguments */
     struct buf kept;
@@ -21,11 +21,12 @@ struct advice {
 };
 
 void advice_close(struct advice *a);
-/* A file of this client was changed. `path` is printed if the client is not known. */
+/* Notes that a file of this client was changed. `path` is printed if the client is unknown. */
 void advice_add_client(struct advice *a, const char *client, const char *path);
 /* A server with a URL was not changed: advises `wrap --remote`. */
 void advice_add_remote(struct advice *a, const char *server);
-/* A server was wrapped before, so that it keeps its old `proxy` arguments. */
+/* A server was already wrapped, so it keeps its old `proxy` arguments: advises how to give it other
+ * deadlines. */
 void advice_add_wrapped_before(struct advice *a, const char *server);
 /* A file in another directory has wrapped servers and was not changed: advises `unwrap --all`. */
 void advice_add_file_elsewhere(struct advice *a, const char *path);
@@ -38,8 +39,8 @@ void advice_add_portable_file(struct advice *a, const struct launch *l,
 void advice_add_missing_runner(struct advice *a, const struct launch *l,
                                const struct client_file *where);
 /* Prints the collected advice. If files were changed, also prints which clients to restart, how to
- * undo (if `wrapped`; `program`: what starts this program in a shell), and the default deadline of
- * calls, unless one was `chosen`. */
+ * undo the change (if `wrapped` is true), and the default deadline of calls (unless `chosen` is
+ * true). program: the command that starts this program in a shell. */
 void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, const char *program);
 
 #endif

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of a backup's temporary name. The name has no %, so that it is not decoded as a path. */
+/* Maximum length of a backup's temporary name in bytes. The name has no %, so that it is not
+ * decoded as a path. */
 #define PART_MAX 64
 
 /* Appends the name of the file's backup. */
@@ -156,7 +157,8 @@ int backup_list(const char *where, struct buf *paths)
     return paths->failed ? MI_ENOMEM : 0;
 }
 
-/* Removes a backup if its content is `text`. If the backup still exists, sets `kept` to `shown`. */
+/* Removes a backup if its content is `text`. If the backup has other content or cannot be removed,
+ * sets `kept` to `shown`. */
 static void backup_drop_file(int dir, const char *name, struct slice text, const char *shown,
                              struct buf *kept)
 {

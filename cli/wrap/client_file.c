@@ -26,8 +26,9 @@ struct work {
     struct replace file;
     struct mcpfile conf;
     struct edits edits;
-    bool *touched;         /* owned; for each server: whether it was or would be changed */
-    size_t wrapped_before; /* number of servers that were wrapped before */
+    /* owned; for each server: true if it was changed or, with --dry-run, would be changed */
+    bool *touched;
+    size_t wrapped_before; /* number of servers that were already wrapped when the file was read */
     bool redirected;
     bool left_wrapped; /* the file is in another directory, and some servers stay wrapped */
     /* the file must also work on other systems: it is in git, or for a container */
@@ -96,15 +97,16 @@ static const char *const *wrap_command_words(const struct work *k)
     return container || (k->portable && l->in_path) ? plain : l->words;
 }
 
-/* Returns the value of --vault or --journal-dir for the arguments; NULL if the option is left
- * out. */
+/* Returns the value of --vault or --journal-dir for the args of a wrapped server; NULL if the
+ * option is left out. */
 static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
 {
     bool asked = opt_get_source(&k->w->settings->set, option) == OPT_FLAG;
     return !k->portable || asked ? path : NULL;
 }
 
-/* Adds an option, unless its value is empty or NULL. Returns the new number of words. */
+/* Appends an option and its value to `options`, unless the value is empty or NULL. Returns the new
+ * number of words. */
 static size_t add_option(const char **options, size_t n, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
@@ -123,8 +125,8 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
     const char *command = remote ? "npx" : buf_str(&v->command);
-    /* A client that is started from a desktop has a short PATH: the proxy searches --path too,
-     * where a terminal finds the command. */
+    /* A client that is started from a desktop has a short PATH. The option --path makes the proxy
+     * also search the directory in which a terminal finds the command. */
     bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
     char *dir = needs_path ? which_unusual_directory(command) : NULL;
     server_name_choose(s->name, argv, name);
@@ -149,7 +151,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     return added;
 }
 
-/* Decides whether a server with a URL is wrapped, and sets *wrap. If not, tells the user why, or
+/* Sets *wrap to whether a server with a URL is wrapped. If it is not, tells the user why, or
  * advises --remote. Returns 0 or MI_ENOMEM. */
 static int decide_on_remote_server(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
@@ -164,9 +166,9 @@ static int decide_on_remote_server(struct work *k, const struct mcpfile_server *
     return st;
 }
 
-/* Must the command that starts a wrapped server's interposer be replaced? Yes, if its program does
- * not exist any more, or if it names another version of the package than the one from which this
- * program was started. */
+/* Returns whether the command that starts the interposer of a wrapped server must be replaced: its
+ * program does not exist any more, or it names another version of the package than the one from
+ * which this program was started. */
 static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
                            struct wrap_view *v)
 {
@@ -238,8 +240,8 @@ static void report_file_error(struct work *k, const char *why)
     k->w->failed = true;
 }
 
-/* Reports that the file cannot be read. With --list this is only a warning for a file that was not
- * named and that `wrap` does not change. */
+/* Reports that the file cannot be read. This is only a warning if --list was given, the user did
+ * not name the file, and `wrap` never changes a file of this kind. */
 static void fail_reading(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
@@ -248,15 +250,15 @@ static void fail_reading(struct work *k, const char *why, bool named)
         report_file_error(k, why);
 }
 
-/* Parses the new text into `conf`, which the caller closes in any case. Returns whether it has as
- * many servers as the old text. */
+/* Parses the new text into `conf`; the caller must close `conf` in any case. Returns whether the
+ * new text has as many servers as the old text. */
 static bool has_same_server_count(const struct work *k, struct slice new, struct mcpfile *conf)
 {
     return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
            conf->servers == k->conf.servers;
 }
 
-/* Would unwrap restore the original bytes? */
+/* Returns whether unwrapping would restore the original bytes. */
 static bool can_be_undone(struct work *k, struct slice new)
 {
     struct mcpfile conf;
@@ -350,8 +352,8 @@ static bool apply_or_print_edits(struct work *k)
     return good;
 }
 
-/* Lists the servers as they were read, because positions refer to the old text. A file that the
- * command does not change is listed only if the user should know why. */
+/* Lists the servers in the state that was read, because the positions refer to the old text. A file
+ * that the command does not change is listed only if the user should know why. */
 static void list_servers(struct work *k)
 {
     bool fixed = client_file_fixed[k->where->kind].state != NULL;
@@ -425,7 +427,8 @@ static bool script_adds_plain_server(const char *script)
     return false;
 }
 
-/* Reports Crush's crushrc: a shell runs it, so only the shell knows what its `mcp add` lines do. */
+/* Reports the file crushrc of the client Crush. Only the shell that runs this script knows what its
+ * `mcp add` lines do. */
 static void report_shell_script(struct work *k, bool named)
 {
     static const char why[] = "the file is a shell script, which is not read or changed: put "
@@ -436,8 +439,9 @@ static void report_shell_script(struct work *k, bool named)
         log_warn("%s: %s", k->where->path, why);
 }
 
-/* Whether a directory above the file contains a directory or file `.git` (gitrepository-layout(5)).
- * path: absolute, links resolved. Returns false if memory is short. */
+/* Returns whether a directory above the file contains a directory or file `.git`
+ * (gitrepository-layout(5)). path: an absolute path whose links are resolved. Returns false if
+ * memory ran out. */
 static bool is_in_git_work_tree(const char *path)
 {
     struct buf b = {0};

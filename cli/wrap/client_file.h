@@ -2,13 +2,14 @@
  *
  * Rules     before a file is written, unwrapping is tried in memory and must restore the original
  *           bytes. A backup is made when the first server of a file is wrapped, and removed when
- *           the last one is unwrapped. A file in a git work tree gets no path of this machine that
- *           the user did not ask for: the command is the plain name if PATH leads to this program,
- *           and --path and values of environment variables are left out. The same is true for a
- *           devcontainer.json, but its command is the plain name even if PATH does not lead to this
- *           program, because the container has another PATH. The command of a wrapped server is
- *           replaced if its interposer no longer exists, or if it names another version of the
- *           package than the one that this program was started from.
+ *           the last server is unwrapped.
+ *           A file in a git work tree gets no path of this machine that the user did not ask for.
+ *           Its command is the plain name if PATH leads to this program; --path and values of
+ *           environment variables are left out. The same is true for a devcontainer.json, but its
+ *           command is always the plain name, because the container has another PATH.
+ *           The command of a wrapped server is replaced if its interposer no longer exists, or if
+ *           it names another version of the package than the one from which this program was
+ *           started.
  * Errors    are logged, and set wrapping.failed.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_CLIENT_FILE_H
@@ -39,8 +40,8 @@ struct wrapping {
     bool failed;
 };
 
-/* Processes one file. named: the user named the file, so that a file without servers is an error.
- * Returns 0 or MI_ENOMEM. */
+/* Wraps or unwraps the servers of one file. If `named` is true, the user named the file; then a
+ * file without servers is an error. Returns 0 or MI_ENOMEM. */
 MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
 
 #endif

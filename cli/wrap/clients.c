@@ -52,26 +52,28 @@ const struct client_file_fixed client_file_fixed[] = {
 enum base {
     ROOT,
     HOME,
-    CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
-    DIRECTORY,   /* the value of the environment variable `variable` */
-    FILE_ITSELF, /* the environment variable has the path of the file itself; `below` is NULL */
-    HERE,        /* the working directory */
+    CONFIG,    /* $XDG_CONFIG_HOME, else ~/.config */
+    DIRECTORY, /* the directory that the environment variable `variable` names */
+    /* the path in an environment variable, which names the file itself; `below` is NULL */
+    FILE_ITSELF,
+    HERE, /* the working directory */
 };
 
 #define MAC "Library/Application Support/"
 #define CLINE "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
-#define LIST_MAX ((size_t)1 << 20)     /* bytes of installed_plugins.json */
+#define LIST_MAX ((size_t)1 << 20)     /* maximum size of installed_plugins.json in bytes */
 #define PLUGINS "plugins/cache/*/*/*/" /* MARKETPLACE/PLUGIN/VERSION */
 
 static const struct place {
     const char *client; /* name of the client; "-": no known client reads the file */
     enum base base;
-    /* below: path below the base; `*` stands for any name that does not begin with a dot */
+    /* below: path below the base directory; `*` stands for any name that does not begin with a
+     * dot */
     const char *below, *variable;
     enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
 } places[] = {
-    /* The first row that matches a file applies: the rows of plugins come first, so that the file
-     * of a plugin counts as such even if it is in the working directory. */
+    /* The first row that matches a file applies. The rows of plugins come first, so that the file
+     * of a plugin is recognized even if it is in the working directory. */
     {"claude-code", ROOT, "etc/claude-code/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", ROOT, MAC "ClaudeCode/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", HOME, ".claude/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},
@@ -213,8 +215,8 @@ const char *client_name(size_t i)
     return i < MI_COUNT(clients) ? clients[i].name : NULL;
 }
 
-/* Returns the path of a file or pattern in `places`. Returns NULL if the base directory is unknown,
- * or, with ENOMEM in errno, if memory runs out. */
+/* Returns the path of a file or pattern in `places`. Returns NULL if the base directory is unknown
+ * or, with ENOMEM in errno, if memory ran out. */
 static char *client_path_of_place(const struct place *p)
 {
     char *dir = NULL;
@@ -266,9 +268,9 @@ static int clients_append(struct client_files *l, const char *client, enum clien
     return 0;
 }
 
-/* Is this version of a plugin in use? Claude Code leaves old versions in its cache, and lists the
- * directories that it reads in installed_plugins.json. Returns true for clients without such a
- * list. */
+/* Returns whether this version of a plugin is in use. Claude Code leaves old versions in its cache,
+ * and lists the directories that it reads in installed_plugins.json. For clients without such a
+ * list, returns true. */
 static bool plugin_version_is_installed(const char *path)
 {
     struct buf list = {0}, name = {0};

@@ -15,7 +15,7 @@ enum client_file_kind {
     /* `wrap` and `unwrap` change the file; its servers run in a container, where paths of this
      * system are not valid */
     CLIENT_FILE_CONTAINER,
-    /* the file is only unwrapped, because its client reads another file instead */
+    /* the client ignores this file and reads another one, so this file is only unwrapped */
     CLIENT_FILE_UNUSED,
     /* the file is in another directory (elsewhere.h): the file is listed, and is unwrapped with
      * --all */
@@ -26,7 +26,7 @@ enum client_file_kind {
     CLIENT_FILE_SCRIPT,  /* the file is a program: the user is told what to do by hand */
 };
 
-/* The state of all servers in a file of this kind, and the reason that `wrap` does not change it.
+/* For a kind of file that `wrap` never changes: the state of its servers, and the reason. Both are
  * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as
  * errors. */
 extern const struct client_file_fixed {
@@ -49,7 +49,7 @@ struct client_files {
 MI_MUST int client_files_find(struct client_files *l);
 /* Adds a file that the user named. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_add(struct client_files *l, const char *path);
-/* Whether this file is in the list, under this or another path. Returns false if the file does not
+/* Returns whether the list has this file, under any path. Returns false if the file does not
  * exist. */
 bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);

@@ -152,7 +152,8 @@ static int check_options(const struct settings *s, bool all)
     return EXIT_FINE;
 }
 
-/* Takes ownership of `path`; NULL means that an error was reported. Returns the exit status. */
+/* Makes a path absolute, and takes ownership of `path`. If `path` is NULL, an error was already
+ * reported. Returns the exit status. */
 static int make_absolute(char *path, char **ret)
 {
     *ret = path != NULL ? which_absolute_path(path) : NULL;
@@ -162,8 +163,9 @@ static int make_absolute(char *path, char **ret)
     return *ret != NULL ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-/* Finds the directories for the arguments of `proxy`. Only those that an option or an environment
- * variable names are written, because the proxy reads the configuration file itself. */
+/* Finds the directories that are written into the args of `proxy`. Only directories that an option
+ * or an environment variable names are written, because the proxy reads the configuration file
+ * itself. */
 static int find_directories(struct wrapping *w)
 {
     const struct opt_set *set = &w->settings->set;
@@ -205,8 +207,8 @@ static int find_deadlines(struct wrapping *w)
     return status;
 }
 
-/* Finds how to start this program. Only `wrap` needs the result: other commands ignore an
- * error. */
+/* Finds how to start this program. Errors are ignored for commands other than `wrap`, which do not
+ * need the result. */
 static int find_this_program(struct wrapping *w)
 {
     struct buf error = {0};
@@ -261,8 +263,8 @@ static int run_unwrap(const struct settings *s)
     return wrap_run(WRAP_VERB_UNWRAP, s);
 }
 
-/* Called if the configuration is invalid. `wrap` refuses, because wrapped servers would not start;
- * --list and `unwrap` go on. */
+/* Runs when the configuration is invalid. Then `wrap` does nothing, because wrapped servers would
+ * not start; --list and `unwrap` work. */
 static int run_misconfigured(const struct settings *s, const char *error)
 {
     if (s->command == &command_wrap && !settings_is_on(s, "list"))

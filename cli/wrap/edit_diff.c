@@ -4,7 +4,7 @@
 #include "cli/wrap/mcpfile/string.h"
 #include "redact/sanitizer.h"
 
-#define CONTEXT 3 /* lines before and after a change */
+#define CONTEXT 3 /* number of lines shown before and after a change */
 
 static size_t line_begin(struct slice text, size_t at)
 {
@@ -82,9 +82,9 @@ static void replace_args(const struct mcpfile *f, struct slice args, struct slic
     buf_slice_add(b, slice_from_to(f->text, at, f->text.n));
 }
 
-/* Appends the text without the secrets in its arguments. The arguments are sanitized as a JSON
- * array, because the sanitizer recognizes an option and its value there; it cannot read the lists
- * and quotes of TOML, YAML and JSON5. A text that cannot be parsed is appended unchanged. */
+/* Appends the text with the secrets in its arguments replaced. The arguments are sanitized as a
+ * JSON array, because the sanitizer recognizes an option and its value in JSON, but not in the
+ * lists and quotes of TOML, YAML and JSON5. A text that cannot be parsed is appended unchanged. */
 static int append_sanitized_args(struct slice text, enum mcpfile_format format, struct buf *b)
 {
     struct mcpfile f = {0};
@@ -108,9 +108,9 @@ static int append_sanitized_args(struct slice text, enum mcpfile_format format, 
  * because in a list of arguments the name of a secret is on one line and the secret on the next. */
 struct clean_text {
     struct buf text;
-    size_t line, at; /* number and offset of the next line */
-    /* `text` is sanitized. False: sanitizing would change the number of lines, so that each line is
-     * sanitized when it is read. */
+    size_t line, at; /* line: number of the next line to print; at: its offset in the text */
+    /* true: `text` is sanitized. false: sanitizing would change the number of lines, so each line
+     * is sanitized when it is read. */
     bool sanitized;
     bool failed; /* out of memory */
 };
@@ -168,8 +168,8 @@ static void wrap_diff_print_text(struct out *o, struct slice line)
     }
 }
 
-/* Prints the lines of `text` without secrets: its first line is line `number` of c. Returns the
- * number of lines. */
+/* Prints the lines of `text` without secrets. The first line of `text` is line `number` of c.
+ * Returns how many lines were printed. */
 static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean_text *c,
                           size_t number, struct slice text)
 {
@@ -197,11 +197,11 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
     return n;
 }
 
-/* Edits whose lines are close enough to be printed together, with context. */
+/* Edits that are printed together, because their lines are close to each other. */
 struct hunk {
     size_t from, to;      /* range of the hunk in the old text, including context lines */
     size_t first, beyond; /* the hunk contains the edits first..beyond-1 */
-    size_t change_end;    /* end of the last changed line */
+    size_t change_end;    /* end of the last changed line of the hunk */
 };
 
 static size_t go_lines_back(struct slice text, size_t at, size_t lines)
@@ -234,7 +234,8 @@ static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t
     }
 }
 
-/* The old and the new text, without secrets, and the number of the next line to print of each. */
+/* The old and the new text, without secrets. For each text, the number of the next line to
+ * print. */
 struct diff_texts {
     struct clean_text old_text, new_text;
     size_t old_line, new_line;

@@ -8,7 +8,7 @@
 #include "cli/frame/out.h"
 #include "cli/wrap/edits.h"
 
-/* The edits must be in order: call edits_apply() before. */
+/* The edits must be sorted: call edits_apply() before this function. */
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e);
 
 #endif

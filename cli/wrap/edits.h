@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-#define EDITS_MAX 2048 /* number of edits of a file; a server needs at most three */
+#define EDITS_MAX 2048 /* maximum number of edits of a file; a server needs at most three */
 
 /* One replacement. Replacements do not overlap. */
 struct edit {
@@ -31,7 +31,7 @@ void edits_end_replacement(struct edits *e);
 
 /* Sorts the edits, and appends the edited text to b. */
 void edits_apply(struct edits *e, struct slice old, struct buf *b);
-/* Appends the edited form of the bytes from..to. The edits must be sorted, and none may cross
+/* Appends the bytes from..to with their edits applied. The edits must be sorted, and none may cross
  * `from` or `to`. */
 void edits_apply_part(const struct edits *e, struct slice old, size_t from, size_t to,
                       struct buf *b);

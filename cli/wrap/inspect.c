@@ -10,7 +10,7 @@
 
 #define WORDS_MAX 4096 /* maximum number of args of a server */
 
-/* Whether the command includes arguments. Some clients split a command like a shell; the proxy does
+/* Returns whether `command` contains arguments. Some clients split it like a shell; the proxy does
  * not. */
 static bool command_has_arguments(const char *command)
 {

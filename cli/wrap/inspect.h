@@ -12,24 +12,26 @@
 #define WRAP_ORIGINALS_MAX 3 /* maximum number of --original options: URL, headers, type */
 
 enum wrap_state {
-    WRAP_PLAIN,   /* the server is not wrapped, but can be wrapped */
-    WRAP_WRAPPED, /* the interposer starts the server */
-    WRAP_REMOTE,  /* the server has a URL and no command */
-    WRAP_ODD,     /* the server cannot be edited safely; wrap_view.why has the reason */
+    WRAP_PLAIN, /* the server is not wrapped, but can be wrapped */
+    /* the command of the server starts the interposer, which starts the server itself */
+    WRAP_WRAPPED,
+    WRAP_REMOTE, /* the server has a URL and no command */
+    WRAP_ODD,    /* the server cannot be edited safely; wrap_view.why has the reason */
 };
 
 struct wrap_view {
     enum wrap_state state;
-    const char *why;    /* reason of WRAP_ODD; else NULL */
+    const char *why;    /* reason for the state WRAP_ODD; NULL in other states */
     struct buf command; /* owned; the value of `command` */
     bool ours;          /* the server starts the interposer; state is WRAP_WRAPPED or WRAP_ODD */
-    bool is_mcp;        /* if WRAP_ODD: the server is the interposer's own MCP server, `mcp` */
-    size_t launch;      /* if ours: number of args before the interposer's args (launch.h) */
-    size_t own;         /* if WRAP_WRAPPED: number of args before the server's own command */
-    /* the server had no `args` before it was wrapped. Older versions of this program recorded that
-     * by leaving out `--` before the server's command. */
+    /* if the state is WRAP_ODD: true if the server is the interposer's own MCP server, `mcp` */
+    bool is_mcp;
+    size_t launch; /* if `ours` is true: number of args before the interposer's args (launch.h) */
+    size_t own;    /* if WRAP_WRAPPED: number of args before the server's own command */
+    /* The server had no `args` before it was wrapped. Older versions of this program recorded this
+     * fact by leaving out `--` before the server's command. */
     bool had_no_args;
-    /* owned; if WRAP_WRAPPED: values of --original (remote.h) */
+    /* owned; if the state is WRAP_WRAPPED: the values of --original (remote.h) */
     struct buf original[WRAP_ORIGINALS_MAX];
     size_t originals;
 };

@@ -76,8 +76,8 @@ static bool launch_split_words(struct launch *l)
     return n > 0;
 }
 
-/* Sets the words to those of the environment variable. Returns 0; MI_EINVAL with a sentence in
- * `error`; MI_ENOMEM. */
+/* Sets l->words from the value of the environment variable. Returns 0, MI_ENOMEM, or MI_EINVAL with
+ * a sentence in `error`. */
 static int launch_read_variable(struct launch *l, const char *value, struct buf *error)
 {
     size_t n;
@@ -131,7 +131,7 @@ bool launch_is_other_version(const struct launch *l, struct slice word)
         return false;
     while (l->words[last + 1] != NULL)
         last++;
-    return !slice_is(word, l->words[last]); /* our last word is the package */
+    return !slice_is(word, l->words[last]); /* the last of our words is the package */
 }
 
 void launch_add(const struct launch *l, struct buf *b)

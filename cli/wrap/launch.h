@@ -18,10 +18,12 @@
 
 /* The command words that start this program. */
 struct launch {
-    char *text;                              /* owned; text of the words */
-    const char *words[LAUNCH_WORDS_MAX + 1]; /* a command and its first args, ended by NULL */
-    bool by_runner;                          /* the words begin with a package runner */
-    bool in_path; /* the name without a directory, found in PATH, also starts this program */
+    char *text; /* owned; text of the words */
+    /* words of the command: the program and its first args; ended by NULL */
+    const char *words[LAUNCH_WORDS_MAX + 1];
+    bool by_runner; /* the words begin with a package runner */
+    /* the plain name of the program, without a directory, also starts this program through PATH */
+    bool in_path;
 };
 
 /* Finds how to start this program: by the variable, else by its path. Returns 0; MI_EINVAL or
@@ -29,8 +31,8 @@ struct launch {
 MI_MUST int launch_find(struct launch *l, struct buf *error);
 void launch_close(struct launch *l); /* safe to call twice */
 
-/* Does this command, with these args (ended by NULL), start the interposer? *ret_n: number of args
- * before the interposer's own args; 0 if the command is the interposer itself. */
+/* Returns whether this command, with these args (ended by NULL), starts the interposer. *ret_n:
+ * number of args before the interposer's own args; 0 if the command is the interposer itself. */
 bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n);
 /* Whether the word is the package with a version, such as mcp-interposer@1.2.3, and `l` starts
  * another version. */

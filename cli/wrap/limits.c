@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #define MAX_TIMEOUT_US INT64_C(600000000) /* default of --max-timeout */
-/* 30 days: a longer limit means never, and is reduced to this value */
+/* maximum of a limit in microseconds (30 days); a longer limit means "never" */
 #define LONGEST_US INT64_C(2592000000000)
 
-enum meaning { CALLS = 1, START = 2 }; /* what a limit applies to */
+enum meaning { CALLS = 1, START = 2 }; /* the requests to which a limit applies */
 
-/* The rules for each key. If client is NULL, the rule applies to all clients, because the key means
- * the same in all of them. */
+/* Meaning and unit of each time limit in a client's file. If client is NULL, the limit means the
+ * same in the files of all clients. */
 static const struct {
     const char *client;
     enum mcpfile_limit limit;
@@ -41,7 +41,7 @@ static const struct {
     {"kilo", MCPFILE_TIMEOUT, 1000, CALLS | START},
 };
 
-/* Returns the limit in microseconds; 0 if the value is not a positive number. */
+/* Returns the limit in microseconds; 0 if the value is not a number above 0. */
 static int64_t read_limit_us(const struct mcpfile *f, struct span value, int unit_us)
 {
     char text[32];

@@ -132,7 +132,7 @@ static void add_args_member(struct edits *e, const struct mcpfile *f,
     buf_addc(&e->text, ']');
 }
 
-/* Begins an edit that replaces a member, including its key. */
+/* Begins an edit that replaces a whole member, key and value. */
 static bool begin_member_edit(struct edits *e, const struct mcpfile_member *m)
 {
     return edits_begin_replacement(e, m->key.at, end_of_member_value(m) - m->key.at);
@@ -169,7 +169,7 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
 bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                 const struct wrap_with *with)
 {
-    /* opencode: the type becomes "local", and the command is an array */
+    /* In opencode, the type becomes "local", and the command is an array. */
     if (token_has_text(e, f, s->type.value, "remote"))
         return add_array(e, f, s, with);
     if (!begin_member_edit(e, &s->url))
@@ -244,9 +244,9 @@ bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfil
                    const struct wrap_view *v)
 {
     const struct buf *headers = find_original(v, "headers");
-    /* the key of the type is `type`, `transport` or `transportType` */
+    /* --original has the original `type`, `transport` or `transportType` */
     const struct buf *type = find_original(v, "t");
-    /* the member in which `wrap` has replaced the headers, if the server had headers */
+    /* the member that replaced the headers, if the server had headers before it was wrapped */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
     size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
     bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);

@@ -10,17 +10,17 @@
 
 struct server_row {
     const char *server, *client;
-    const char *state;             /* state in words for people */
+    const char *state;             /* state of the server, in words for people */
     enum wrap_state state_as_read; /* the server's state before the command changed the file */
     bool touched;                  /* the server was changed; with --dry-run: it would be changed */
     const char *command;           /* NULL: none */
-    const char *wraps;             /* the server's own command; NULL: it is not wrapped */
+    const char *wraps;             /* the server's own command; NULL: the server is not wrapped */
     const char *why, *project;     /* NULL: none */
     /* the path of the file with links resolved, and the path at which the file was found */
     const char *path, *named_path;
 };
 
-void server_row_open(struct table *t); /* prepares a table of such rows */
+void server_row_open(struct table *t); /* prepares a table whose rows are servers */
 void server_row_add(struct table *t, const struct server_row *r);
 void server_row_print_json(struct out *o, const struct server_row *r);
 /* Appends the path, with ~ for the home directory. */

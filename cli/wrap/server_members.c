@@ -12,7 +12,7 @@ void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
 void member_add_words(struct edits *e, const char *const *words, struct slice sep)
 {
     for (; *words != NULL; words++) {
-        text_json(&e->text, slice_of(*words)); /* also valid in TOML and YAML */
+        text_json(&e->text, slice_of(*words)); /* a JSON string is also valid in TOML and YAML */
         buf_slice_add(&e->text, sep);
     }
 }

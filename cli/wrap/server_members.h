@@ -1,5 +1,5 @@
-/* server_members.h - writes members of a server in the language of its file, laid out like the
- * server's other members.
+/* server_members.h - writes members of a server into a configuration file, in the language of the
+ * file and with the layout of the server's other members.
  *
  * Errors    edits.text.failed: out of memory.
  * Blocks    never. Pure. */
@@ -10,7 +10,8 @@
 #include "cli/wrap/mcpfile/servers.h"
 
 struct wrap_with {
-    const char *const *command; /* starts the interposer (launch.h); ended by NULL */
+    /* words of the command that starts the interposer (launch.h); ended by NULL */
+    const char *const *command;
     const char *const *options; /* options of `proxy`; ended by NULL */
 };
 
@@ -18,18 +19,18 @@ struct wrap_with {
 void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
 /* Appends the words (ended by NULL) as strings, with `sep` after each. */
 void member_add_words(struct edits *e, const char *const *words, struct slice sep);
-/* Appends the words of the command except the first, then "proxy", the options and the words of
- * `end` (ended by NULL), with `sep` after each. */
+/* Appends the args of a wrapped server: the words of the interposer's command except the first,
+ * "proxy", the options, and the words of `end` (ended by NULL). `sep` follows each word. */
 void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
                      struct slice sep);
 /* Value of --original for a server that had no `args`, so that `unwrap` removes `args`. */
 #define MEMBER_NO_ARGS "no args"
 /* Appends a key, and the colon or equals sign after it. beside: another member of the same server;
- * in TOML, the new key gets the prefix of its key. */
+ * in TOML, the new key gets the prefix of the key of `beside`. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);
-/* Appends the separator between a member and a new member after it: a comma, or a line end and
- * indentation. */
+/* Appends the separator between a member and a new member that follows it: a comma, or a line end
+ * and indentation. */
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
 /* Whether only the separator that member_add_separator() writes is between the two members. */

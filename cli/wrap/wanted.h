@@ -10,26 +10,26 @@
 
 #define WANTED_MAX 256 /* maximum number of SERVER arguments */
 
-/* Where a server was found. If a server was found several times, the highest value counts. */
+/* Where a server was found. If it was found in several places, the highest value is used. */
 enum wanted_where {
     WANTED_NOWHERE,
-    WANTED_FIXED,     /* the server is in a file that the command does not change */
+    WANTED_FIXED,     /* the server is in a file that this command never changes */
     WANTED_ELSEWHERE, /* the server is in a file of another directory */
     WANTED_HERE,
 };
 
 struct wanted {
     const struct settings *settings;    /* borrowed */
-    enum wanted_where seen[WANTED_MAX]; /* where each SERVER argument was found */
+    enum wanted_where seen[WANTED_MAX]; /* place where each SERVER argument was found */
     struct buf names; /* owned; NUL-terminated names of all servers that were found */
 };
 
 void wanted_close(struct wanted *w);
-/* Whether this client is to be processed. Without --client, all clients are. */
+/* Returns whether this client is selected. Without --client, all clients are selected. */
 bool wanted_has_client(const struct wanted *w, const char *client);
-/* Whether this server is to be processed. Without SERVER arguments, all servers are. */
+/* Returns whether this server is selected. Without SERVER arguments, all servers are selected. */
 bool wanted_has_server(const struct wanted *w, const char *name);
-/* Notes that a server of this name was found. */
+/* Notes where a server with this name was found. */
 void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where);
 /* Reports each SERVER argument that is not WANTED_HERE, with a suggestion. Returns true if every
  * SERVER argument is WANTED_HERE. */

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The PATH that a desktop or a service manager gives to programs. */
+/* The PATH of programs that a desktop or a service manager starts. */
 static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static const char name[] = "mcp-interposer";
 
-/* Returns the path DIR/mcp-interposer if this file is the running program `own`; else NULL. */
+/* Returns the path DIR/mcp-interposer if this file is the running program `own`; otherwise NULL. */
 static char *path_if_same_program(const char *dir, const struct stat *own)
 {
     struct stat other;

@@ -1,15 +1,15 @@
 /* which.h - finds programs.
  *
  * Owns      nothing; every result is allocated and belongs to the caller.
- * Errors    NULL.
+ * Errors    functions that return a path return NULL.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_WHICH_H
 #define MI_CLI_WRAP_WHICH_H
 
 #include "base/base.h"
 
-/* Returns the absolute path of this program. Prefers a path in PATH that leads to it, because such
- * a path stays valid after an update. Returns NULL with errno set on an error. */
+/* Returns the absolute path of this program. Prefers a path in PATH that leads to the program,
+ * because such a path stays valid after an update. Returns NULL with errno set on an error. */
 char *which_this_program(void);
 /* Whether the plain name mcp-interposer leads to this program through PATH. */
 bool which_is_in_path(void);

@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 
-/* Appends the separator of strings in `args`: a comma; in a YAML list with dashes, the line end,
- * the indentation and the dash before the string at `at`. */
+/* Appends the separator of strings in `args`. In a YAML list with dashes, this is the line end, the
+ * indentation and the dash before the string at `at`; otherwise a comma. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {
@@ -38,12 +38,12 @@ bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct m
 bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                            const struct wrap_with *with)
 {
-    /* The last words that we insert. The first two are inserted only if the server has no
+    /* The last words that `wrap` inserts. The first two are inserted only if the server has no
      * `args`. */
     static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
     const char *const *dashes = end_words + 2;
     if (s->one_array) {
-        /* ["npx", "-y"] becomes ["mcp-interposer", "proxy", "--", "npx", "-y"] */
+        /* changes ["npx", "-y"] to ["mcp-interposer", "proxy", "--", "npx", "-y"] */
         if (!edits_begin_replacement(e, s->command.value.at, 0))
             return false;
         text_json(&e->text, slice_of(with->command[0]));
@@ -58,7 +58,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
                                  : f->arg[s->first_arg].at;
     if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin_replacement(e, at, 0))
         return false;
-    /* Insert our words and the server's command before the first string of `args`. */
+    /* Insert the interposer's words and the server's command before the first string of `args`. */
     if (has_args) {
         struct buf sep = {0};
         add_separator(&sep, f, s, at);
@@ -68,7 +68,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
             buf_slice_add(&e->text, buf_slice(&sep));
         e->text.failed |= sep.failed;
         buf_close(&sep);
-    } else { /* a member `args` comes after `command` */
+    } else { /* add a new member `args` after `command` */
         member_add_separator(e, f, &s->command);
         member_add_key(e, f, &s->command, "args");
         buf_addc(&e->text, '[');

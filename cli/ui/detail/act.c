@@ -5,7 +5,7 @@
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-/* Returns how many more bytes of strings can be unfolded. */
+/* Returns how many bytes of strings can still be unfolded. */
 static size_t detail_unfold_room(const struct detail *d)
 {
     size_t used = 0;
@@ -73,7 +73,7 @@ static size_t find_in_view(const struct detail *d, const struct view *v, size_t 
             continue;
         size_t match = forward ? find_next(v->text, at, s) : find_last(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
-            found = match; /* this match is nearer than the matches of other spellings */
+            found = match; /* this match is nearer than the match of another spelling of the text */
     }
     return found;
 }
@@ -89,7 +89,7 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
         return FIND_NONE;
     }
     size_t found = find_in_view(d, &p->view, at, forward);
-    /* skips values that have their own part, which is searched as well */
+    /* Skips values that have a part of their own, because that part is searched as well. */
     while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) {
         at = values_find_part(d, p->message, found, forward);
         if (at == SIZE_MAX)
@@ -99,13 +99,14 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
     return found;
 }
 
-/* *ret_part, *ret_at: the part and the offset in the part where the search begins. */
+/* Sets *ret_part and *ret_at to the part in which the search begins, and to the offset in this
+ * part. */
 static void find_search_start(struct detail *d, size_t from, bool forward, size_t *ret_part,
                               size_t *ret_at)
 {
     struct spot s;
     size_t line = 0, column;
-    if (d->has_hit) { /* continues after the last match, if the cursor is still there */
+    if (d->has_hit) { /* Search from the last match, if the cursor is still on its line. */
         struct part *p = &d->part[d->hit_part];
         if (p->has_view)
             view_find_line_of(&p->view, d->hit_at, &line, &column);
@@ -138,7 +139,7 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
     return st == 0 ? view_unfold_around(v, at) : st;
 }
 
-/* Unfolds the match and remembers its place. *ret: line and column of the match. */
+/* Unfolds what hides the match, and stores the match's place in d. *ret: its line and column. */
 static int detail_show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];
@@ -166,7 +167,7 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
     return 0;
 }
 
-/* Adds JSON text as ASCII: other characters become \u escapes, as some programs write them. */
+/* Adds JSON text in ASCII: other characters become \u escapes, as in the JSON of some programs. */
 static void add_json_as_ascii(struct buf *b, struct slice s)
 {
     for (size_t i = 0, len; i < s.n; i += len) {
@@ -211,7 +212,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
         return st < 0 ? st : MI_ENOENT;
     find_search_start(d, from, forward, &part, &at);
     ret->wrapped = false;
-    /* the first part is searched twice: the second time up to `at` */
+    /* The part in which the search begins is searched twice: the second time only up to `at`. */
     for (size_t tried = 0; tried <= d->n; tried++) {
         size_t found = find_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)

@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 
-#define TEXTS_MAX 16 /* number of texts of a result that are unfolded when the result is opened */
-#define NOISE_MAX ((size_t)1 << 20) /* in bytes; a longer line of noise is not checked for JSON */
+#define TEXTS_MAX 16 /* maximum number of texts that are unfolded when a result is opened */
+/* maximum length in bytes of a line of noise that is checked for JSON */
+#define NOISE_MAX ((size_t)1 << 20)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ static bool unfold_result_text(struct view *v, const char *list, size_t i, const
         view_find_path(v, t.at, &path);
         t.depth = path.n;
         if (view_toggle_target(v, &t, DETAIL_TEXT_MAX) < 0 || view_unfold_around(v, t.at) < 0)
-            found = false; /* a long text stays folded */
+            found = false; /* a text that cannot be unfolded stays folded */
     }
     buf_close(&pointer);
     return found;

@@ -30,9 +30,10 @@
 
 /* a text with at most this many bytes is unfolded when the detail opens */
 #define DETAIL_TEXT_MAX ((size_t)256 << 10)
-/* only this many bytes of a message are searched for values */
+/* number of bytes at the beginning of a message that are searched for values */
 #define DETAIL_VALUES_MAX ((size_t)1 << 20)
-#define DETAIL_CONTENTS_MAX 16 /* contents of a result that have a part of their own */
+/* maximum number of contents of a result that are shown as parts of their own */
+#define DETAIL_CONTENTS_MAX 16
 /* maximum size of all unfolded strings together, in bytes */
 #define DETAIL_UNFOLDED_MAX ((size_t)64 << 20)
 
@@ -42,16 +43,16 @@ struct detail_message {
     int64_t seq;
     int64_t t_us; /* time since the start of the session */
     bool from_client;
-    bool by_interposer; /* the interposer itself has sent the message */
+    bool by_interposer; /* true: the interposer itself sent the message */
     enum row_kind kind;
     enum row_action action;
-    struct slice method, target, id; /* id: JSON text */
+    struct slice method, target, id; /* id: the id as JSON text */
     struct slice finding;            /* names of the findings of the message, separated by commas */
     int64_t size;                    /* size of the received message in bytes */
     int64_t redactions;
     struct slice body;      /* text of the message; {NULL, 0}: missing */
     bool is_beginning;      /* the body is only the beginning of what was recorded */
-    const char *body_error; /* why the body is missing; NULL: it was not recorded */
+    const char *body_error; /* reason why the body is missing; NULL: it was not recorded */
 };
 
 /* A finding about a place in a message. */
@@ -73,20 +74,22 @@ struct detail_subject {
     enum call_status status; /* status of the call, if is_call */
     /* duration of the call; -1: the call is open, or the subject is one message */
     int64_t duration_us;
-    int64_t waited_us; /* wait of an open call until now, or until the end of the recording */
-    bool ended;        /* the session has ended: an open call will not be answered */
-    /* a sentence, if the call belongs to an operation with several requests; otherwise empty */
+    /* how long an open call has waited until now, or until the end of the recording */
+    int64_t waited_us;
+    bool ended; /* the session has ended: an open call will not be answered */
+    /* a sentence about the operation, if it has several requests; otherwise empty */
     struct slice operation;
-    /* messages in recorded order; a call begins with its request */
+    /* the messages in recorded order; the first message of a call is its request */
     const struct detail_message *message;
     size_t messages_n;
     const struct detail_note *note;
     size_t notes_n;
-    struct slice post_mortem_title; /* "Hang", "Crash", NULL: none */
-    struct slice post_mortem;       /* text of the escalation (Markdown), or JSON of the event */
+    /* title of the post-mortem, "Hang" or "Crash"; NULL: there is none */
+    struct slice post_mortem_title;
+    struct slice post_mortem; /* text of the escalation (Markdown), or JSON of the event */
     const struct detail_line *stderr_line;
     size_t stderr_n;
-    bool stderr_more; /* more lines of stderr were recorded than the stderr_n lines here */
+    bool stderr_more; /* more than stderr_n lines of stderr were recorded */
 };
 
 /* ---- the document ---- */
@@ -101,17 +104,17 @@ void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended);
 
-/* Returns the number of lines. If *exact is false, the number is an estimate, and at least one more
- * line follows the known ones. */
+/* Returns the number of lines. If *exact is false, the number is an estimate: the document has at
+ * least one line more than those that are known. */
 size_t detail_count_lines(struct detail *d, bool *exact);
 /* returns the exact number of lines; reads the whole document */
 size_t detail_count_exact_lines(struct detail *d);
 
-/* Begins c and writes the columns [from, from + width) of a line to it. Returns false, with c
- * empty, if there is no such line. */
+/* Begins c, and writes the columns [from, from + width) of a line to it. If there is no such line,
+ * c stays empty and the function returns false. */
 bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
-/* Returns the line of the next (if forward is false, the previous) title after `line`; `line`
- * itself if there is none. */
+/* Returns the line of the next title after `line`; if `forward` is false, of the previous title.
+ * Returns `line` if there is no such title. */
 size_t detail_next_part(struct detail *d, size_t line, bool forward);
 
 /* ---- folding ---- */
@@ -129,7 +132,7 @@ void detail_fold_from_depth(struct detail *d, size_t depth);
 
 struct detail_hit {
     size_t line, column; /* line of the match, and column of its first character */
-    bool wrapped;        /* the search wrapped around at the end or the beginning */
+    bool wrapped;        /* the search continued at the other end of the document */
 };
 /* Searches a text, regardless of the case of ASCII letters. A match in a folded part unfolds the
  * part. The search continues after the last match if that match is in line `from`; otherwise, the
@@ -142,11 +145,11 @@ MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bo
 /* ---- copying ---- */
 
 enum detail_copy {
-    /* the value of the line: a string is unescaped, an object is JSON. A line without a value: its
-     * text; a title: the text of its part; the title of a call: its request */
+    /* Value of the line: a string is unescaped, an object is JSON. For a line without a value, its
+     * text; for the title of a part, the text of the part; for the title of a call, its request. */
     DETAIL_COPY_VALUE,
-    DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
-    DETAIL_COPY_BODY,    /* the message that the line belongs to */
+    DETAIL_COPY_POINTER, /* JSON Pointer of the line's value in its message */
+    DETAIL_COPY_BODY,    /* the message to which the selected line belongs */
 };
 /* Appends text as it was recorded, so the text is not safe for a terminal. Returns MI_ENOENT if the
  * line has no such text. */

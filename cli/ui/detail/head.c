@@ -147,7 +147,7 @@ static void head_add_wrapped(const struct detail *d, struct head_rows *r, const 
     }
 }
 
-/* Adds a row for each finding of a message. Commas separate the names. */
+/* Adds a row for each finding of a message. `names` has the findings, separated by commas. */
 static void detail_head_add_findings(const struct detail *d, struct head_rows *r,
                                      struct slice names)
 {

@@ -12,15 +12,16 @@
 enum pair_mark {
     PAIR_EQUAL,
     PAIR_CHANGED,
-    PAIR_REMOVED, /* the row is only on the left */
+    PAIR_REMOVED, /* the row exists only on the left side */
     PAIR_ADDED,   /* the row is only on the right */
     PAIR_TITLE,
-    PAIR_SIZES, /* sizes of the values of a section that was not compared */
-    PAIR_GAP,   /* stands for equal rows that are hidden */
+    PAIR_SIZES, /* the row has the sizes of values that were not compared */
+    PAIR_GAP,   /* the row stands for equal rows that are hidden */
 };
 
 struct pair_row {
-    /* line of each view, or NO_LINE; in a gap, line[0] is the number of hidden rows */
+    /* line number in each view, or NO_LINE; in a row PAIR_GAP, line[0] is the number of hidden
+     * rows */
     uint32_t line[2];
     uint8_t mark, section;
 };
@@ -36,14 +37,14 @@ struct pair {
     size_t sections_n;
     struct pair_row *row; /* owned; all rows */
     size_t n, cap;
-    struct pair_row *shown; /* owned; the rows that are shown */
+    struct pair_row *shown; /* owned; the rows of `row` that are shown */
     size_t shown_n, shown_cap;
     bool all;
 };
 
 /* ---- alignment ------------------------------------------------------------------------------ */
 
-/* The two values of a section while they are aligned. */
+/* Two values of a section whose members are matched with each other. */
 struct aligning {
     struct pair *p;
     struct json_tree tree[2];
@@ -87,12 +88,13 @@ static const struct json_node *aligned_node(const struct aligning *a, int side, 
 /* A member of the object on the right. */
 struct member {
     struct slice key;
-    uint32_t node, line; /* index of the member's node, and number of its first line */
+    /* node: index of the member's node; line: number of the node's first line */
+    uint32_t node, line;
     bool taken;
 };
 
 struct members {
-    struct member *member;        /* owned; in the order of the text */
+    struct member *member;        /* owned; the members in the order of the text */
     const struct member **sorted; /* owned; sorted by name; NULL until find_member() needs it */
     size_t n;
 };
@@ -126,8 +128,8 @@ static int read_object_members(const struct aligning *a, uint32_t object, uint32
     return 0;
 }
 
-/* Returns the index of the first member with this name; n if there is none, or on an error, which
- * sets a->st. Tries `likely` first. */
+/* Returns the index of the first member with this name; n if there is none. On an error, sets a->st
+ * and returns n. Compares the member `likely` first. */
 static size_t find_member(struct aligning *a, struct members *m, struct slice key, size_t likely)
 {
     if (likely < m->n && slice_eq(m->member[likely].key, key))
@@ -164,7 +166,8 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     for (uint32_t i = aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = aligned_node(a, 0, i)->next) {
         size_t k = find_member(a, &m, aligned_node(a, 0, i)->key, next);
-        if (k == m.n || m.member[k].taken) { /* a duplicate name has no partner */
+        /* the name is missing on the right, or is a duplicate without a partner */
+        if (k == m.n || m.member[k].taken) {
             add_removed_rows(a, i, at);
         } else {
             m.member[k].taken = true;
@@ -277,7 +280,8 @@ static int pair_append_row(struct pair *p, enum pair_mark mark)
     return a.st;
 }
 
-/* Adds a section. If `text` is NULL, or a limit is exceeded, the section shows only the sizes. */
+/* Adds a section. If `text` is NULL, or a limit is exceeded, shows only the sizes of the two
+ * values. */
 static int pair_add_section(struct pair *p, const char *title, const struct slice text[2],
                             const size_t size[2])
 {
@@ -351,7 +355,7 @@ static bool append_shown_row(struct pair *p, const struct pair_row *r)
     return true;
 }
 
-/* Shows the first and last of the equal rows [from, to), with a gap between them. */
+/* Shows the first and the last of the equal rows [from, to), and a gap between the two. */
 static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
@@ -377,7 +381,7 @@ int pair_set_shown(struct pair *p, bool all)
     p->all = all;
     p->shown_n = 0;
     for (size_t i = 0; i < p->n;) {
-        size_t to = i; /* the end of the equal rows that begin at row i */
+        size_t to = i; /* end of the equal rows that begin at row i */
         while (to < p->n && p->row[to].mark == PAIR_EQUAL)
             to++;
         if (to > i ? !show_equal_rows(p, i, to) : !append_shown_row(p, &p->row[i]))

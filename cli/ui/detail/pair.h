@@ -19,7 +19,7 @@
 #define PAIR_TEXT_MAX ((size_t)1 << 20)
 #define PAIR_ROWS_MAX ((size_t)1 << 18)
 #define PAIR_SECTIONS_MAX 4
-#define PAIR_CONTEXT 3 /* equal lines around a difference */
+#define PAIR_CONTEXT 3 /* number of equal lines shown before and after a difference */
 
 enum pair_side { PAIR_LEFT, PAIR_RIGHT };
 struct pair;
@@ -32,17 +32,18 @@ void pair_close(struct pair *p); /* p may be NULL */
 MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struct slice right);
 /* Adds a section whose values are not compared, because only their sizes are known. */
 MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
-/* Shows all lines, or (the default) only differences with PAIR_CONTEXT lines around each. Row
- * numbers change. Returns 0 or MI_ENOMEM. */
+/* Shows all lines if `all` is true. Otherwise (the default), shows only the differences, with
+ * PAIR_CONTEXT lines before and after each difference. Row numbers change. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int pair_set_shown(struct pair *p, bool all);
 
 size_t pair_count_shown(const struct pair *p);
 /* returns the number of groups of rows that differ */
 size_t pair_count_differences(const struct pair *p);
-/* Returns the first row of the next (if forward is false, the previous) group of rows that differ;
- * `row` itself if there is none. */
+/* Returns the first row of the next group of rows that differ; if `forward` is false, of the
+ * previous group. Returns `row` if there is no such group. */
 size_t pair_next_difference(const struct pair *p, size_t row, bool forward);
-/* Begins c and writes the columns [from, from + width) of one side of a row to it. c stays empty if
+/* Begins c, and writes one side of a row to it: the columns [from, from + width). c stays empty if
  * the side has no line in this row. */
 void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
                     bool ascii, struct cells *c);

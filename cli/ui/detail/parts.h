@@ -6,13 +6,13 @@
 #include "cli/ui/detail/view.h"
 
 #define ROW_INDENT 2
-#define ROW_LABEL 10 /* columns of a label and the gap after it */
+#define ROW_LABEL 10 /* width in columns of a label and of the gap after it */
 
 /* A line of a part without a view. */
 struct row {
-    const char *label; /* static; NULL: none */
-    int64_t t_us;      /* if not -1: a time, shown as the label of the row */
-    struct slice text; /* borrowed; {NULL, 0}: the text is in head_rows.text, at `at` */
+    const char *label; /* static; label of the row; NULL: the row has no label */
+    int64_t t_us;      /* a time that is shown as the label of the row; -1: no time */
+    struct slice text; /* borrowed; {NULL, 0}: the text is at offset `at` of head_rows.text */
     size_t at, n;      /* if text.p is NULL: offset and length of the text in head_rows.text */
     enum cells_style style;
 };
@@ -40,19 +40,19 @@ enum part_kind {
 struct part {
     enum part_kind kind;
     size_t message; /* index of the message in detail_subject.message */
-    /* Only for PART_VALUE: the range of the value in the message, in bytes; title and JSON Pointer
-     * of the value; if the value is a string, its unescaped text (owned). */
+    /* For PART_VALUE: range of the value in the message, in bytes; its title and JSON Pointer; if
+     * the value is a string, its unescaped text (owned). */
     size_t from, to;
     char title[PART_TITLE], pointer[PART_POINTER];
     struct buf text;
     bool folded;
-    bool has_view; /* true: `view` is used; false: `rows` is used */
+    bool has_view; /* true: the part uses `view`; false: the part uses `rows` */
     struct view view;
     struct head_rows rows;
 };
 
 struct detail {
-    struct detail_subject s; /* its texts and arrays are borrowed */
+    struct detail_subject s; /* the subject; the texts and arrays to which it points are borrowed */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;
@@ -62,11 +62,12 @@ struct detail {
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
     bool has_hit; /* true: hit_part and hit_at have the place of the last match */
-    /* index of the part with the last match, and the offset of the match in its view or row */
+    /* hit_part: index of the part with the last match; hit_at: offset of the match in the part's
+     * view, or index of the row */
     size_t hit_part, hit_at;
 };
 
-/* A line of the document. */
+/* A line of the document, and the part that has it. */
 struct spot {
     struct part *part;
     size_t base; /* number of the line with the part's title */
@@ -84,7 +85,7 @@ static inline struct part *detail_add_part(struct detail *d, enum part_kind kind
     *p = (struct part){.kind = kind};
     return p;
 }
-/* Returns 1 if the part does not show the brackets around its value, because the title replaces
+/* Returns 1 if the part hides the brackets around its value, because the part's title replaces
  * them; otherwise 0. */
 size_t detail_hidden_bracket_lines(const struct part *p);
 /* Converts a line of the part's view to a line below the part's title. */
@@ -95,7 +96,8 @@ void head_add_text(struct head_rows *r, const char *label, enum cells_style styl
                    struct slice borrowed);
 struct slice head_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
-size_t head_value_column(const struct head_rows *r, size_t i); /* column of the row's text */
+/* returns the column of the row's text */
+size_t head_value_column(const struct head_rows *r, size_t i);
 
 /* Makes the rows of PART_HEAD, PART_FINDINGS or PART_ABOUT; replaces the earlier rows. */
 void head_make_rows(const struct detail *d, struct part *p);

@@ -16,7 +16,8 @@ static bool schema_notes_read_message(const struct detail_message *m, struct rpc
     return m->body.p != NULL && m->body.n <= SCHEMA_NOTES_BODY_MAX && rpc_read(m->body, ret) == 0;
 }
 
-/* value: JSON Pointer of the value that has the fault; the fault's pointer is relative to it. */
+/* value: the JSON Pointer of the value with the fault. The fault's pointer is relative to this
+ * value. */
 static void schema_notes_add(struct schema_notes *f, size_t message, const char *value,
                              const struct schema_fault *fault)
 {

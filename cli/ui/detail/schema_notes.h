@@ -16,13 +16,13 @@
 
 struct schema_notes {
     struct schema_fault of_call, of_result; /* owned */
-    struct buf pointer[2];                  /* owned; pointers of the notes */
+    struct buf pointer[2];                  /* owned; the JSON Pointers of the notes */
     struct detail_note note[2];
     size_t n;
 };
 
-/* Fills f->note from the n messages of a call, ordered as in struct detail_subject. f must be zero.
- * If memory is short, adds no notes. */
+/* Fills f->note with notes about the n messages of a call, which are ordered as in struct
+ * detail_subject. f must be zero. If memory runs out, adds no notes. */
 void schema_notes_find(struct schema_notes *f, struct tools *t, const struct detail_message *m,
                        size_t n);
 void schema_notes_close(struct schema_notes *f);

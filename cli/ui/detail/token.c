@@ -41,7 +41,7 @@ static size_t token_skip_blocks(struct slice s, size_t at)
 }
 #endif
 
-/* Returns the offset after the closing quote: the first quote after an even number of
+/* Returns the offset after the closing quote, which is the first quote after an even number of
  * backslashes. */
 static size_t token_string_end(struct slice s, size_t at)
 {

@@ -20,13 +20,14 @@ static inline bool token_closes_container(char c)
 size_t token_skip_blank(struct slice s, size_t at);
 /* Skips white space, commas and colons, up to the next value, key or closing bracket. */
 size_t token_skip_to_next(struct slice s, size_t at);
-/* Skips the string, number or word at `at`, which must not be a bracket. at < s.n. */
+/* Returns the end of the string, number or word at `at`. `at` must be below s.n, and must not be at
+ * a bracket. */
 size_t token_find_end(struct slice s, size_t at);
 /* Skips the object, array or other token at `at`. *ret_children: the number of its members or
  * elements. */
 size_t token_skip_value(struct slice s, size_t at, size_t *ret_children);
-/* If a key begins at `at`, skips the key, its colon and white space up to its value; else returns
- * `at`. */
+/* If a key begins at `at`, returns the offset of its value, after the colon and white space.
+ * Otherwise returns `at`. */
 size_t token_value_of_member(struct slice s, size_t at);
 
 #endif

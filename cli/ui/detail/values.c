@@ -10,15 +10,15 @@
 
 #include <stdio.h>
 
-/* A value of a message. Of a long message, only the beginning is searched, so the end of the value
- * may be missing. */
+/* A value of a message. Only the beginning of a long message is searched, so the end of its last
+ * value may be missing. */
 struct found {
     struct json_value v;
-    bool cut; /* the end of the value is missing */
+    bool cut; /* the end of the value was not found */
 };
 
-/* Returns the first DETAIL_TEXT_MAX bytes of an escaped string. Removes an incomplete escape or
- * character at the end. */
+/* Returns at most the first DETAIL_TEXT_MAX bytes of an escaped string. Removes an escape or
+ * character at the end if it is incomplete. */
 static struct slice beginning_of_string(struct slice raw)
 {
     struct slice s = text_head(raw, DETAIL_TEXT_MAX);
@@ -74,8 +74,8 @@ static void add_value_part(struct detail *d, size_t message, struct json_value v
     add_found_value_part(d, message, &(struct found){v, false}, pointer, title);
 }
 
-/* Returns the title of a content that is not text. If it is binary data, such as an image, the
- * title has its type and size. */
+/* Returns the title of a content that is not text. For binary data, such as an image, the title
+ * includes type and size. */
 static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
 {
     struct slice type = text_head(json_string_raw(json_get(item, "mimeType")), 20);
@@ -128,7 +128,9 @@ static bool add_part_at_pointer(struct detail *d, size_t message, const char *po
     enum json_type type = head.p[at] == '"'   ? JSON_STRING
                           : head.p[at] == '{' ? JSON_OBJECT
                           : head.p[at] == '[' ? JSON_ARRAY
-                                              : JSON_NUMBER; /* a number, true, false or null */
+                                              /* JSON_NUMBER stands for a number, true, false or
+                                               * null */
+                                              : JSON_NUMBER;
     struct found value = {{type, {head.p + at, end - at}}, end == head.n};
     add_found_value_part(d, message, &value, pointer, title);
     return true;

@@ -88,7 +88,7 @@ bool view_step_line(struct view *v, struct view_place *p)
     return true;
 }
 
-/* Returns the last remembered place at or before this line. */
+/* Returns the nearest remembered place at or before this line. */
 static struct view_place find_marked_place(const struct view *v, size_t line)
 {
     struct view_place p = {0};
@@ -107,8 +107,8 @@ static struct view_place find_marked_place(const struct view *v, size_t line)
     return p;
 }
 
-/* If p is at an unfolded string, moves p to `line`, or to the string's last line if `line` is
- * beyond the string. */
+/* If p is at an unfolded string, moves p to line number `line` of the string, or to its last line
+ * if the string has fewer lines. */
 static void view_skip_in_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
@@ -117,7 +117,7 @@ static void view_skip_in_string(struct view *v, struct view_place *p, size_t lin
         (in = view_find_inner(v, view_value_offset(v, p))) == NULL)
         return;
     size_t notes = view_count_notes(v, in->at);
-    size_t want = line - (p->line - p->below); /* the value that p->below should get */
+    size_t want = line - (p->line - p->below); /* the value that p->below would have for `line` */
     if (want <= notes)
         return;
     if (!view_seek_line(in->view, want - notes - 1, &ignored))
@@ -149,7 +149,8 @@ bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
 size_t view_estimate_lines(struct view *v, bool *exact)
 {
     struct view_place p = v->marks_n > 0 ? v->mark[v->marks_n - 1] : (struct view_place){0};
-    if (v->text.n <= MARK_BYTES) /* the text is too short for an estimate */
+    /* the text is too short for an estimate, so its lines are counted */
+    if (v->text.n <= MARK_BYTES)
         (void)view_count_lines(v);
     *exact = v->whole;
     if (v->whole)
@@ -166,7 +167,7 @@ size_t view_count_lines(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_seek_line(v, SIZE_MAX, &p);
-        (void)found; /* the result is false, because no view has SIZE_MAX lines */
+        (void)found; /* always false, because no view has SIZE_MAX lines */
     }
     return v->lines;
 }

@@ -1,13 +1,14 @@
 /* view.h - lines of one text: JSON, indented and foldable, or plain text, wrapped to a width.
  *
  * A line of JSON begins where its key, value or closing bracket begins. A line of text begins
- * after a newline, or where the previous line was wrapped. Such a line is a place. Further lines
- * may follow a place and belong to it: notes and, if the value is an unfolded string, the lines of
- * that string. The lines of the string are another view (struct inner).
+ * after a newline, or where the previous line was wrapped. Such a line is called a place. More
+ * lines may follow a place and belong to it: notes and, if the value is an unfolded string, the
+ * lines of that string. The lines of the string are another view (struct inner).
  *
  * Index     while the view steps through the text, it remembers one place in about 32 KiB. Other
  *           lines are found step by step from a remembered place.
- * Folding   objects and arrays are folded from a depth on. A list has the exceptions.
+ * Folding   objects and arrays are folded if they are at least `folded_from` levels deep. A list
+ *           contains the exceptions from this rule.
  * Owns      the index, the exceptions, and the texts of unfolded strings. The text is borrowed.
  * Errors    MI_ENOMEM. If the index cannot grow, lines are found more slowly.
  * Blocks    never. Pure. */
@@ -17,15 +18,17 @@
 #include "cli/ui/text/cells.h"
 #include "cli/ui/text/find.h"
 
-#define VIEW_INDENT_MAX 40 /* levels; a deeper indent does not fit on a screen */
-#define VIEW_INNER_DEPTH 4 /* how deep JSON in strings in JSON is unfolded */
-/* in bytes; a longer string can be unfolded, whatever the string contains */
+/* maximum number of indented levels; a deeper indentation does not fit on a screen */
+#define VIEW_INDENT_MAX 40
+#define VIEW_INNER_DEPTH 4 /* maximum number of levels of JSON within strings that are unfolded */
+/* length in bytes; a longer string can be unfolded, whatever it contains */
 #define VIEW_LONG_STRING 96
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
-#define VIEW_LEVELS_MAX 512 /* most levels; values nested deeper have no pointer */
+#define VIEW_LEVELS_MAX 512 /* maximum number of levels; values nested deeper have no pointer */
 #define VIEW_CACHE 64
-#define VIEW_WIDTH_MIN 24 /* minimum number of columns for the text of a string, at any depth */
+/* minimum number of columns for the text of a string, however deep its indentation */
+#define VIEW_WIDTH_MIN 24
 
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
@@ -33,11 +36,11 @@ struct view_place {
     size_t at;    /* offset of the place in the text */
     size_t depth; /* number of objects and arrays that contain the place */
     size_t line;
-    size_t below; /* number of the line within the place; 0: the first line */
+    size_t below; /* number of the line among the lines of this place; 0: the first line */
 };
 
 struct view_note {
-    size_t at; /* offset of the value */
+    size_t at; /* offset of the value to which the note belongs */
     struct slice text;
     enum cells_style style;
 };
@@ -51,19 +54,21 @@ struct inner {
 
 /* An entry of a cache: the end of an object, array or long string. */
 struct view_end {
-    size_t at, end, children; /* end 0: the entry is free */
+    size_t at, end, children; /* if `end` is 0, this entry is free */
 };
 
 struct view {
     enum view_kind kind;
-    struct slice text; /* borrowed, or the text of `own` */
+    struct slice text; /* text of the view: borrowed, or the text of `own` */
     struct buf own;    /* owned */
-    size_t nested;     /* number of strings that contain the text; 0: a message */
-    size_t width;      /* columns to which text is wrapped; 0: not wrapped */
+    /* nesting level of strings that contain the text; 0: the text is a message */
+    size_t nested;
+    size_t width; /* columns at which text is wrapped; 0: text is not wrapped */
     bool ascii;
     bool fixed;         /* true if nothing can be folded; lines then have no fold markers */
-    size_t folded_from; /* depth from which on objects and arrays are folded */
-    /* owned; sorted offsets of objects and arrays for which folded_from is reversed */
+    size_t folded_from; /* objects and arrays at this depth, and below it, are folded */
+    /* owned; sorted offsets of objects and arrays that are folded although `folded_from` unfolds
+     * them, or the other way round */
     size_t *exception;
     size_t exceptions_n, exceptions_cap;
     struct inner *inner; /* owned; sorted */
@@ -72,8 +77,8 @@ struct view {
     size_t notes_n, notes_cap;
     struct view_place *mark; /* owned; the index: remembered places */
     size_t marks_n, marks_cap;
-    struct view_place last; /* the place that was found last */
-    bool whole; /* true: the whole text was read, so the next field, `lines`, is known */
+    struct view_place last; /* the place that was found most recently */
+    bool whole;             /* true: the whole text was read, so `lines` is known */
     size_t lines;
     struct view_end end[VIEW_CACHE];
 };
@@ -92,17 +97,17 @@ bool view_step_line(struct view *v, struct view_place *p);
 size_t view_estimate_lines(struct view *v, bool *exact);
 size_t
 view_count_lines(struct view *v); /* returns the exact number of lines; reads the whole text */
-/* Adds the line to c, after `indent` columns. */
+/* Adds the line to c, indented by `indent` columns. */
 void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c);
 
 /* ---- folding ---- */
 
 /* The object, array or string that begins at a line or, if none does, contains the line. */
 struct view_target {
-    struct view *view; /* v, or the view of an unfolded string */
+    struct view *view; /* the view itself, or the view of an unfolded string in it */
     size_t at;         /* offset of the first byte of the object, array or string */
     size_t depth;
-    size_t line; /* number of the line in v */
+    size_t line; /* number of the line in the outer view */
     bool folded;
 };
 /* Returns false if nothing can be folded: in plain text, or if the root is not an object or
@@ -128,25 +133,27 @@ MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
 /* ---- places ---- */
 
-/* The objects and arrays that contain a place, from the root on. */
+/* An object or array that contains a place. The levels of a path begin at the root. */
 struct view_level {
     size_t at;    /* offset of the object or array */
     size_t index; /* index of the element that contains the place */
-    /* raw key of the member that contains the place; {NULL, 0}: the level is an array */
+    /* key of the member that contains the place, with its escapes; {NULL, 0}: the level is an
+     * array */
     struct slice key;
 };
 struct view_path {
     struct view_level level[VIEW_LEVELS_MAX];
-    size_t n; /* more than VIEW_LEVELS_MAX if the JSON is deeper; deeper levels are not stored */
+    /* number of levels of the path; levels beyond VIEW_LEVELS_MAX are counted, but not stored */
+    size_t n;
 };
 void view_find_path(const struct view *v, size_t at, struct view_path *ret);
 /* Finds the value that a JSON Pointer names. Returns false if there is none. */
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
-/* Finds the line and column of a byte. Reads the text up to the byte. view_unfold_around() must be
- * called before. */
+/* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around()
+ * before this function. */
 void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
-/* Returns the offset of the line's value, after its key, or of its closing bracket; v->text.n if
- * the text is empty. */
+/* Returns the offset of the value in this line (after its key), or of the closing bracket;
+ * v->text.n if the text is empty. */
 size_t view_value_offset(const struct view *v, const struct view_place *p);
 /* Appends the value of the line: a string is unescaped, other values are copied as they are
  * written. */
@@ -166,8 +173,8 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 /* Returns the end of the value at `at`. A far end is cached. */
 size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
-/* Each returns the index of the first exception, unfolded string or note at or after offset
- * `at`. */
+/* These functions return the index of the first exception, unfolded string or note at or after
+ * offset `at`. */
 size_t view_find_first_exception(const struct view *v, size_t at);
 size_t view_find_first_inner(const struct view *v, size_t at);
 size_t view_find_first_note(const struct view *v, size_t at);
@@ -175,13 +182,12 @@ size_t view_find_first_note(const struct view *v, size_t at);
 struct inner *view_find_inner(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
-/* Must be called if the lines of the value at this byte have changed: drops the index from
- * there. */
+/* Drops the index from this byte on. Call this function when the lines of the value at this byte
+ * have changed. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);
-/* Appends the unescaped text of the string at [at, end). Returns false if it is not a valid
- * string. */
+/* Appends the unescaped text of the string at [at, end). Returns false if the string is invalid. */
 bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
 /* returns the number of columns before the fold marker of a line */

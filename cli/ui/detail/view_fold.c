@@ -165,7 +165,8 @@ int view_unfold_around(struct view *v, size_t at)
         if (st < 0)
             return st;
     }
-    size_t i = view_find_first_inner(v, at); /* is `at` in an unfolded string? */
+    /* the string before index i is the only unfolded string that can contain `at` */
+    size_t i = view_find_first_inner(v, at);
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_find_end(v->text, in->at))
         return 0;
@@ -185,7 +186,7 @@ static struct view_target view_target_at(struct view *v, size_t at, size_t depth
     return t;
 }
 
-/* Finds the innermost object or array that contains the byte. */
+/* Finds the innermost object or array that contains the byte at offset `at`. */
 static bool view_find_container(struct view *v, size_t at, struct view_target *ret)
 {
     struct view_path path;
@@ -196,7 +197,7 @@ static bool view_find_container(struct view *v, size_t at, struct view_target *r
     return true;
 }
 
-/* Finds the target of a line that is not in an unfolded string. */
+/* Finds the object, array or string of a line that is not in an unfolded string. */
 static bool view_target_of_place(struct view *v, const struct view_place *p,
                                  struct view_target *ret)
 {

@@ -41,7 +41,7 @@ bool view_json_step(struct view *v, struct view_place *p)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-#define ESCAPE 6 /* bytes of \uXXXX */
+#define ESCAPE 6 /* length of the escape \uXXXX in bytes */
 /* A long token is added to the line in pieces of this many bytes, so that drawing stops soon after
  * the line is full. */
 #define PIECE_MAX 512
@@ -149,7 +149,7 @@ static void draw_json_scalar(struct view *v, size_t at, struct cells *c)
     view_add_token(c, style_of_token(token), token);
 }
 
-/* Draws a comma if a comma follows the value or bracket that ends at `end`. */
+/* Draws a comma if the text has a comma after the value or bracket that ends at `end`. */
 static void draw_json_comma(struct view *v, size_t end, struct cells *c)
 {
     end = token_skip_blank(v->text, end);

@@ -5,7 +5,7 @@
 
 #include "wire/json/scan.h"
 
-#define FAR 4096 /* in bytes; the ends of shorter values are not cached */
+#define FAR 4096 /* minimum length in bytes of a value whose end is cached */
 
 size_t view_indent_columns(size_t depth)
 {

@@ -34,8 +34,8 @@ static struct view_level *innermost_level(struct view_path *p)
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
 
-/* Begins the member or element at i: sets its index and key in the path. Returns the offset of its
- * value. */
+/* Enters the member or element that begins at offset i: sets its index and key in the path. Returns
+ * the offset of its value. */
 static size_t path_begin_value(const struct view *v, struct view_path *p, size_t i)
 {
     struct slice s = v->text;
@@ -73,7 +73,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
             ret->n++;
             struct view_level *l = innermost_level(ret);
             if (l != NULL)
-                /* SIZE_MAX: before the first element */
+                /* index SIZE_MAX: the position is before the first element */
                 *l = (struct view_level){.at = i, .index = SIZE_MAX};
         } else if (at < end) {
             break;
@@ -108,8 +108,8 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
     buf_close(&key);
 }
 
-/* Whether a token of a pointer names this member or element. The token may have pointer escapes;
- * the key may have JSON escapes. */
+/* Returns whether a token of a JSON Pointer names this member or element. The token may have
+ * escapes of JSON Pointer; the key may have escapes of JSON. */
 static bool pointer_token_names_member(const struct view *v, struct slice key, size_t index,
                                        struct slice token)
 {
@@ -131,8 +131,8 @@ static bool pointer_token_names_member(const struct view *v, struct slice key, s
     return same;
 }
 
-/* Finds the member or element of the object or array at `at` that the token names. If several
- * members have the same key, finds the last one, as most parsers do. */
+/* Finds the child of the object or array at `at` that the token names. If several members have this
+ * key, finds the last one, as most parsers do. */
 static bool view_find_child(const struct view *v, size_t at, struct slice token, size_t *ret)
 {
     struct slice s = v->text;

@@ -4,7 +4,7 @@
 
 /* ---- where bytes are ------------------------------------------------------------------------ */
 
-/* Returns the first line of the place that the byte belongs to. */
+/* Returns the first line of the place that contains the byte at offset `at`. */
 static struct view_place view_place_at_offset(struct view *v, size_t at)
 {
     struct view_place p = {0};
@@ -13,7 +13,7 @@ static struct view_place view_place_at_offset(struct view *v, size_t at)
             p = v->mark[i - 1];
     for (struct view_place next = p; view_step_line(v, &next) && next.at <= at;)
         p = next;
-    if (p.below > 0) { /* lines below a place belong to the place */
+    if (p.below > 0) { /* lines that belong to a place come below its own line */
         p.line -= p.below;
         p.below = 0;
     }
@@ -24,7 +24,7 @@ static struct view_place view_place_at_offset(struct view *v, size_t at)
 static size_t view_columns_between(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
-    /* the window begins right of the whole text, so that columns are only counted */
+    /* All columns are left of column SIZE_MAX, so the cells only count them. */
     struct cells c = {.from = SIZE_MAX, .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
         return cells_tabbed_columns(text, v->ascii);
@@ -93,7 +93,7 @@ int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b
     if (v->kind != VIEW_JSON || at >= v->text.n)
         return MI_ENOENT;
     view_find_path(v, at, &path);
-    /* a closing bracket has the pointer of its object or array */
+    /* the pointer of a closing bracket is that of its object or array */
     if (token_closes_container(v->text.p[at])) {
         if (path.n == 0)
             return MI_ENOENT;

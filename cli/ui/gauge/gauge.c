@@ -45,7 +45,8 @@ void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t colu
 
 void gauge_append_sparkline(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii)
 {
-    static const char levels[] = "_.-=+*%#"; /* ordered by how much of the cell is filled */
+    /* characters ordered by how much of their cell they fill */
+    static const char levels[] = "_.-=+*%#";
     int64_t longest = 0;
     n = size_min(n, columns);
     for (size_t i = 0; i < n; i++)

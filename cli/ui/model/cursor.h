@@ -12,22 +12,22 @@
 
 struct cursor {
     int64_t key;   /* key of the selected row; 0: no row was selected yet */
-    size_t line;   /* line of the pane with the selected row, counted from 0 */
-    bool follows;  /* the cursor stays on the last row when rows are added */
-    size_t height; /* lines of the pane when it was last drawn */
+    size_t line;   /* screen line of the selected row within the pane, counted from 0 */
+    bool follows;  /* the last row stays selected when rows are added */
+    size_t height; /* number of lines of the pane when it was last drawn */
 };
 
-/* Returns the index of the first row on the screen, in a list of n rows whose selected row is at
- * `at`. Sets line and height. */
+/* Returns the index of the first row on the screen. The list has n rows, and `at` is the index of
+ * the selected row. Sets c->line and c->height. */
 size_t cursor_top_row(struct cursor *c, size_t n, size_t at, size_t height);
-/* Returns the index after moving by this many rows. The list scrolls when the cursor is at an edge
- * of the pane. */
+/* Returns the index of the selected row after the cursor has moved by this many rows. The list
+ * scrolls when the cursor is at an edge of the pane. */
 size_t cursor_move(struct cursor *c, size_t n, size_t at, int64_t rows);
-/* Returns the index after moving by a page (pages: -1 or 1). The cursor stays on its line of the
- * screen. */
+/* Returns the index of the selected row after moving by a page. pages: -1 or 1. The cursor stays on
+ * its line of the screen. */
 size_t cursor_move_pages(struct cursor *c, size_t n, size_t at, int pages);
-/* Returns the index after scrolling by this many rows. The cursor keeps its row as long as the row
- * is on the screen. */
+/* Returns the index of the selected row after scrolling by this many rows. The selected row does
+ * not change as long as it is on the screen. */
 size_t cursor_scroll_rows(struct cursor *c, size_t n, size_t at, int64_t rows);
 /* Returns the index of the row on this line of the pane; n if there is none. */
 size_t cursor_row_on_line(const struct cursor *c, size_t n, size_t at, size_t line);

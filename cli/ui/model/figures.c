@@ -11,8 +11,8 @@ void figures_close(struct figures *f)
     *f = (struct figures){0};
 }
 
-/* Finds the figures of a tool or method, or adds new figures. *ret is NULL if there are too many
- * names. */
+/* Finds the figures of a tool or method. If there are none, adds them; *ret is NULL if there are
+ * too many names. */
 static int figures_find_or_add(struct figures *f, struct slice method, struct slice target,
                                struct tool_figures **ret)
 {

@@ -22,25 +22,26 @@ struct tool_figures {
     bool is_tool; /* true: figures of a tool; false: of a method */
     int64_t calls, failed, open;
     struct latency latency;
-    /* durations of the last calls, newest first; a failed call is stored as -1 - us */
+    /* durations of the last calls in microseconds, newest first; a failed call is stored as -1 -
+     * duration */
     int64_t recent_us[FIGURES_RECENT];
     size_t recent_n;
 };
 
 struct figures {
     struct tool_figures all;
-    /* number of requests of the server; number of these requests that failed */
+    /* others: number of requests of the server; others_failed: number of these that failed */
     int64_t others, others_failed;
     struct intern names;       /* owned */
-    struct tool_figures *tool; /* owned; tool i has name i */
+    struct tool_figures *tool; /* owned; the name of tool[i] has index i in `names` */
     size_t tools, cap;
 };
 
-/* order in which calls are added: from newest to oldest, or from oldest to newest */
+/* FIGURES_OLDER: calls are added from newest to oldest; FIGURES_NEWER: from oldest to newest. */
 enum figures_order { FIGURES_OLDER, FIGURES_NEWER };
 
 void figures_close(struct figures *f);
-/* Counts an open call, under the method or target of its request. */
+/* Counts an open call for the method or tool of its request. */
 MI_MUST int figures_count_request(struct figures *f, struct slice method, struct slice target);
 /* Counts the end of an open call. took_us below 0: unknown. */
 MI_MUST int figures_count_answer(struct figures *f, struct slice method, struct slice target,

@@ -17,8 +17,8 @@ struct latency {
 };
 
 void latency_add(struct latency *l, int64_t us);
-/* Returns the percentile by nearest rank: the middle of a range, at most 4 % away from the exact
- * value; -1 if no durations were added. */
+/* Returns the percentile by nearest rank; -1 if no durations were added. The result is the middle
+ * of a range, and at most 4 % away from the exact value. */
 int64_t latency_percentile(const struct latency *l, int percent);
 
 #endif

@@ -29,7 +29,8 @@ static int listing_put_request(struct listing_requests *r, const struct listing_
         r->request[i] = *x;
         return 0;
     }
-    /* the table is full: the call stays open in the figures, or does not match */
+    /* The table is full. The call then counts as open in the figures, and does not match a
+     * filter. */
     if (r->n == LISTING_OPEN_MAX)
         return 0;
     if (!GROW(r->request, r->n, r->cap))
@@ -70,7 +71,8 @@ static int listing_add_oldest(struct listing *l, const struct listed *row)
     return 0;
 }
 
-/* Returns the index of the first old row with this seq or a higher one; old_n if there is none. */
+/* Returns the index of the first row in l->old with this seq or a higher one; old_n if there is
+ * none. */
 static size_t listing_find_old_row(const struct listing *l, int64_t seq)
 {
     size_t from = 0, to = l->old_n;
@@ -104,8 +106,8 @@ size_t listing_place_of_seq(const struct listing *l, int64_t seq)
     return at < l->old_n ? at : l->old_n + SEARCH_INT64(l->young, l->young_n, seq, seq);
 }
 
-/* Adds a row in order of seq: a call may begin to match only when it ends, after later calls were
- * added. If the list is full, drops the oldest row. */
+/* Inserts a row at its place in the order of seq, because a call may begin to match only when it
+ * ends, after later calls were added. If the list is full, drops the oldest row. */
 static int listing_insert_row(struct listing *l, const struct listed *row)
 {
     size_t at = listing_place_of_seq(l, row->seq), n = l->old_n + l->young_n;
@@ -168,8 +170,8 @@ static int listing_count_ended(struct listing *l, const struct query_call *c, en
                                 end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
 }
 
-/* Whether one of the call's requests, or the notification that ended its task, matches the filter.
- * Removes these matches from the table. */
+/* Returns whether one of the call's requests, or the notification that ended its task, matches the
+ * filter. Removes these matches from the table. */
 static bool listing_remove_matches(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;
@@ -207,7 +209,8 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     struct listing_request open;
     struct listed row = listed_row_of_call(c);
     int st = 0;
-    if (c->request_seq < l->first) /* the call will be read later */
+    /* the call is older than the messages that were added, and will be read later */
+    if (c->request_seq < l->first)
         return 0;
     bool matches = listing_remove_matches(l, c);
     if (c->status == CALL_OPEN)

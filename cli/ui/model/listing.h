@@ -1,16 +1,16 @@
 /* listing.h - the calls, or the messages, of one session that match a filter, and the figures of
  * all calls of the session.
  *
- * A session may have millions of messages. So the caller reads them in parts, from the newest
- * backwards: first the messages, if the list has a filter or shows messages, then the calls that
- * began among them. This way the end of the list is complete at once. Messages that are recorded
- * meanwhile are added at the other end. The list holds only the seqs of messages; the screen reads
- * the rows that it shows (row_cache.h).
+ * A session may have millions of messages. So the caller reads them in parts, from the newest to
+ * the oldest. For each part, it adds the messages (if the list has a filter or shows messages),
+ * then the calls that began among these messages. So the newest rows are complete at once. Messages
+ * that are recorded meanwhile are added at the newer end. The list has only the seqs of messages;
+ * the screen reads the rows that it shows (row_cache.h).
  *
  * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its
  *           request, or the message that ended it, matches. If a call consisted of several
  *           requests, it matches if one of these requests matches. The figures count all calls of
- *           the client, whether they match or not.
+ *           the client, also those that do not match.
  * Messages  without a filter, the list needs no memory: its rows are all seqs from 1 to the last.
  * Owns      the rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
  * Errors    MI_ENOMEM; MI_EFULL: the list is full, so older messages cannot be added.
@@ -21,7 +21,8 @@
 #include "cli/ui/model/figures.h"
 
 #define LISTING_MAX ((size_t)4 << 20)
-/* Most requests in each table: open calls, and matching requests whose calls were not added yet. */
+/* Maximum size of each table: the table of open calls, and the table of matching requests whose
+ * calls were not added yet. */
 #define LISTING_OPEN_MAX ((size_t)1 << 16)
 
 enum listing_mode { LISTING_CALLS, LISTING_MESSAGES };
@@ -36,7 +37,7 @@ struct listed {
 /* An open call, or a matching message whose call was not added yet. */
 struct listing_request {
     int64_t seq;  /* seq of the request, or of a notification that may end a task */
-    bool counted; /* for an open request: whether the figures count it */
+    bool counted; /* the figures count this open request */
 };
 
 struct listing_requests {
@@ -47,7 +48,8 @@ struct listing_requests {
 struct listing {
     enum listing_mode mode;
     bool every; /* true: no filter is set, so every message matches */
-    /* range of messages that were added; first 1: all older messages were added */
+    /* first and last message of the range that was added; first is 1 if all older messages were
+     * added */
     int64_t first, last;
     /* owned; the rows in `old` begin with the newest, the rows in `young` with the oldest */
     struct listed *old, *young;
@@ -57,30 +59,31 @@ struct listing {
     struct figures figures;
 };
 
-/* last: seq of the newest message; 0: there is none. */
+/* last: seq of the session's newest message; 0: the session has no messages. */
 void listing_open(struct listing *l, enum listing_mode mode, bool every, int64_t last);
 void listing_close(struct listing *l); /* safe to call twice */
 
-/* Which end of the list is extended. */
+/* The end of the list to which a message or call is added. */
 enum listing_end { LISTING_OLDER, LISTING_NEWER };
 
-/* Adds the message before the first, or after the last; seq may skip numbers. If the message
- * matches, the call that it begins or ends will match too, when the call is added. */
+/* Adds a message older than the first, or newer than the last one added; seqs may be missing. If
+ * `matches` is true, the call that the message begins or ends will match when it is added. */
 MI_MUST int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
                                 enum listing_end end);
-/* Whether this message may end the task of a call. Such a notification does not name the call. */
+/* Returns whether this message is a notification that may end the task of a call. The notification
+ * does not name the call. */
 static inline bool listing_may_end_task(const struct query_message *m)
 {
     return m->kind == KIND_NOTIFICATION && m->request_seq == 0 &&
            slice_begins(m->method, "notifications/tasks");
 }
-/* Adds the call before the first, or after the last. With a filter, adds a row only if one of the
- * call's messages that were added matches. */
+/* Adds a call older than the first, or newer than the last one added. With a filter, adds a row
+ * only if a message of the call matches and was added before. */
 MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
-/* Declares that request `seq` continues the call of request `first`: if the request matches, so
- * does the call. Must be called before the call is added or updated. */
+/* Declares that request `seq` continues the call of request `first`. If the request matches, the
+ * call matches. Call this function before the call is added or updated. */
 MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
-/* Updates a call that may have been added as open, or that may match only now. */
+/* Updates a call, which may have been open when it was added, or may match only now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 /* Declares all messages first..last as added, in case some of them are not in the vault. */
 void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #define TEXTS 6
-/* Number of messages that are read from a store at once, because the screen also shows the
- * neighbours of a row. */
+/* Number of messages that are read from a store at once: more than one, because the screen also
+ * shows the neighbours of a row. */
 #define STORE_BLOCK 64
 
 void row_cache_close(struct row_cache *r)
@@ -33,7 +33,7 @@ int row_cache_set_session(struct row_cache *r, int64_t session_id)
 struct copying {
     struct row_copy *to;
     int64_t seq;
-    int status; /* MI_ENOENT: the message was not found yet */
+    int status; /* MI_ENOENT until the message was found */
 };
 
 static bool row_cache_on_message(void *ctx, const struct query_message *m)

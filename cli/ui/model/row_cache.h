@@ -15,7 +15,7 @@
 #define ROW_CACHE_PREVIEW 300 /* bytes */
 
 struct row_copy {
-    struct query_message m; /* its texts point into `text`; no body */
+    struct query_message m; /* the message without its body; its texts are in `text` */
     struct slice preview;   /* preview of the message, not escaped for display */
     struct buf text;        /* owned */
 };

@@ -67,8 +67,9 @@ static int sessions_add_id(struct sessions *l, int64_t id)
     return 0;
 }
 
-/* Reads at once the rows of sessions that have no end: they may be live, and the header counts live
- * sessions. Does nothing in a store, which does not know whether sessions are live. */
+/* Reads the rows of sessions without an end immediately, because such sessions may be live, and the
+ * header counts live sessions. Does nothing in a store, which does not know whether sessions are
+ * live. */
 static int sessions_read_unended_rows(struct sessions *l, struct query *q,
                                       const struct page_row *page)
 {
@@ -101,15 +102,15 @@ int sessions_read_older(struct sessions *l, struct query *q)
 
 int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
-    /* reads the row of the session now, because the session may be live */
+    /* Reads the row of the session now, because a live session needs its row. */
     const struct session_row *row;
     int st = sessions_add_id(l, id);
     st = st == 0 ? sessions_get(l, q, id, &row) : st;
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Reads again the rows of sessions that had not ended. In a store, rows are read only when they are
- * shown. */
+/* Reads again the rows of sessions that had not ended at the last read. In a store, rows are read
+ * only when they are shown. */
 static int sessions_refresh_rows(struct sessions *l, struct query *q)
 {
     int st = 0;
@@ -248,7 +249,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
         return st < 0 ? st : MI_ENOENT;
     struct session_row now = {
         .page = page, .state = session_state_of(q, &page->session), .failed = -1};
-    /* keeps the earlier counts until they are counted again */
+    /* the counts of the old row are shown until the calls are counted again */
     if (r->page != NULL && r->page->session.id == id) {
         now.failed = r->failed;
         now.counted_us = r->counted_us;

@@ -2,10 +2,10 @@
  *
  * The list grows at its end while older sessions are read, a page at a time. The list grows at its
  * beginning when new sessions are recorded. The row of a session is read when the screen needs it,
- * and kept. The row of a session that had not ended is read again in sessions_read_changes().
- * If the vault is a store, the list is in the order of time, which differs from the order of ids.
- * sessions_read_changes() then reads only the newest SESSIONS_PAGE sessions, because each question
- * takes time.
+ * and stays in memory. sessions_read_changes() reads again the rows of sessions that had not ended.
+ * The list of a store is in the order of time, which differs from the order of ids. For a store,
+ * sessions_read_changes() reads only the newest SESSIONS_PAGE sessions, because each question takes
+ * time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
  * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.
@@ -18,36 +18,38 @@
 
 #define SESSIONS_KEPT 256
 #define SESSIONS_PAGE 64
-#define SESSIONS_COUNTED 20000      /* number of messages whose calls are counted in one step */
-#define SESSIONS_RECOUNT_US 5000000 /* how old the failed count of a live session may be */
+#define SESSIONS_COUNTED 20000 /* number of messages whose calls are counted in one step */
+/* microseconds after which the failed calls of a live session are counted again */
+#define SESSIONS_RECOUNT_US 5000000
 
 struct session_row {
-    struct page_row *page; /* owned; NULL: the row is free */
+    struct page_row *page; /* owned; NULL: this element is free */
     enum session_state state;
-    int64_t messages, last_t_us; /* seq and time of the last message */
+    int64_t messages, last_t_us; /* messages: seq of the last message; last_t_us: its time */
     int64_t failed;              /* number of failed calls; -1: not counted yet */
     /* counting: number of failed calls among messages 1..counted; final if counted >= messages */
     int64_t counting, counted;
-    int64_t counted_us; /* when `failed` was counted; 0: not counted yet */
+    int64_t counted_us; /* time at which `failed` was counted; 0: not counted yet */
     bool stale;         /* the row must be read again */
 };
 
-/* Returns whether the list takes this session. Called once for each session; sessions_add() may add
- * a rejected session later. */
+/* Returns true if the list shows this session. Called once for each session that is read;
+ * sessions_add() may add a session for which this returned false. */
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
-    int64_t *id; /* owned; newest first */
+    int64_t *id; /* owned; ids of the sessions, newest first */
     size_t n, cap;
     const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
     /* newest: highest id that was read; oldest: id that was read last in page order */
     int64_t newest, oldest;
-    bool complete; /* all older sessions were read */
-    /* set by the caller: count each failed request, not each operation */
+    bool complete; /* the list has all older sessions */
+    /* set by the caller. true: failed requests are counted; false: failed operations. */
     bool requests;
     sessions_takes_fn takes; /* callback that filters sessions; NULL: the list has all sessions */
     void *ctx;
-    struct session_row row[SESSIONS_KEPT]; /* a session's row is id % SESSIONS_KEPT */
+    /* the row of the session with this id is row[id % SESSIONS_KEPT] */
+    struct session_row row[SESSIONS_KEPT];
 };
 
 void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
@@ -57,20 +59,23 @@ MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
 /* Adds sessions that were recorded since the last call, and reads again the rows of sessions that
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
-/* Whether the list reaches back to this session. */
+/* Returns whether the list has been read as far back as this session. */
 bool sessions_reach_id(const struct sessions *l, int64_t id);
-/* Adds a session that takes() rejected, unless it is in the list already. */
+/* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
-/* Counts failed calls of the kept rows, in steps. *ret_more: more steps remain. */
+/* Counts failed calls of the sessions whose rows are in memory, one part of one session per call.
+ * *ret_more: true if more may be left to count. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
 size_t sessions_place_of_id(const struct sessions *l, int64_t id);
-/* *ret is valid until another session with the same id % SESSIONS_KEPT is read. */
+/* Sets *ret to the row of a session, which is valid until another session with the same id %
+ * SESSIONS_KEPT is read. */
 MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
                          const struct session_row **ret);
-/* Returns how long a session lasted until its end, its last message or, if it is live, now. */
+/* Returns the duration of a session: until its end, until now if it is live, or else until its last
+ * message. */
 int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);
-/* Counts the live sessions among the kept rows. */
+/* Counts the live sessions among those whose rows are in memory. */
 size_t sessions_count_live(const struct sessions *l);
 
 #endif

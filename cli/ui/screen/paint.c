@@ -5,8 +5,9 @@
 
 /* Colours below 8 exist on every terminal with colours; -1 is the terminal's default colour. */
 struct paint {
-    attr_t attribute;  /* attributes on terminals with colours */
-    short few, many;   /* foreground colour with 8 or 16 colours; with 256 colours */
+    attr_t attribute; /* attributes on terminals with colours */
+    /* few: foreground colour on terminals with 8 or 16 colours; many: with 256 colours */
+    short few, many;
     attr_t colourless; /* attributes on terminals without colours */
 };
 

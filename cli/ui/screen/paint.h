@@ -8,7 +8,7 @@
 #include "cli/ui/screen/screen.h"
 
 void paint_open(void); /* call after the screen is set up */
-/* *ret_attribute is a curses attr_t, *ret_pair a colour pair. */
+/* Sets *ret_attribute to a curses attr_t, and *ret_pair to a colour pair. */
 void paint_find_attributes(enum screen_line kind, enum cells_style style, bool found,
                            unsigned *ret_attribute, short *ret_pair);
 

@@ -37,7 +37,7 @@ enum press_key {
 
 struct press {
     int key;
-    size_t x, y; /* position of a mouse event */
+    size_t x, y; /* position of the mouse in a mouse event */
     bool pasted; /* the character is part of a pasted text */
 };
 

@@ -7,7 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Prepared in advance, because a signal handler may only call async-signal-safe functions. */
+/* Filled in advance, because a signal handler may only call async-signal-safe functions. */
 static struct {
     volatile sig_atomic_t armed;
     struct termios before;
@@ -62,13 +62,14 @@ bool rescue_open(void)
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
-    rescue_add("\033[?1006l\033[?1000l\033[?2004l"); /* ends mouse reports and bracketed paste */
+    /* turns off mouse reports and bracketed paste */
+    rescue_add("\033[?1006l\033[?1000l\033[?2004l");
     rescue_add(exit_attribute_mode);
     rescue_add(cursor_normal);
     rescue_add(keypad_local);
     rescue_add(exit_ca_mode);
     bool moves = cursor_address != NULL;
-    del_curterm(cur_term); /* newterm() reads the description of the terminal again */
+    del_curterm(cur_term); /* newterm() will read the description of the terminal again */
     if (!moves)
         return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;

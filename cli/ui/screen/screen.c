@@ -17,24 +17,25 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define MARKS 4 /* most characters in a cell: a character and its combining characters */
+/* maximum number of characters in a cell: one character and its combining characters */
+#define MARKS 4
 
 volatile sig_atomic_t screen_resized;
 
 static struct {
-    SCREEN *terminal; /* owned; NULL: not open */
+    SCREEN *terminal; /* owned; NULL: the screen is not open */
     WINDOW *keys;     /* owned; a pad, because reading a key from a pad draws nothing */
     bool ascii;
     bool shows_cursor;
     size_t cursor_x, cursor_y;
     bool pasting;
-    int64_t pasted_us; /* when the last pasted character was read */
+    int64_t pasted_us; /* time at which the last pasted character was read */
     struct sequence sequence;
 } screen;
 
 #define KEY_PASTE (KEY_MAX + 1)
 #define KEY_PASTE_END (KEY_MAX + 2)
-/* a paste ends after this pause, because its end sequence may be lost */
+/* a paste also ends after a pause of this length, because its end sequence may be lost */
 #define PASTE_PAUSE_US 1000000
 
 /* ---- opening ---- */
@@ -69,7 +70,7 @@ static bool locale_names_utf8(void)
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
 
-/* If this machine does not have the locale, sets C.UTF-8 instead. */
+/* If this machine does not have the user's locale, sets C.UTF-8 instead. */
 static void set_locale(void)
 {
     bool known = setlocale(LC_CTYPE, "") != NULL;
@@ -223,7 +224,7 @@ static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *
     return i;
 }
 
-/* Returns the column after the text. */
+/* Draws a text at column x. Returns the column after the text. */
 static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
 {
     wchar_t text[MARKS + 1];
@@ -346,7 +347,8 @@ static bool handle_input_without_key(int kind, wint_t c)
         return true;
     if (kind == OK && c == PRESS_ESCAPE) {
         bool begun = esc_begins_sequence();
-        screen.pasting &= begun; /* terminals do not paste Esc, so the end of the paste was lost */
+        /* Terminals do not paste Esc: a person has typed it, so the end of the paste was lost. */
+        screen.pasting &= begun;
         return begun;
     }
     if (kind == OK)

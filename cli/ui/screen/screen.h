@@ -21,7 +21,7 @@
 
 #include <signal.h>
 
-/* Kinds of whole lines. */
+/* Kinds of lines. A kind applies to a whole line. */
 enum screen_line {
     SCREEN_NORMAL,
     SCREEN_CHOSEN,  /* the selected line of the pane that has the focus */
@@ -44,16 +44,16 @@ void screen_get_size(size_t *ret_width, size_t *ret_height);
 /* Not 0 if the size has changed since the last screen_get_size(). */
 extern volatile sig_atomic_t screen_resized;
 
-void screen_clear(void); /* call before the lines of the next picture */
-/* Draws a line at column x, padded with blanks to `width`. */
+void screen_clear(void); /* begins a new picture: call before its lines are drawn */
+/* Draws a line at column x of screen line y, padded with blanks to `width` columns. */
 void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
 void screen_draw_rule(size_t x, size_t y, size_t height); /* draws a vertical line */
 /* Shows the cursor at this position of the picture. */
 void screen_set_cursor(size_t x, size_t y);
 void screen_show_changes(void); /* sends what was drawn since the last call to the terminal */
 void screen_repaint(void); /* draws everything again, after the terminal's content was damaged */
-/* Shows a text in the last line at once, until the next screen_show_changes(). The text must be
- * safe to show (base/text.h). */
+/* Shows a text in the last line at once. The text stays there until screen_show_changes() is
+ * called. It must be safe to show (base/text.h). */
 void screen_show_notice(const char *text);
 
 /* Reads the next key. Returns false if no key is waiting. */
@@ -61,8 +61,8 @@ bool screen_read(struct press *ret);
 /* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
  * terminals accept. */
 bool screen_copy(struct slice text);
-/* Maximum length of the text, in bytes. As base64 in a control sequence, such a text has 100,000
- * bytes, the limit of xterm. */
+/* Maximum length of a text for screen_copy(), in bytes. As base64 in a control sequence, such a
+ * text has 100,000 bytes, the limit of xterm. */
 #define SCREEN_COPY_MAX ((size_t)74994)
 
 #endif

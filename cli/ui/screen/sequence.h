@@ -18,13 +18,13 @@
 struct sequence {
     enum {
         SEQUENCE_NONE,
-        SEQUENCE_CONTROL, /* after `ESC [` */
-        SEQUENCE_ONE,     /* after `ESC O`: the sequence has one more byte */
-        SEQUENCE_STRING,  /* after `ESC ]` and similar */
-        SEQUENCE_ESC,     /* an Esc has ended the sequence; the Esc may begin another one */
+        SEQUENCE_CONTROL, /* a control sequence, which began with `ESC [` */
+        SEQUENCE_ONE,     /* a sequence that began with `ESC O` and has one more byte */
+        SEQUENCE_STRING,  /* a control string, which began with `ESC ]` or similar */
+        SEQUENCE_ESC,     /* an Esc ended the sequence, and may begin another sequence */
     } part;
     size_t n;      /* number of bytes of the sequence so far */
-    int64_t at_us; /* when the last byte arrived */
+    int64_t at_us; /* time at which the last byte of the sequence was read */
 };
 
 /* Takes the character after an Esc. Returns true if it begins a sequence. */

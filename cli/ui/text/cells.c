@@ -55,9 +55,10 @@ static size_t plain_run_len(struct slice s, size_t max)
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
     max = size_min(max, s.n);
-    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* tests eight bytes at a time */
+    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* each step tests eight bytes */
         memcpy(&v, s.p + n, sizeof v);
-        uint64_t low = v - ones * 0x20;  /* a byte below 0x20 borrows, which sets its highest bit */
+        /* a byte below 0x20 causes a borrow, which sets its highest bit */
+        uint64_t low = v - ones * 0x20;
         uint64_t high = v + ones * 0x01; /* a byte of 0x7F becomes 0x80 */
         if (((v | low | high) & ones * 0x80) != 0)
             break;
@@ -69,13 +70,14 @@ static size_t plain_run_len(struct slice s, size_t max)
 
 /* How a character is shown. */
 struct shown {
-    struct slice text; /* the character itself, or escape_text */
+    struct slice text; /* the character itself, or its escape in escape_text */
     size_t columns;
     bool escape;
     char escape_text[TEXT_ESCAPE_MAX];
 };
 
-/* *ret: how the first character of s is shown. Returns how many bytes of s the character has. */
+/* Sets *ret to how the first character of s is shown. Returns how many bytes of s the character
+ * has. */
 static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
@@ -114,7 +116,7 @@ static void cells_put_text(struct cells *c, enum cells_style style, struct slice
     last->columns += columns;
 }
 
-/* Adds characters of one byte and one column each; cuts them to the window. */
+/* Adds characters of one byte and one column each, as far as their columns are visible. */
 static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
@@ -137,7 +139,7 @@ void cells_add_blanks(struct cells *c, size_t columns)
     }
 }
 
-/* Adds a character. A wide character that is only half in the window becomes a blank. */
+/* Adds a character. A wide character of which only half is visible becomes a blank. */
 static void cells_add_character(struct cells *c, enum cells_style style, const struct shown *s)
 {
     size_t after = c->column + s->columns;
@@ -197,7 +199,8 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
     return len;
 }
 
-/* Whether the first character of the text combines with the last character of the window. */
+/* Returns whether the first character of the text combines with the last character that was
+ * added. */
 static bool joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;
@@ -269,7 +272,8 @@ void cells_mark_matches(struct cells *c, struct slice needle)
     size_t at = 0;
     while ((at = find_next(text, at, needle)) != FIND_NONE) {
         size_t end = at + needle.n;
-        while (at > 0 && text_utf8_cont(text.p + at)) /* extends the match to whole characters */
+        /* extends the match to whole characters, in both directions */
+        while (at > 0 && text_utf8_cont(text.p + at))
             at--;
         while (end < text.n && text_utf8_cont(text.p + end))
             end++;
@@ -308,7 +312,7 @@ void cells_cut_with_ellipsis(struct cells *c)
 
 size_t cells_text_columns(struct slice text, bool ascii, size_t max)
 {
-    /* the window begins right of the whole text, so that columns are only counted */
+    /* Columns before column `max` are only counted, because the visible columns begin at `max`. */
     struct cells c = {.from = max, .ascii = ascii};
     cells_add(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);
@@ -337,7 +341,7 @@ size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
         }
         i += n;
         if (c.column > columns)
-            break; /* even the first character is wider than the line */
+            break; /* the first character alone is wider than the line */
     }
     return i;
 }
@@ -349,7 +353,8 @@ size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;
     } else if (n < text.n) {
-        /* inside a word: the line ends before the word, unless the word began the line */
+        /* The cut is inside a word: the line ends before this word, unless the word began the
+         * line. */
         size_t blank = n;
         while (blank > 0 && text.p[blank - 1] != ' ')
             blank--;

@@ -18,48 +18,51 @@
 
 #include "base/buf.h"
 
-#define CELLS_MARKS_MAX 3 /* combining characters; ncurses stores a character and three more */
+/* maximum number of combining characters of a character; ncurses stores three */
+#define CELLS_MARKS_MAX 3
 #define CELLS_TAB 8
 
-/* Styles of text; screen/paint.c has the attributes of each. */
+/* Styles of text. screen/paint.c defines how each style is drawn. */
 enum cells_style {
     CELLS_PLAIN,
     CELLS_DIM,    /* less important text, such as brackets and units */
     CELLS_TITLE,  /* title of a part */
     CELLS_LABEL,  /* name of a field */
-    CELLS_ESCAPE, /* replaces a character that cannot be shown */
+    CELLS_ESCAPE, /* an escape, which replaces a character that cannot be shown */
     CELLS_KEY,    /* key of an object */
-    CELLS_STRING, /* the next three: JSON values by type */
+    CELLS_STRING, /* this style and the next two are for JSON values, by type */
     CELLS_NUMBER,
     CELLS_WORD,  /* true, false, null */
-    CELLS_FOLD,  /* fold markers, and the text that replaces folded content */
+    CELLS_FOLD,  /* fold marker, or the text that stands for folded content */
     CELLS_GOOD,  /* a successful status */
     CELLS_BAD,   /* an error */
     CELLS_WAIT,  /* a warning, or the status of an open or cancelled call */
     CELLS_NOTE,  /* a finding, shown at the value to which it belongs */
-    CELLS_ADDED, /* the next three: differences in a comparison */
+    CELLS_ADDED, /* this style and the next two are for differences in a comparison */
     CELLS_REMOVED,
     CELLS_CHANGED,
     CELLS_STYLES
 };
 
 struct cells_span {
-    size_t at, n;   /* bytes in cells.text; all printable */
-    size_t columns; /* columns of this span */
+    size_t at, n;   /* at: offset in cells.text; n: number of bytes, which are all printable */
+    size_t columns; /* number of columns that this span takes */
     enum cells_style style;
-    bool found; /* set by cells_mark_matches() */
+    bool found; /* the span is part of a match; set by cells_mark_matches() */
 };
 
-/* How the next combining character is added: CELLS_JOIN_NONE: as an escape; CELLS_JOIN_HIDDEN: not
- * at all, because its character is not shown; CELLS_JOIN: to the last character. */
+/* How the next combining character is added. CELLS_JOIN_NONE: as an escape. CELLS_JOIN_HIDDEN: it
+ * is left out, because the character before it is not visible. CELLS_JOIN: joined to the last
+ * character. */
 enum cells_join { CELLS_JOIN_NONE, CELLS_JOIN_HIDDEN, CELLS_JOIN };
 
 struct cells {
     struct buf text;         /* owned */
-    struct cells_span *span; /* owned; without gaps */
+    struct cells_span *span; /* owned; the spans of the line, without gaps between them */
     size_t n, cap;
-    size_t from, width;   /* the visible columns are from..from + width - 1 */
-    size_t column;        /* column of the next character in the line; at most the window's end */
+    size_t from, width; /* the visible columns are from..from + width - 1 */
+    /* column of the character that is added next; at most the end of the visible columns */
+    size_t column;
     size_t origin;        /* column at which tab stops begin */
     enum cells_join join; /* how the next character joins the character before it */
     unsigned marks;       /* number of combining characters of the last character */
@@ -78,7 +81,8 @@ void cells_add_str(struct cells *c, enum cells_style style, const char *text);
 void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
     MI_FORMAT(3, 4);
 void cells_add_blanks(struct cells *c, size_t columns);
-bool cells_are_full(const struct cells *c); /* whether text added now would not be visible */
+/* returns whether text added now would be right of the visible columns */
+bool cells_are_full(const struct cells *c);
 /* If some text is right of the window, puts an ellipsis in the last column. */
 void cells_cut_with_ellipsis(struct cells *c);
 /* Sets `found` of spans for each match of the needle in the window, ignoring case. */
@@ -89,11 +93,11 @@ struct slice cells_text(const struct cells *c, size_t span);
 size_t cells_text_columns(struct slice text, bool ascii, size_t max);
 /* returns the number of columns of the text, tabs included */
 size_t cells_tabbed_columns(struct slice text, bool ascii);
-/* Returns how many leading bytes fit into `columns`, at least one character. Stops before a
- * newline. Tabs become blanks. */
+/* Returns how many leading bytes of the text fit into `columns`; the first character always fits.
+ * Stops before a newline. Tabs count as blanks. */
 size_t cells_fitting_len(struct slice text, bool ascii, size_t columns);
-/* Returns how many bytes the first line has when the text is wrapped between words. *ret_next:
- * offset of the next line. */
+/* Wraps the text between words. Returns how many bytes the first line has. *ret_next: offset of the
+ * next line. */
 size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next);
 
 #endif

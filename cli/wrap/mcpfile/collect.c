@@ -7,8 +7,8 @@
 
 #define PATH_MAX_KEYS 4
 
-/* Paths of the objects that contain servers. Each key in such an object is the name of a server; in
- * a list in its place, each element has a member `name`. "*" matches any key. */
+/* Paths of the objects that contain servers. Each key in such an object is the name of a server. If
+ * the path leads to a list instead, each element has a member `name`. "*" matches any key. */
 static const struct place {
     enum mcpfile_format format;
     const char *path[PATH_MAX_KEYS + 1];
@@ -19,17 +19,18 @@ static const struct place {
     {MCPFILE_JSON, {"mcp"}},            /* opencode 1 */
     {MCPFILE_JSON, {"projects", "*", "mcpServers"}}, /* Claude Code */
     {MCPFILE_JSON, {"context_servers"}},             /* Zed */
-    /* Amp: the name is one key that contains a dot */
+    /* Amp: one key, whose name contains a dot */
     {MCPFILE_JSON, {"amp.mcpServers"}},
     {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
-    {MCPFILE_TOML, {"mcp_servers"}}, /* Codex; Vibe, where the servers are a list */
+    {MCPFILE_TOML, {"mcp_servers"}}, /* Codex, and Vibe (where the servers are a list) */
     {MCPFILE_YAML, {"extensions"}},  /* Goose */
-    {MCPFILE_YAML, {"mcpServers"}},  /* Continue, where the servers are a list */
+    {MCPFILE_YAML, {"mcpServers"}},  /* Continue (where the servers are a list) */
     {MCPFILE_YAML, {"mcp_servers"}}, /* Hermes */
 };
 
 #define NO_LEVEL SIZE_MAX
-#define SERVERS_MAX 10000 /* limited, because each server is compared with all other servers */
+/* maximum number of servers in a file, because each server is compared with all others */
+#define SERVERS_MAX 10000
 
 enum role {
     ROLE_NONE,
@@ -41,17 +42,17 @@ enum role {
     ROLE_HEADERS,
     ROLE_ENV,
     ROLE_LOGIN,
-    ROLE_LIMIT, /* first of the roles of time limits: ROLE_LIMIT + enum mcpfile_limit */
+    ROLE_LIMIT, /* the first role of a time limit; a role is ROLE_LIMIT + enum mcpfile_limit */
 };
 
 #define J (1u << MCPFILE_JSON)
 #define T (1u << MCPFILE_TOML)
 #define Y (1u << MCPFILE_YAML)
-/* The members of a server. ROLE_LOGIN: how the client signs in to a URL; a command cannot sign in
- * the same way. */
+/* The members of a server. ROLE_LOGIN: this member says how the client signs in at a URL, which a
+ * command cannot do in the same way. */
 static const struct {
     const char *name;
-    unsigned formats; /* bits: 1 << enum mcpfile_format */
+    unsigned formats; /* formats that have the member, as bits: 1 << enum mcpfile_format */
     int role;         /* enum role */
 } members[] = {
     {"name", J | T | Y, ROLE_NAME},
@@ -112,8 +113,8 @@ static bool level_key_is(struct mcpfile_scan *s, size_t level, const char *text)
     return equal;
 }
 
-/* If the current path leads to a value `below` levels below a server, returns the level of the
- * server (its name, or its list element); else NO_LEVEL. */
+/* If the current path names a value that is `below` levels below a server, returns the level of the
+ * server (its name, or its list element). Otherwise returns NO_LEVEL. */
 static size_t find_server_level(struct mcpfile_scan *s, size_t below)
 {
     if (s->depth < 1 + below || s->depth > MCPFILE_LEVELS)
@@ -187,8 +188,9 @@ static char *copy_level_text(struct mcpfile_scan *s, size_t level)
     return text;
 }
 
-/* Returns the server at this level, adding it if it is new. List elements are found by the offset
- * of their object; other servers also by name, because TOML tables have no object. */
+/* Returns the server at this level of the path; adds the server if it is new. An element of a list
+ * is found by the offset of its object. Any other server is also found by its name, because a TOML
+ * table has no such offset. */
 static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t level)
 {
     struct mcpfile *f = s->f;
@@ -223,8 +225,8 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     return new;
 }
 
-/* Returns the limit that the last key of the path sets in an object `timeout`; MCPFILE_NLIMITS if
- * the key is unknown. */
+/* Returns the time limit that the last key of the path sets in an object `timeout`; MCPFILE_NLIMITS
+ * if the key is unknown. */
 static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
 {
     for (size_t i = 0; i < MI_COUNT(timeouts); i++)
@@ -262,8 +264,9 @@ static void record_server_name(struct mcpfile_scan *s, struct mcpfile_server *se
                                const struct mcpfile_value *v)
 {
     struct buf b = {0};
+    /* A server in a list has a member `name`. The name of any other server is its key. */
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        return; /* the server's name is the key of its table */
+        return;
     mcpfile_append_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= name == NULL;
@@ -329,7 +332,7 @@ static void record_server_headers(const struct mcpfile *f, struct mcpfile_server
             server->remote_odd = "a value in `headers` is not a string";
 }
 
-/* Records a member of the server at this level of the path. */
+/* Records a member of the server whose name or list element is at this level of the path. */
 static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
                                  const struct mcpfile_value *v)
 {
@@ -386,8 +389,8 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     size_t level = find_server_level(s, 2);
     int role = level != NO_LEVEL ? role_of_level_key(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line) {
-        /* a TOML table ([mcp_servers.headers] after [[mcp_servers]]), or `headers.NAME =`: headers
-         * on several lines cannot be replaced by one member */
+        /* The headers are a TOML table ([mcp_servers.headers] after [[mcp_servers]]) or lines
+         * `headers.NAME =`. Headers on several lines cannot be replaced by one member. */
         struct mcpfile_server *server = find_or_add_server(s, level);
         if (server != NULL)
             server->remote_odd = "`headers` are not in braces";
@@ -400,7 +403,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     }
     level = find_server_level(s, 1);
     role = level != NO_LEVEL ? role_of_level_key(s, s->depth - 1) : ROLE_NONE;
-    /* `mcp.servers.command` may be a server named `command` (see places) */
+    /* `mcp.servers.command` may be a server with the name `command` (see places). */
     bool is_server = v->type == MCPFILE_TABLE && level_key_is(s, 0, "mcp") &&
                      level_key_is(s, 1, "servers") && level == 1;
     if (role != ROLE_NONE && !is_server)

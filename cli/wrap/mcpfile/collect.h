@@ -12,7 +12,7 @@ bool mcpfile_is_server(struct mcpfile_scan *s);
 bool mcpfile_is_args(struct mcpfile_scan *s);
 /* Appends a string to mcpfile.arg. */
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);
-/* If the value is a member of a server, adds it to the server. */
+/* If the value at the current path is a member of a server, adds it to that server. */
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v);
 
 #endif

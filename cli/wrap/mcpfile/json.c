@@ -85,7 +85,7 @@ static bool mcpfile_json_scan_string(struct mcpfile_scan *s, struct span *ret)
     return true;
 }
 
-/* Scans a name without quotes. Escapes in it are not supported. */
+/* Scans a key without quotes. Escapes in the key are not supported. */
 static bool scan_bare_name(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;

@@ -7,7 +7,8 @@
 
 #include "cli/wrap/mcpfile/servers.h"
 
-#define MCPFILE_LEVELS 8 /* levels of the path that are stored; servers are not nested deeper */
+/* maximum number of levels of a stored path; no servers are nested deeper */
+#define MCPFILE_LEVELS 8
 
 struct mcpfile_language;
 
@@ -15,18 +16,19 @@ struct mcpfile_scan {
     struct mcpfile *f;
     const struct mcpfile_language *language;
     const char *p, *end;
-    /* the current path; a level is a key as it is written, or an element of an array (n == 0) */
+    /* the current path; each level is a key with its quotes, or an element of an array (n == 0) */
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
-    size_t object;  /* offset of the innermost object, or [[table]] of servers */
+    /* offset of the innermost object of servers (JSON) or [[table]] of servers (TOML) */
+    size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
-    size_t list_depth, list_object;     /* `depth` and `object` of that [[table]] */
+    size_t list_depth, list_object;     /* `depth` and `object` of the last [[table]] of servers */
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: no error */
     const char *at;                     /* position of the first error */
-    bool bare;                          /* the servers are at the top level */
+    bool bare;                          /* the servers are at the top level of the file */
     bool has_list;                      /* JSON: the top level has a member `mcpServers` */
     bool no_memory;
 };

@@ -16,7 +16,7 @@ enum mcpfile_format mcpfile_format_of(const char *path)
     return strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 ? MCPFILE_YAML : MCPFILE_JSON;
 }
 
-/* Sets the error of the file to the first error of the scan. */
+/* Sets the error of the configuration file to the first error of the scan. */
 static void report_scan_error(struct mcpfile_scan *s)
 {
     size_t line = 1;

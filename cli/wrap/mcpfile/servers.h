@@ -21,7 +21,8 @@ enum mcpfile_format {
     MCPFILE_JSON,
     MCPFILE_TOML,
     MCPFILE_YAML,
-    MCPFILE_BARE, /* JSON whose servers may be at the top level; mcpfile.format: MCPFILE_JSON */
+    /* JSON whose servers may be at the top level; mcpfile.format is then MCPFILE_JSON */
+    MCPFILE_BARE,
 };
 
 struct span {
@@ -34,8 +35,9 @@ struct mcpfile_member {
     struct span key;
     /* the value, with quotes or brackets; a YAML list without brackets begins at its first dash */
     struct span value;
-    size_t end;   /* offset at which a new member is inserted after this member */
-    bool on_line; /* the member has its own line; a new member gets its own line too */
+    size_t end; /* offset at which a new member is inserted after this member */
+    /* the member is on a line of its own; a new member must also get a line of its own */
+    bool on_line;
 };
 
 /* Members with a time limit; limits.h says what a limit means for which client. */
@@ -53,18 +55,20 @@ enum mcpfile_limit {
 };
 
 struct mcpfile_server {
-    char *name;    /* owned */
-    char *project; /* owned; project directory in which the server is used; NULL: all projects */
-    bool unnamed;  /* the server is an element of a list, and its `name` has not been read yet */
+    char *name; /* owned */
+    /* owned; directory of the project in which the server is used; NULL: all projects */
+    char *project;
+    bool unnamed; /* the server is an element of a list, and its `name` has not been read yet */
     /* offset of the server's object or list element, used as an identifier; 0: a TOML table */
     size_t object;
     struct mcpfile_member command, args, url, type, headers;
-    struct mcpfile_member env; /* `environment` of opencode */
+    struct mcpfile_member env; /* the member `env`; in opencode, `environment` */
     /* `command` is an array: command.value is its first string, the args are the others */
     bool one_array;
     /* args of the server: mcpfile.arg[first_arg..first_arg + args_n - 1] */
     size_t first_arg, args_n;
-    bool dashes;                        /* the args are a YAML list with one dash per line */
+    /* true: the args are a YAML block sequence, with one item per line */
+    bool dashes;
     struct span limit[MCPFILE_NLIMITS]; /* time limits of the server, as written in the file */
     /* headers of the server: mcpfile.header[first_header..first_header + headers_n - 1] */
     size_t first_header, headers_n;
@@ -86,7 +90,7 @@ struct mcpfile {
     size_t args, args_cap;
     struct mcpfile_header *header; /* owned; the headers of all servers */
     size_t headers, headers_cap;
-    /* opencode: time limits of servers without limits of their own */
+    /* in a file of opencode: time limits of servers that have no limits of their own */
     struct span limit[MCPFILE_NLIMITS];
     struct buf error; /* owned */
 };

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <yaml.h>
 
-/* Appends the first scalar of the text. Returns false if memory is short. */
+/* Appends the value of the first YAML scalar of the text. Returns false if memory ran out. */
 static bool read_scalar(struct slice text, struct buf *b)
 {
     yaml_parser_t parser;
@@ -26,8 +26,8 @@ static bool read_scalar(struct slice text, struct buf *b)
     return done;
 }
 
-/* Appends the text of a one-line scalar, which the scan has accepted. Sets b->failed if memory is
- * short. */
+/* Appends the text of a scalar on one line, which the scan must have accepted. Sets b->failed if
+ * memory ran out. */
 static void append_yaml_string(struct slice token, struct buf *b)
 {
     if (token.p[0] == '"' || token.p[0] == '\'')
@@ -68,10 +68,10 @@ static const char *append_toml_escape(struct buf *b, const char *p, const char *
  * json_unescape(). Moves *p after the escape. */
 static void append_json5_escape(struct buf *b, const char **p, const char *end)
 {
-    const char *c = *p + 1; /* `c` points to the character after the backslash */
+    const char *c = *p + 1; /* the character after the backslash */
     if (strchr("\"\\/bfnrtu", *c) != NULL) {
         buf_add(b, *p, 2);
-    } else if (*c == 'x') { /* a character below 256 */
+    } else if (*c == 'x') { /* \xHH: a character below 256 */
         buf_adds(b, "\\u00");
         buf_add(b, c + 1, 2);
         c += 2;

@@ -20,7 +20,7 @@ static bool at_line_end(const struct mcpfile_scan *s)
            (*s->p == '\r' && s->p + 1 < s->end && s->p[1] == '\n');
 }
 
-/* Skips blanks and a comment. */
+/* Skips blanks, and a comment after them. */
 static void skip_toml_comment(struct mcpfile_scan *s)
 {
     skip_toml_blanks(s);

@@ -6,17 +6,19 @@
 
 enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER };
 
-/* A complete value. The current path of the scan is the path of this value. */
+/* A complete value. Its path is the current path of the scan. */
 struct mcpfile_value {
     enum mcpfile_type type;
     struct span token, key;
     size_t end; /* offset at which a new member can be inserted after this value */
     bool on_line;
-    size_t first_arg, args_n;       /* the server's args are mcpfile.arg[first_arg…] */
-    size_t first_header, headers_n; /* the server's headers are mcpfile.header[first_header…] */
-    bool mixed;                     /* some elements of the array are not strings */
-    bool dashes;                    /* a YAML list without brackets */
-    bool uneven; /* a YAML list whose first string is not on the same line as its dash */
+    /* the args of the server are mcpfile.arg[first_arg..first_arg + args_n - 1] */
+    size_t first_arg, args_n;
+    /* the headers of the server are mcpfile.header[first_header..first_header + headers_n - 1] */
+    size_t first_header, headers_n;
+    bool mixed;  /* some elements of the array are not strings */
+    bool dashes; /* a YAML list without brackets */
+    bool uneven; /* true: a YAML list whose first string is not on the line of its dash */
 };
 
 /* Functions whose code differs between JSON and TOML. Each function except `skip` is called when
@@ -29,10 +31,10 @@ struct mcpfile_language {
     bool (*literal)(struct mcpfile_scan *s);
 };
 
-/* Scans the value at the current position. */
+/* Scans the value at the current position. Returns false after an error. */
 bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v);
-/* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`.
- * Returns false after an error. */
+/* Call this function after an element of a list that ends with `close`. Moves past the comma, or to
+ * `close`. Returns false after an error. */
 bool mcpfile_end_element(struct mcpfile_scan *s, char close);
 
 #endif

@@ -8,14 +8,15 @@ struct yaml {
     struct mcpfile_scan *s;
     yaml_parser_t parser;
     yaml_event_t event; /* the current event */
-    size_t index, at;   /* index: a character of the file; at: the byte offset of this character */
-    size_t end;         /* offset after the last scalar or bracket */
-    bool flow;          /* the current value is within brackets */
+    /* index: index of a character of the file; at: byte offset of this character */
+    size_t index, at;
+    size_t end; /* offset after the last scalar or bracket */
+    bool flow;  /* the current value is within brackets */
 };
 
 static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v);
 
-/* Converts a character index of libyaml to a byte offset. Counts on from the index of the previous
+/* Converts a character index of libyaml to a byte offset. Counts from the index of the previous
  * call, because indexes nearly always increase. */
 static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
 {
@@ -49,8 +50,8 @@ static bool mcpfile_yaml_next(struct yaml *y)
                         y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
 }
 
-/* Records a scalar. The scalar counts as a string only if it is on one line, without anchor or tag,
- * so that its text can be moved. */
+/* Records a scalar. A scalar counts as a string only if it is on one line and has no anchor or tag,
+ * because only then can its text be moved. */
 static void record_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
 {
     v->token = yaml_token_span(y);
@@ -63,7 +64,7 @@ static void record_yaml_scalar(struct yaml *y, struct mcpfile_value *v)
     v->type = simple ? MCPFILE_STRING : MCPFILE_OTHER;
 }
 
-/* Whether only blanks and one dash precede the token on its line. */
+/* Returns whether only blanks and one dash precede the token on its line. */
 static bool token_follows_dash(const struct mcpfile *f, struct span token)
 {
     const char *p = f->text.p + token.at;
@@ -188,7 +189,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
     } else if (y->event.type == YAML_MAPPING_START_EVENT) {
         good = scan_yaml_mapping(y, v);
     } else {
-        v->type = MCPFILE_OTHER; /* the value is an alias */
+        v->type = MCPFILE_OTHER; /* the value is a YAML alias */
         v->token = yaml_token_span(y);
         y->end = v->token.at + v->token.n;
     }
@@ -203,7 +204,7 @@ static bool scan_yaml_document(struct yaml *y)
     if (!mcpfile_yaml_next(y) || !mcpfile_yaml_next(y))
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
-        return true; /* an empty file has no servers */
+        return true; /* an empty file is valid, and has no servers */
     if (!mcpfile_yaml_next(y) || !scan_yaml_node(y, &v) || !mcpfile_yaml_next(y) ||
         !mcpfile_yaml_next(y))
         return false;
