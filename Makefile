@@ -163,7 +163,7 @@ $(EMBED_OBJ) $(SHIP_EMBED_OBJ) $(COMMIT:.c=.o): %.o: %.c $(STAMP)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # WRAP_test_x := malloc write   lets test_x.c define __wrap_malloc and __wrap_write.
-WRAP_test_recorder_room := fork process_run
+WRAP_test_recorder_room := fork process_run_recorder
 WRAP_test_buf  := realloc
 WRAP_test_line := malloc realloc
 WRAP_test_outbox  := malloc
@@ -221,7 +221,7 @@ $(PARTS): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 # A session in which the N-th call fails. Functions are replaced by --wrap, or by definitions with libc's names.
 FAULTS := $(BUILD)/faults/session
 FAULTS_WRAP := calloc clock_mono_us free malloc realloc strdup strndup uid_make worker_close worker_kill worker_start \
-  worker_wait worker_wake
+  worker_wait_for_reports worker_wake
 $(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(FAULTS_OBJ) $(LIB) $(ALL_LDFLAGS) $(FAULTS_WRAP:%=-Wl,--wrap=%) $(LIBS)

@@ -29,7 +29,7 @@ static inline bool char_is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 /* Returns the value of a hexadecimal digit, or -1 for any other character. */
-static inline int char_hex(char c)
+static inline int char_hex_digit_value(char c)
 {
     if (char_is_digit(c))
         return c - '0';
@@ -37,9 +37,9 @@ static inline int char_hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 /* Returns the value of a lower-case hexadecimal digit, or -1. */
-static inline int char_hex_lower(char c)
+static inline int char_hex_lower_value(char c)
 {
-    return char_is_upper(c) ? -1 : char_hex(c);
+    return char_is_upper(c) ? -1 : char_hex_digit_value(c);
 }
 
 #endif

@@ -9,7 +9,7 @@
 static struct chunk *spare; /* owned; NULL: none */
 
 /* Returns the spare chunk, or NULL if there is none or it is too small or too large for `cap`. */
-static struct chunk *chunk_take_spare(size_t cap)
+static struct chunk *chunk_reuse_spare(size_t cap)
 {
     struct chunk *c = spare;
     if (c == NULL || c->cap < cap || cap < CHUNK_SPARE_MIN || c->cap / CHUNK_SPARE_RATIO > cap)
@@ -21,7 +21,7 @@ static struct chunk *chunk_take_spare(size_t cap)
 
 struct chunk *chunk_new(size_t cap)
 {
-    struct chunk *large = chunk_take_spare(cap);
+    struct chunk *large = chunk_reuse_spare(cap);
     if (large != NULL)
         return large;
     if (cap > SIZE_MAX / 2)
@@ -39,7 +39,7 @@ int chunk_grow(struct chunk **c, size_t cap)
     assert((*c)->refs == 1);
     if (cap > SIZE_MAX / 2)
         return MI_ENOMEM;
-    struct chunk *large = chunk_take_spare(cap);
+    struct chunk *large = chunk_reuse_spare(cap);
     if (large != NULL) {
         memcpy(large->data, (*c)->data, (*c)->cap);
         free(*c);
@@ -61,7 +61,7 @@ struct chunk *chunk_add_reference(struct chunk *c)
     return c;
 }
 
-void chunk_drop(struct chunk *c)
+void chunk_release(struct chunk *c)
 {
     if (c == NULL)
         return;
@@ -81,7 +81,7 @@ bool chunk_has_spare(void)
     return spare != NULL;
 }
 
-void chunk_free_spare(void)
+void chunk_free_spare_memory(void)
 {
     free(spare);
     spare = NULL;

@@ -4,7 +4,7 @@
  * Owns      its bytes, which are freed with the last reference. One large chunk is kept for reuse
  *           (the spare chunk), because allocating 16 MiB takes longer than reading a message of
  *           this size.
- * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_drop() removes
+ * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_release() removes
  *           one.
  * Blocks    never. */
 #ifndef MI_BASE_CHUNK_H
@@ -25,10 +25,10 @@ struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NUL
  * or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_add_reference(struct chunk *c);
-void chunk_drop(struct chunk *c); /* `c` may be NULL */
+void chunk_release(struct chunk *c); /* `c` may be NULL */
 /* Returns true if there is a spare chunk. */
 bool chunk_has_spare(void);
 /* Frees the spare chunk, if there is one. */
-void chunk_free_spare(void);
+void chunk_free_spare_memory(void);
 
 #endif

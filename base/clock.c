@@ -64,7 +64,7 @@ struct clock_text clock_utc(int64_t wall_us)
     return t;
 }
 
-struct clock_text clock_local(int64_t wall_us)
+struct clock_text clock_format_local_time(int64_t wall_us)
 {
     struct clock_text t = {.s = ""};
     clock_local_text(wall_us, t.s);

@@ -36,6 +36,6 @@ struct clock_text {
     char s[CLOCK_TEXT_MAX];
 };
 struct clock_text clock_utc(int64_t wall_us);
-struct clock_text clock_local(int64_t wall_us);
+struct clock_text clock_format_local_time(int64_t wall_us);
 
 #endif

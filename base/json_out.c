@@ -26,7 +26,7 @@ void json_out_name(struct json_out *j, const char *name)
     b->n = (size_t)(p - b->p);
 }
 
-static void json_out_begin(struct json_out *j, const char *name, bool array)
+static void json_out_begin_container(struct json_out *j, const char *name, bool array)
 {
     assert(j->depth < JSON_OUT_MAX_DEPTH);
     json_out_name(j, name);
@@ -38,12 +38,12 @@ static void json_out_begin(struct json_out *j, const char *name, bool array)
 
 void json_out_object(struct json_out *j, const char *name)
 {
-    json_out_begin(j, name, false);
+    json_out_begin_container(j, name, false);
 }
 
 void json_out_array(struct json_out *j, const char *name)
 {
-    json_out_begin(j, name, true);
+    json_out_begin_container(j, name, true);
 }
 
 void json_out_end(struct json_out *j)
@@ -69,14 +69,14 @@ void json_out_text(struct json_out *j, const char *name, struct slice text)
         buf_adds(j->b, "null");
     } else if (j->max_text > 0) {
         struct buf visible = {0};
-        text_visible(&visible, text_head(text, j->max_text));
+        text_append_visible(&visible, text_prefix(text, j->max_text));
         if (text.n > j->max_text)
             buf_adds(&visible, "\xE2\x80\xA6");
-        text_json(j->b, buf_slice(&visible));
+        text_append_json(j->b, buf_slice(&visible));
         j->b->failed |= visible.failed;
         buf_close(&visible);
     } else {
-        text_json(j->b, text);
+        text_append_json(j->b, text);
     }
 }
 
@@ -127,7 +127,7 @@ void json_out_raw(struct json_out *j, const char *name, struct slice valid)
         buf_adds(j->b, "null");
 }
 
-void json_out_visible(struct json_out *j, const char *name, struct slice valid)
+void json_out_add_visible_json(struct json_out *j, const char *name, struct slice valid)
 {
     if (j->max_text > 0) {
         json_out_text(j, name, valid);
@@ -135,12 +135,12 @@ void json_out_visible(struct json_out *j, const char *name, struct slice valid)
     }
     json_out_name(j, name);
     if (valid.p != NULL)
-        text_json_visible(j->b, valid);
+        text_append_visible_json(j->b, valid);
     else
         buf_adds(j->b, "null");
 }
 
-void json_out_members(struct json_out *j, struct slice written)
+void json_out_add_written_members(struct json_out *j, struct slice written)
 {
     if (written.n == 0)
         return;

@@ -73,7 +73,7 @@ uint64_t keyed_hash_pair(const struct hash_key *key, uint64_t a, uint64_t b)
     return multiply_and_fold(a ^ key->k0 ^ MIX_0, multiply_and_fold(b ^ key->k1 ^ MIX_1, MIX_2));
 }
 
-uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes)
+uint64_t keyed_mix_bytes(const struct hash_key *key, uint64_t before, struct slice bytes)
 {
     uint64_t k0 = key->k0 ^ MIX_0, k1 = key->k1 ^ MIX_1;
     uint64_t h = keyed_hash_pair(key, before, bytes.n), a = 0, b = 0;

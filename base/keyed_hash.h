@@ -2,7 +2,7 @@
  *
  * keyed_hash()  is SipHash-2-4 of Aumasson and Bernstein: nobody without the key can make two
  *               values collide.
- * keyed_mix()   takes a tenth of the instructions (folded products of 64 bits, as in wyhash). Use
+ * keyed_mix_bytes()   takes a tenth of the instructions (folded products of 64 bits, as in wyhash). Use
  *               it for values whose collisions do little harm: an attacker who sees hashes may make
  *               values collide.
  * Blocks    never. Pure. */
@@ -17,7 +17,7 @@ struct hash_key {
 
 uint64_t keyed_hash(const struct hash_key *key, struct slice bytes);
 /* before: a previous hash to continue, or a number that distinguishes types of values. */
-uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes);
+uint64_t keyed_mix_bytes(const struct hash_key *key, uint64_t before, struct slice bytes);
 /* Combines two hashes; their order matters. */
 uint64_t keyed_hash_pair(const struct hash_key *key, uint64_t a, uint64_t b);
 

@@ -44,12 +44,12 @@ static void write_stderr(struct slice line)
 
 /* Continuation lines are indented, so that text inside a log line cannot look like a new log
  * line. */
-struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX])
+struct slice log_wrap_line(struct slice line, char filled[LOG_FILLED_MAX])
 {
     struct buf b = {.p = filled, .cap = LOG_FILLED_MAX, .max = LOG_FILLED_MAX - 1};
     size_t columns = terminal_columns(STDERR_FILENO);
     struct slice text = {line.p, line.n - 1};
-    if (columns == 0 || text_columns(text) <= columns)
+    if (columns == 0 || text_count_columns(text) <= columns)
         return line;
     text_append_wrapped(&b, text, 2, columns);
     buf_addc(&b, '\n');
@@ -74,10 +74,10 @@ void log_line(enum log_level level, const char *fmt, ...)
     struct slice text = {raw, size_min((size_t)n, sizeof raw - 1)};
     if (filter_fn != NULL)
         text = filter_fn(filter_ctx, text);
-    text_visible(&b, text_head(text, sizeof raw - 1));
+    text_append_visible(&b, text_prefix(text, sizeof raw - 1));
     buf_addc(&b, '\n');
     if (sink_fn != NULL)
         sink_fn(sink_ctx, buf_slice(&b));
     else
-        write_stderr(log_fill(buf_slice(&b), filled));
+        write_stderr(log_wrap_line(buf_slice(&b), filled));
 }

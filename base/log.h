@@ -3,7 +3,7 @@
  * Levels    error: the user must act; warn: a problem that the program handled; note: what a
  *           command chose or wrote; info: life cycle; debug: each message.
  *           Bodies of messages are not logged. Control characters are made visible.
- *           On a terminal a long line is broken between words; a sink calls log_fill() for this.
+ *           On a terminal a long line is broken between words; a sink calls log_wrap_line() for this.
  * Owns      nothing; a line is built on the stack and truncated to LOG_LINE_MAX bytes.
  * Blocks    the default sink writes to stderr and may block; `proxy` sets one that does not. */
 #ifndef MI_BASE_LOG_H
@@ -23,7 +23,7 @@ void log_set_sink(log_sink_fn sink, void *ctx); /* if `sink` is NULL, lines go t
 /* For a sink that writes to stderr. If stderr is a terminal and the line is too long for it, writes
  * the line to `filled`, broken between words into several lines, and returns that text. Otherwise
  * returns the line itself. */
-struct slice log_fill(struct slice line, char filled[LOG_FILLED_MAX]);
+struct slice log_wrap_line(struct slice line, char filled[LOG_FILLED_MAX]);
 /* Returns the text of a line, changed if necessary, for example without secrets. The result is
  * valid until the next call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);

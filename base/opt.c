@@ -58,7 +58,7 @@ static int opt_fail(struct opt_set *s, const char *fmt, const char *a, const cha
     return MI_EINVAL;
 }
 
-bool opt_yes_or_no(const char *value, bool *ret)
+bool opt_parse_yes_or_no(const char *value, bool *ret)
 {
     static const char *const yes[] = {"yes", "true", "on", "1"};
     static const char *const no[] = {"no", "false", "off", "0"};
@@ -73,13 +73,13 @@ bool opt_yes_or_no(const char *value, bool *ret)
 static int opt_set_flag(struct opt_set *s, size_t i, const char *value, enum opt_from from)
 {
     bool yes;
-    if (!opt_yes_or_no(value, &yes))
+    if (!opt_parse_yes_or_no(value, &yes))
         return opt_fail(s, "$1: invalid value '$2': use yes or no", s->table[i].name, value);
     opt_set_value(s, i, yes ? "yes" : "no", from);
     return 0;
 }
 
-static int opt_unknown(struct opt_set *s, const char *written, const char *name, size_t len)
+static int opt_fail_unknown(struct opt_set *s, const char *written, const char *name, size_t len)
 {
     char word[NEAREST_MAX + 2]; /* a name longer than NEAREST_MAX has no nearest candidate */
     s->unknown = written;
@@ -99,7 +99,7 @@ static int opt_parse_long(struct opt_set *s, int argc, char **argv, int *at)
     size_t len = eq != NULL ? (size_t)(eq - word) : strlen(word);
     size_t i = opt_find(s, word, len);
     if (i == s->n)
-        return opt_unknown(s, argv[*at], word, len);
+        return opt_fail_unknown(s, argv[*at], word, len);
     if (s->table[i].arg == NULL) {
         if (eq != NULL)
             return opt_fail(s, "option --$1 does not take a value", s->table[i].name, "");

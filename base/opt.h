@@ -73,7 +73,7 @@ enum opt_from opt_get_source(const struct opt_set *s, const char *name);
 
 /* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other
  * text. */
-bool opt_yes_or_no(const char *value, bool *ret);
+bool opt_parse_yes_or_no(const char *value, bool *ret);
 
 /* Writes the table as aligned help lines of at most 80 columns, with the defaults. */
 void opt_write_help(struct buf *b, const struct opt *table);

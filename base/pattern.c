@@ -33,11 +33,11 @@ static void *allocate_from_quota(size_t n, void *quota)
 {
     union block *b = NULL;
     size_t all = n + sizeof *b;
-    if (!quota_take(quota, all))
+    if (!quota_reserve(quota, all))
         return NULL;
     b = malloc(all);
     if (b == NULL) {
-        quota_give_back(quota, all);
+        quota_return_bytes(quota, all);
         return NULL;
     }
     b->n = all;
@@ -49,7 +49,7 @@ static void free_from_quota(void *p, void *quota)
     if (p == NULL)
         return;
     union block *b = (union block *)p - 1;
-    quota_give_back(quota, b->n);
+    quota_return_bytes(quota, b->n);
     free(b);
 }
 
@@ -158,7 +158,7 @@ static void ecma_regex_to_pcre(struct buf *b, struct slice s)
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static int pattern_no_memory(const struct pattern_rules *rules)
+static int pattern_memory_error_code(const struct pattern_rules *rules)
 {
     return rules->quota != NULL && rules->quota->refused ? MI_EFULL : MI_ENOMEM;
 }
@@ -168,7 +168,7 @@ static int pattern_set_compile_error(const struct pattern_rules *rules, int code
 {
     PCRE2_UCHAR why[160];
     if (code == PCRE2_ERROR_HEAP_FAILED)
-        return pattern_no_memory(rules);
+        return pattern_memory_error_code(rules);
     if (error != NULL && pcre2_get_error_message(code, why, sizeof why) > 0)
         buf_printf(error, "%s, at character %zu of the expression", (const char *)why, at + 1);
     return MI_EINVAL;
@@ -182,7 +182,7 @@ static int pattern_compile(struct pattern *p, const struct pattern_rules *rules,
     struct buf text = {0};
     pcre2_compile_context *cc = pcre2_compile_context_create(p->memory);
     if (cc == NULL)
-        return pattern_no_memory(rules);
+        return pattern_memory_error_code(rules);
     if (regex.n > PATTERN_MAX || !rules->ecma) {
         (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 rejects longer expressions */
     } else {
@@ -217,7 +217,7 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
         rules->quota->refused = false;
         p->memory =
             pcre2_general_context_create(allocate_from_quota, free_from_quota, rules->quota);
-        st = p->memory == NULL ? pattern_no_memory(rules) : 0;
+        st = p->memory == NULL ? pattern_memory_error_code(rules) : 0;
     }
     if (st == 0)
         st = pattern_compile(p, rules, regex, error);
@@ -225,7 +225,7 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
         goto fail;
     p->data = pcre2_match_data_create_from_pattern(p->code, p->memory);
     p->context = pcre2_match_context_create(p->memory);
-    st = pattern_no_memory(rules);
+    st = pattern_memory_error_code(rules);
     if (p->data == NULL || p->context == NULL)
         goto fail;
     (void)pcre2_set_match_limit(p->context, rules->steps);

@@ -1,7 +1,7 @@
 /* quota.h - limits the memory that several users have together to `max` bytes.
  *
  * Owns      nothing: it only counts bytes. Give back as many bytes as were taken.
- * Errors    quota_take() returns false, and counts nothing, if the bytes would exceed the limit;
+ * Errors    quota_reserve() returns false, and counts nothing, if the bytes would exceed the limit;
  *           `refused` is then set, so that the user can tell this from a lack of memory.
  * Blocks    never. */
 #ifndef MI_BASE_QUOTA_H
@@ -14,7 +14,7 @@ struct quota {
     bool refused;     /* a request was refused; the user resets it */
 };
 
-static inline bool quota_take(struct quota *q, size_t n)
+static inline bool quota_reserve(struct quota *q, size_t n)
 {
     if (n > q->max - q->used) {
         q->refused = true;
@@ -24,7 +24,7 @@ static inline bool quota_take(struct quota *q, size_t n)
     return true;
 }
 
-static inline void quota_give_back(struct quota *q, size_t n)
+static inline void quota_return_bytes(struct quota *q, size_t n)
 {
     q->used -= n;
 }

@@ -3,7 +3,7 @@
 #include "base/width.h"
 
 /* Counts eight bytes at a time. A continuation byte has bit 7 set and bit 6 clear. */
-size_t text_utf8_chars(struct slice s)
+size_t text_count_utf8_chars(struct slice s)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
@@ -20,13 +20,13 @@ size_t text_utf8_chars(struct slice s)
         behind += (size_t)((sums * UINT64_C(0x0001000100010001)) >> 48);
     }
     for (; i < s.n; i++)
-        behind += text_utf8_cont(s.p + i);
+        behind += text_is_utf8_continuation(s.p + i);
     return s.n - behind;
 }
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
-void text_utf8(struct buf *b, struct slice s)
+void text_append_valid_utf8(struct buf *b, struct slice s)
 {
     size_t from = 0; /* offset of the first byte that is not appended yet */
     size_t i = 0;
@@ -85,7 +85,7 @@ size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX])
     return n + 1;
 }
 
-void text_visible(struct buf *b, struct slice s)
+void text_append_visible(struct buf *b, struct slice s)
 {
     size_t from = 0;
     size_t i = 0;
@@ -139,19 +139,19 @@ static void append_json_char(struct buf *b, const char *p, size_t len)
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 
-static uint64_t mark_bytes_below(uint64_t w, unsigned char least)
+static uint64_t mark_bytes_less_than(uint64_t w, unsigned char least)
 {
     return (w - EACH(least)) & ~w;
 }
 
 static bool is_plain_word(uint64_t w, char a, char b)
 {
-    uint64_t marked = w | mark_bytes_below(w, 0x20) | mark_bytes_below(w ^ EACH(0x7F), 1) |
-                      mark_bytes_below(w ^ EACH(a), 1) | mark_bytes_below(w ^ EACH(b), 1);
+    uint64_t marked = w | mark_bytes_less_than(w, 0x20) | mark_bytes_less_than(w ^ EACH(0x7F), 1) |
+                      mark_bytes_less_than(w ^ EACH(a), 1) | mark_bytes_less_than(w ^ EACH(b), 1);
     return (marked & HIGH) == 0;
 }
 
-size_t text_plain_run(struct slice s, char a, char b)
+size_t text_plain_run_len(struct slice s, char a, char b)
 {
     size_t n = 0;
     for (uint64_t w; s.n - n >= sizeof w; n += sizeof w) {
@@ -166,18 +166,18 @@ size_t text_plain_run(struct slice s, char a, char b)
 
 /* Returns how many leading bytes of s, at most max, need no escape in a JSON string, and are
  * characters of one byte. */
-static size_t plain_json_run(struct slice s, size_t max)
+static size_t plain_json_run_len(struct slice s, size_t max)
 {
-    return text_plain_run((struct slice){s.p, size_min(s.n, max)}, '"', '\\');
+    return text_plain_run_len((struct slice){s.p, size_min(s.n, max)}, '"', '\\');
 }
 
-void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
+void text_append_json_truncated(struct buf *b, struct slice s, size_t max_chars)
 {
     size_t chars = 0;
     buf_addc(b, '"');
     for (size_t i = 0; i < s.n;) {
         size_t max = max_chars - size_min(chars, max_chars);
-        size_t run = plain_json_run((struct slice){s.p + i, s.n - i}, max);
+        size_t run = plain_json_run_len((struct slice){s.p + i, s.n - i}, max);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;
@@ -194,11 +194,11 @@ void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
     buf_addc(b, '"');
 }
 
-void text_json_visible(struct buf *b, struct slice valid)
+void text_append_visible_json(struct buf *b, struct slice valid)
 {
     size_t from = 0; /* offset of the first byte that is not appended yet */
     for (size_t i = 0;;) {
-        i += text_plain_run((struct slice){valid.p + i, valid.n - i}, 0, 0);
+        i += text_plain_run_len((struct slice){valid.p + i, valid.n - i}, 0, 0);
         if (i == valid.n)
             break;
         unsigned char c = (unsigned char)valid.p[i];
@@ -217,13 +217,13 @@ void text_json_visible(struct buf *b, struct slice valid)
     buf_add(b, valid.p + from, valid.n - from);
 }
 
-void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
+void text_append_shortened_json(struct buf *b, struct slice s, size_t max_chars)
 {
     size_t i = 0;
     size_t chars = 0;
     buf_addc(b, '"');
     while (i < s.n && chars < max_chars) {
-        size_t run = plain_json_run((struct slice){s.p + i, s.n - i}, max_chars - chars);
+        size_t run = plain_json_run_len((struct slice){s.p + i, s.n - i}, max_chars - chars);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;
@@ -237,24 +237,24 @@ void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
     buf_adds(b, i < s.n ? "…\"" : "\"");
 }
 
-void text_json(struct buf *b, struct slice s)
+void text_append_json(struct buf *b, struct slice s)
 {
-    text_json_truncated(b, s, SIZE_MAX);
+    text_append_json_truncated(b, s, SIZE_MAX);
 }
 
-size_t text_char_columns(const char *p, size_t len)
+size_t text_columns_of_char(const char *p, size_t len)
 {
     if (len <= 1)
         return 1;
     return width_of_char(text_utf8_code(p, len));
 }
 
-size_t text_columns(struct slice s)
+size_t text_count_columns(struct slice s)
 {
     size_t columns = 0;
     for (size_t i = 0; i < s.n;) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
-        columns += text_char_columns(s.p + i, len);
+        columns += text_columns_of_char(s.p + i, len);
         i += len > 0 ? len : 1;
     }
     return columns;
@@ -266,7 +266,7 @@ void text_append_wrapped(struct buf *b, struct slice text, size_t indent, size_t
     for (bool first = true; text.n > 0; first = false) {
         const char *blank = memchr(text.p, ' ', text.n);
         struct slice word = {text.p, blank != NULL ? (size_t)(blank - text.p) : text.n};
-        size_t width = text_columns(word);
+        size_t width = text_count_columns(word);
         if (!first && at + 1 + width > columns) {
             buf_printf(b, "\n%*s", (int)indent, "");
             at = indent;
@@ -292,19 +292,19 @@ void text_clause_to_sentence(struct buf *b, struct slice clause)
         buf_addc(b, '.');
 }
 
-struct slice text_head(struct slice s, size_t max)
+struct slice text_prefix(struct slice s, size_t max)
 {
     if (s.n <= max)
         return s;
-    while (max > 0 && text_utf8_cont(s.p + max))
+    while (max > 0 && text_is_utf8_continuation(s.p + max))
         max--;
     return (struct slice){s.p, max};
 }
 
-void text_xml(struct buf *b, struct slice text)
+void text_append_xml(struct buf *b, struct slice text)
 {
     struct buf v = {0};
-    text_visible(&v, text);
+    text_append_visible(&v, text);
     struct slice s = buf_slice(&v);
     for (size_t i = 0; i < s.n; i++) {
         switch (s.p[i]) {

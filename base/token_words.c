@@ -32,7 +32,7 @@ const uint8_t token_kinds[256] = {
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
 #define BLOCK 64
 
-static unsigned tokens_lower_case_mask(__m128i v)
+static unsigned tokens_mask_lower_case_letters(__m128i v)
 {
     /* the value is 0 to 25 for a small letter */
     __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a'));
@@ -48,7 +48,7 @@ static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *
     for (unsigned i = 0; i < BLOCK; i += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         __m128i space = _mm_cmpeq_epi8(v, _mm_set1_epi8(' '));
-        *ret_lower |= (uint64_t)tokens_lower_case_mask(v) << i;
+        *ret_lower |= (uint64_t)tokens_mask_lower_case_letters(v) << i;
         *ret_space |= (uint64_t)(unsigned)_mm_movemask_epi8(space) << i;
     }
 }
@@ -72,7 +72,7 @@ static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
 }
 
 /* Does the same as tokens_scan_words(), for complete blocks of BLOCK bytes. */
-static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
+static size_t tokens_scan_word_blocks(struct tokens *t, const char *p, size_t i, size_t n)
 {
     uint64_t lower, space;
     while (n - i >= BLOCK) {
@@ -103,7 +103,7 @@ static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size
     return i;
 }
 #else
-static size_t tokens_block_words(const struct tokens *t, const char *p, size_t i, size_t n)
+static size_t tokens_scan_word_blocks(const struct tokens *t, const char *p, size_t i, size_t n)
 {
     (void)t, (void)p, (void)n;
     return i;
@@ -111,12 +111,12 @@ static size_t tokens_block_words(const struct tokens *t, const char *p, size_t i
 #endif
 
 /* Returns the index of the first byte from i on that is not a small letter. */
-static size_t tokens_lower_end(const char *p, size_t i, size_t n)
+static size_t tokens_end_of_lower_case(const char *p, size_t i, size_t n)
 {
 #ifdef BLOCK
     for (; n - i >= 16; i += 16) {
         unsigned lower =
-            tokens_lower_case_mask(_mm_loadu_si128((const __m128i *)(const void *)(p + i)));
+            tokens_mask_lower_case_letters(_mm_loadu_si128((const __m128i *)(const void *)(p + i)));
         if (lower != 0xFFFF)
             return i + (unsigned)__builtin_ctz(~lower);
     }
@@ -129,12 +129,12 @@ static size_t tokens_lower_end(const char *p, size_t i, size_t n)
 size_t tokens_scan_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     for (;;) {
-        size_t end = tokens_lower_end(p, i, n);
+        size_t end = tokens_end_of_lower_case(p, i, n);
         t->run += end - i;
         i = end;
         if (i + 1 >= n || p[i] != ' ' || token_kinds[(unsigned char)p[i + 1]] != TOKEN_LOWER)
             return i;
-        size_t behind = tokens_block_words(t, p, i, n);
+        size_t behind = tokens_scan_word_blocks(t, p, i, n);
         if (behind == i) { /* fewer bytes than a block remain */
             tokens_end_word(t);
             t->before = TOKEN_SPACE;

@@ -18,8 +18,8 @@ static const struct unit sizes[] = {
     {"GB", 1e9},  {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.},
     {"k", 1024.}, {"K", 1024.},   {"M", 1048576.},   {"G", 1073741824.}};
 
-static int units_parse(const char *text, const struct unit *units, size_t units_n, double max,
-                       double *ret)
+static int units_parse_number_with_unit(const char *text, const struct unit *units, size_t units_n,
+                                        double max, double *ret)
 {
     if (!isdigit((unsigned char)text[0]) && text[0] != '.')
         return MI_EINVAL; /* strtod also accepts signs, blanks, inf and nan */
@@ -44,7 +44,8 @@ static int units_parse(const char *text, const struct unit *units, size_t units_
 int units_parse_duration(const char *text, int64_t *ret_us)
 {
     double v;
-    int st = units_parse(text, durations, MI_COUNT(durations), 10. * 366. * 86400e6, &v);
+    int st = units_parse_number_with_unit(text, durations, MI_COUNT(durations),
+                                          10. * 366. * 86400e6, &v);
     if (st == 0)
         *ret_us = (int64_t)(v + 0.5);
     return st;
@@ -53,7 +54,7 @@ int units_parse_duration(const char *text, int64_t *ret_us)
 int units_parse_size(const char *text, size_t *ret_bytes)
 {
     double v;
-    int st = units_parse(text, sizes, MI_COUNT(sizes), 4611686018427387904., &v);
+    int st = units_parse_number_with_unit(text, sizes, MI_COUNT(sizes), 4611686018427387904., &v);
     if (st == 0)
         *ret_bytes = (size_t)(v + 0.5);
     return st;

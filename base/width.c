@@ -268,7 +268,7 @@ static bool ranges_contain(const struct range *r, size_t n, uint32_t code)
 }
 
 /* Han and Hangul are tested first, because most wide text consists of them. */
-static bool is_common_wide(uint32_t code)
+static bool is_common_wide_character(uint32_t code)
 {
     return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0xAC00 && code <= 0xD7A3);
 }
@@ -277,18 +277,18 @@ size_t width_of_char(uint32_t code)
 {
     if (code < none[0].first)
         return 1;
-    if (is_common_wide(code))
+    if (is_common_wide_character(code))
         return 2;
     if (ranges_contain(none, MI_COUNT(none), code))
         return 0;
     return ranges_contain(two, MI_COUNT(two), code) ? 2 : 1;
 }
 
-bool width_printable(uint32_t code)
+bool width_is_printable(uint32_t code)
 {
     if (code < hidden[0].first)
         return code >= 0x20 && code < 0x7F;
-    if (is_common_wide(code))
+    if (is_common_wide_character(code))
         return true;
     return !ranges_contain(hidden, MI_COUNT(hidden), code);
 }

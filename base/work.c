@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-struct work work_begin(int64_t steps, int64_t cpu_us)
+struct work work_begin_with_limits(int64_t steps, int64_t cpu_us)
 {
     return (struct work){.steps = steps,
                          .look = steps - WORK_LOOK,

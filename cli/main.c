@@ -63,7 +63,7 @@ static int print_help(const char *name, const char *verb)
     if (name == NULL || strcmp(name, "help") == 0 || is_help_option(name)) {
         struct buf b = {0};
         command_append_all_help(&b, table_of_commands);
-        return run_print(&b);
+        return run_print_to_stdout(&b);
     }
     const struct command *c = command_find(table_of_commands, name);
     if (c == NULL)
@@ -86,12 +86,12 @@ static int run_built_in_or_ship(const struct settings *s, char **argv)
 /* argv[0]: the last word of the command's name; argv[-1]: the word before that. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
-    int status = c == &command_proxy ? bypass_if_wanted(argc, argv) : EXIT_FINE;
+    int status = c == &command_proxy ? bypass_if_requested(argc, argv) : EXIT_FINE;
     return status != EXIT_FINE ? status : run_command(c, run_built_in_or_ship, argc, argv);
 }
 
 /* argv[0]: the first word of the command; argv[1]: its second word. */
-static int run_verb(const struct command *c, int argc, char **argv)
+static int run_verb_of_command(const struct command *c, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (verb != NULL && is_help_option(verb))
@@ -122,8 +122,8 @@ static int run_proxy_short_form(int argc, char **argv)
 int main(int argc, char **argv)
 {
     argv = title_open(argc, argv);
-    command_prepare();
-    log_set_filter(redact_log_filter, NULL);
+    command_prepare_process();
+    log_set_filter(redact_filter_log_line, NULL);
     /* without this call, the proxy would never return the memory of one large message */
     memory_return_large_blocks();
 
@@ -137,16 +137,17 @@ int main(int argc, char **argv)
     struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
         version_text(&b);
-        return run_print(&b);
+        return run_print_to_stdout(&b);
     }
     if (strcmp(word, "__complete") == 0) {
         complete_command_line(&b, table_of_commands, argc - 2, argv + 2);
-        return run_print(&b);
+        return run_print_to_stdout(&b);
     }
     if (word[0] == '-')
         return run_proxy_short_form(argc, argv);
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return fail_unknown_command(word, fail_usage_for_client);
-    return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : command_run(c, argc - 1, argv + 1);
+    return c->verbs != NULL ? run_verb_of_command(c, argc - 1, argv + 1)
+                            : command_run(c, argc - 1, argv + 1);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int run_print(struct buf *b)
+int run_print_to_stdout(struct buf *b)
 {
     bool ok = !b->failed && write_all(STDOUT_FILENO, buf_slice(b)) == 0;
     if (!ok)
@@ -24,7 +24,7 @@ int run_help(const struct command *c)
 {
     struct buf b = {0};
     command_append_help(&b, c);
-    return run_print(&b);
+    return run_print_to_stdout(&b);
 }
 
 int run_unknown_verb(const struct command *c, const char *verb)
@@ -66,7 +66,7 @@ int run_command(const struct command *c, run_fn run, int argc, char **argv)
     struct settings s;
     struct buf error = {0};
     int status = EXIT_TROUBLE;
-    switch (settings_read(&s, table_of_commands, c, argc, argv, &error)) {
+    switch (settings_read_all_sources(&s, table_of_commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
         status = run_with_journals(&s, run, argv);
         break;

@@ -9,7 +9,7 @@
 #include "cli/settings/config.h"
 
 /* Writes the text to stdout and frees it. Reports a failed write. */
-int run_print(struct buf *b);
+int run_print_to_stdout(struct buf *b);
 /* Prints the help of the command. */
 int run_help(const struct command *c);
 /* Reports that the command has no such second word, and suggests the nearest one. verb: the second

@@ -6,7 +6,8 @@
 void version_text(struct buf *b)
 {
     buf_printf(b, "mcp-interposer " MI_VERSION "\ncommit     %s\ntarget     %s%s\nlibraries  ",
-               version_commit, process_compile_target(), process_is_static() ? ", static" : "");
+               version_commit, process_compile_target(),
+               process_is_statically_linked() ? ", static" : "");
     libraries_append_versions(b);
     buf_addc(b, '\n');
 }

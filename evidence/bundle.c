@@ -9,13 +9,13 @@
 
 #define RECORD_NAME 32 /* maximum length of a record's name in bytes, with its NUL */
 
-static int bundle_refuse(struct buf *why, const char *text)
+static int bundle_reject(struct buf *why, const char *text)
 {
     buf_adds(why, text);
     return MI_EINVAL;
 }
 
-static int refuse_form(struct buf *why, int st, const char *what, uint64_t n)
+static int report_invalid_form(struct buf *why, int st, const char *what, uint64_t n)
 {
     if (st == MI_EINVAL)
         buf_printf(why, "%s %llu does not have the form of docs/evidence.md", what,
@@ -33,7 +33,7 @@ static int bundle_read_checkpoint(struct bundle *b, struct slice raw, struct not
         return MI_ENOMEM;
     if (note_read(buf_slice(&b->note), n) < 0 || checkpoint_read(n->text, &b->checkpoint) < 0 ||
         !slice_begins(b->checkpoint.origin, CHECKPOINT_ORIGIN))
-        return bundle_refuse(why, "the bundle's checkpoint is not a signed note of a log");
+        return bundle_reject(why, "the bundle's checkpoint is not a signed note of a log");
     return 0;
 }
 
@@ -46,9 +46,9 @@ static int bundle_add_leaf(struct bundle *b, struct json_value v, struct buf *wh
     b->leaf_n++;
     int st = bundle_read_leaf(v, l, &p);
     if (st < 0)
-        return refuse_form(why, st, "leaf", b->leaf_n - 1);
+        return report_invalid_form(why, st, "leaf", b->leaf_n - 1);
     if (b->leaf_n > 1 && l->n <= l[-1].n)
-        return bundle_refuse(why, "the bundle's leaves are not in the order of their numbers");
+        return bundle_reject(why, "the bundle's leaves are not in the order of their numbers");
     struct digest hash = tree_leaf_digest(buf_slice(&l->text));
     if (l->n >= b->checkpoint.size ||
         !tree_root_of_proof(&hash, b->checkpoint.size, l->n, p.proof, p.proof_n, &root) ||
@@ -82,20 +82,20 @@ static int find_session_leaves(struct bundle *b, struct buf *why)
         if (l->type == LEAF_KEY)
             continue;
         if (l->type == LEAF_BEGIN || l->type == LEAF_PRUNE || (l->type == LEAF_OPEN) == open)
-            return bundle_refuse(why, "the bundle has leaves that do not belong to its session");
+            return bundle_reject(why, "the bundle has leaves that do not belong to its session");
         if (open && !slice_eq(l->uid, b->leaf[b->open].leaf.uid))
-            return bundle_refuse(why, "the bundle has leaves of several sessions");
+            return bundle_reject(why, "the bundle has leaves of several sessions");
         if (l->type == LEAF_OPEN)
             b->open = i;
         if (l->type == LEAF_SEAL && sealed)
-            return bundle_refuse(why, "the bundle has more than one seal");
+            return bundle_reject(why, "the bundle has more than one seal");
         if (l->type == LEAF_SEAL)
             b->seal = i;
         open = open || l->type == LEAF_OPEN;
         sealed = sealed || l->type == LEAF_SEAL;
     }
     if (!sealed)
-        return bundle_refuse(why, "the bundle has no leaf that seals its session");
+        return bundle_reject(why, "the bundle has no leaf that seals its session");
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int check_log_keys(struct bundle *b, const struct public_key *key, bool *
         any = true;
         *ret_known = *ret_known || key_eq(key, &next);
     }
-    return any ? 0 : bundle_refuse(why, "the bundle has no leaf that states a key");
+    return any ? 0 : bundle_reject(why, "the bundle has no leaf that states a key");
 }
 
 static int check_checkpoint_signature(struct bundle *b, const struct note *n,
@@ -132,12 +132,12 @@ static int check_checkpoint_signature(struct bundle *b, const struct note *n,
     int st = check_log_keys(b, key, &known, why);
     if (st < 0)
         return st;
-    st = note_check(n, &b->signer);
+    st = note_check_signature(n, &b->signer);
     if (st == MI_ENOENT)
-        return bundle_refuse(why, "the bundle's checkpoint is not signed with the key of its log");
+        return bundle_reject(why, "the bundle's checkpoint is not signed with the key of its log");
     if (st < 0)
-        return bundle_refuse(why, "the signature of the bundle's checkpoint is wrong");
-    return known ? 0 : bundle_refuse(why, "the key is not one of the keys of this log");
+        return bundle_reject(why, "the signature of the bundle's checkpoint is wrong");
+    return known ? 0 : bundle_reject(why, "the key is not one of the keys of this log");
 }
 
 /* ---- redactions ----------------------------------------------------------------------------- */
@@ -181,7 +181,8 @@ static int bundle_read_lines(struct bundle *b, const struct bundle_leaf *l, stru
         *line = (struct bundle_line){.leaf = l->n, .at_us = l->leaf.at_us};
         if (bundle_read_line(v, line) < 0 ||
             (b->line_n > first && slice_cmp(line[-1].record, line->record) >= 0))
-            return refuse_form(why, MI_EINVAL, "the list of redacted records of leaf", l->n);
+            return report_invalid_form(why, MI_EINVAL, "the list of redacted records of leaf",
+                                       l->n);
         struct slice raw = json_string_raw(v);
         digest_add(&sum, raw.p, raw.n);
         digest_add(&sum, "\n", 1);
@@ -205,11 +206,11 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
     int st = 0;
     while (st == 0 && json_walk_next(&w, &key, &v)) {
         if (bundle_read_redaction(v, &n, &lines) < 0 || n <= last)
-            return bundle_refuse(
+            return bundle_reject(
                 why, "the bundle's redactions do not have the form of docs/evidence.md");
         const struct bundle_leaf *l = find_redact_leaf(b, n);
         if (l == NULL)
-            return bundle_refuse(why, "a redaction has no leaf");
+            return bundle_reject(why, "a redaction has no leaf");
         st = bundle_read_lines(b, l, lines, why);
         last = n;
     }
@@ -243,10 +244,10 @@ static struct digest commitment_of_record(const struct bundle_record *r)
 {
     struct record sum;
     struct digest d;
-    record_begin(&sum, &r->salt, bundle_shape[r->kind].name);
+    record_begin_digest(&sum, &r->salt, bundle_shape[r->kind].name);
     for (size_t i = 0; i < r->n; i++)
         record_add_text(&sum, r->field[i]);
-    record_end(&sum, &d);
+    record_finish_digest(&sum, &d);
     return d;
 }
 
@@ -255,7 +256,7 @@ static void bundle_record_name(const struct bundle_record *r, char ret[RECORD_NA
     const char *kind = bundle_shape[r->kind].name;
     if (r->kind == BUNDLE_MESSAGE)
         snprintf(ret, RECORD_NAME, "%s %lld", kind,
-                 (long long)bundle_number(r->field[BUNDLE_MESSAGE_seq]));
+                 (long long)bundle_parse_number(r->field[BUNDLE_MESSAGE_seq]));
     else if (r->kind == BUNDLE_EVENT)
         snprintf(ret, RECORD_NAME, "%s %llu", kind, (unsigned long long)r->place);
     else
@@ -320,12 +321,12 @@ static int read_next_group(const struct bundle *b, struct json_walk *w, struct g
     struct slice key;
     struct json_value v;
     if (!json_walk_next(w, &key, &v))
-        return bundle_refuse(why, "a record is in none of the bundle's groups");
+        return bundle_reject(why, "a record is in none of the bundle's groups");
     if (bundle_read_group(v, &p, g->commitment, &g->k) < 0 || (last != UINT64_MAX && p.n <= last) ||
         p.n >= groups || g->k != size_min(PLACES_GROUP, records - p.n * PLACES_GROUP))
-        return bundle_refuse(why, "the bundle's groups do not have the form of docs/evidence.md");
+        return bundle_reject(why, "the bundle's groups do not have the form of docs/evidence.md");
     g->n = p.n;
-    struct digest hash = places_group_digest(g->commitment, g->k);
+    struct digest hash = places_digest_commitment_group(g->commitment, g->k);
     if (!tree_root_of_proof(&hash, groups, g->n, p.proof, p.proof_n, &root) ||
         !digest_eq(&root, &b->leaf[b->seal].leaf.root)) {
         buf_printf(why, "group %llu is not in the tree that was sealed", (unsigned long long)g->n);
@@ -339,12 +340,12 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
 {
     const struct leaf *open = &b->leaf[b->open].leaf;
     if (r->place != 0 || r->kind != BUNDLE_SESSION)
-        return bundle_refuse(why, "the bundle's first record is not the session's record");
+        return bundle_reject(why, "the bundle's first record is not the session's record");
     if (!digest_eq(&g->commitment[0], &open->digest))
-        return bundle_refuse(
+        return bundle_reject(
             why, "the session's record is not the one that was stored when the session began");
     if (!slice_eq(r->field[BUNDLE_SESSION_uid], open->uid))
-        return bundle_refuse(why, "the bundle's leaves are of another session");
+        return bundle_reject(why, "the bundle's leaves are of another session");
     return 0;
 }
 
@@ -353,7 +354,7 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
 static bool read_next_seq(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;
-    *seq = bundle_number(field);
+    *seq = bundle_parse_number(field);
     return *seq > before && *seq <= BUNDLE_SEQ_MAX;
 }
 
@@ -369,18 +370,18 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
     while (json_walk_next(&w->at, &key, &v)) {
         int st = bundle_read_record(v, false, &w->text, &r);
         if (st < 0)
-            return refuse_form(why, st, "record", b->records_n);
+            return report_invalid_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
-            return bundle_refuse(why, "the bundle's records are not in the order of their places");
+            return bundle_reject(why, "the bundle's records are not in the order of their places");
         if (r.kind == BUNDLE_MESSAGE && !read_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
-            return bundle_refuse(why,
+            return bundle_reject(why,
                                  "the bundle's messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
             st = read_next_group(b, &groups, &g, why);
         if (st < 0)
             return st;
         if (r.place / PLACES_GROUP != g.n || r.place % PLACES_GROUP >= g.k)
-            return bundle_refuse(why, "a record is in none of the bundle's groups");
+            return bundle_reject(why, "a record is in none of the bundle's groups");
         if (b->records_n == 0)
             st = check_first_record(b, &r, &g, why);
         if (st == 0)
@@ -391,9 +392,9 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
         b->records_n++;
     }
     if (b->records_n == 0)
-        return bundle_refuse(why, "the bundle has no records");
+        return bundle_reject(why, "the bundle has no records");
     return json_walk_next(&groups, &key, &v)
-               ? bundle_refuse(why, "the bundle has a group without records")
+               ? bundle_reject(why, "the bundle has a group without records")
                : 0;
 }
 
@@ -403,7 +404,7 @@ static int check_end_record(const struct bundle *b, struct bundle_walk *w, struc
     struct bundle_record r;
     int st = bundle_read_record(b->end, true, &w->text, &r);
     if (st < 0)
-        return refuse_form(why, st, "the record `end` of session", 0);
+        return report_invalid_form(why, st, "the record `end` of session", 0);
     st = check_commitment_chain(b, &r, &seal->digest, why);
     if (st < 0)
         return st;
@@ -413,7 +414,7 @@ static int check_end_record(const struct bundle *b, struct bundle_walk *w, struc
         json_unescape(&stated, seal->end);
     st = stated.failed ? MI_ENOMEM
          : (reason.p == NULL) != (seal->end.p == NULL) || !slice_eq(buf_slice(&stated), reason)
-             ? bundle_refuse(why, "the seal states another end of the session")
+             ? bundle_reject(why, "the seal states another end of the session")
              : 0;
     buf_close(&stated);
     return st;
@@ -434,7 +435,7 @@ static int bundle_check(struct bundle *b, const struct bundle_text *t, const str
         st = find_session_leaves(b, why);
     if (st == 0)
         st = read_redactions(b, t->redactions, why);
-    struct bundle_walk w = bundle_begin(b);
+    struct bundle_walk w = bundle_begin_walk(b);
     if (st == 0)
         st = check_all_records(b, &w, why);
     if (st == 0)
@@ -449,7 +450,7 @@ int bundle_open(struct bundle *ret, struct slice text, const struct public_key *
     struct bundle_text t;
     *ret = (struct bundle){0};
     if (bundle_read(text, &t) < 0)
-        return bundle_refuse(why, "the file is not a bundle of version 1, or it is incomplete");
+        return bundle_reject(why, "the file is not a bundle of version 1, or it is incomplete");
     ret->groups = t.groups;
     ret->records = t.records;
     ret->end = t.end;
@@ -469,12 +470,12 @@ void bundle_close(struct bundle *b)
     *b = (struct bundle){0};
 }
 
-struct bundle_walk bundle_begin(const struct bundle *b)
+struct bundle_walk bundle_begin_walk(const struct bundle *b)
 {
     return (struct bundle_walk){.at = json_walk_begin(b->records)};
 }
 
-bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret)
+bool bundle_next_record(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret)
 {
     struct slice key;
     struct json_value v;
@@ -484,7 +485,8 @@ bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_re
     return true;
 }
 
-bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret)
+bool bundle_read_end_record(const struct bundle *b, struct bundle_walk *w,
+                            struct bundle_record *ret)
 {
     if (bundle_read_record(b->end, true, &w->text, ret) < 0)
         return false;

@@ -2,8 +2,8 @@
  * checkpoint covers them (docs/evidence.md, "Bundle").
  *
  *     st = bundle_open(&b, text, &key, &why);
- *     struct bundle_walk w = bundle_begin(&b);
- *     while (st == 0 && bundle_next(&b, &w, &record)) …
+ *     struct bundle_walk w = bundle_begin_walk(&b);
+ *     while (st == 0 && bundle_next_record(&b, &w, &record)) …
  *     bundle_walk_close(&w);
  *     bundle_close(&b);
  *
@@ -73,12 +73,14 @@ MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct publ
                         struct buf *why);
 void bundle_close(struct bundle *b); /* frees the bundle, also after an error; safe to call twice */
 
-/* bundle_next() returns the records in the order of their numbers (`place`); bundle_end() returns
+/* bundle_next_record() returns the records in the order of their numbers (`place`); bundle_read_end_record() returns
  * the record `end`. Both return false at the end, or after w->text.failed was set because memory
  * ran out. */
-struct bundle_walk bundle_begin(const struct bundle *b);
-MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
-MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
+struct bundle_walk bundle_begin_walk(const struct bundle *b);
+MI_MUST bool bundle_next_record(const struct bundle *b, struct bundle_walk *w,
+                                struct bundle_record *ret);
+MI_MUST bool bundle_read_end_record(const struct bundle *b, struct bundle_walk *w,
+                                    struct bundle_record *ret);
 void bundle_walk_close(struct bundle_walk *w);
 
 /* Whether the bundle has all records of the session. */
@@ -87,6 +89,6 @@ static inline bool bundle_has_all_records(const struct bundle *b)
     return b->records_n == (uint64_t)b->leaf[b->seal].leaf.records;
 }
 /* Returns a field that is a number; 0 for NULL. */
-int64_t bundle_number(struct slice field);
+int64_t bundle_parse_number(struct slice field);
 
 #endif

@@ -182,7 +182,7 @@ static bool is_canonical_number(struct slice s)
     return v <= (uint64_t)INT64_MAX + first;
 }
 
-int64_t bundle_number(struct slice s)
+int64_t bundle_parse_number(struct slice s)
 {
     size_t first = s.n > 0 && s.p[0] == '-';
     uint64_t v = 0;

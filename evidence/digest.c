@@ -24,7 +24,7 @@ void digest_end(struct digest_sum *s, struct digest *ret)
 #endif
 }
 
-struct digest digest_of(struct slice text)
+struct digest digest_of_text(struct slice text)
 {
     struct digest_sum s;
     struct digest d;
@@ -50,7 +50,8 @@ bool digest_read_hex(struct slice text, struct digest *ret)
     if (text.n != DIGEST_HEX)
         return false;
     for (size_t i = 0; i < DIGEST_N; i++) {
-        int high = char_hex_lower(text.p[2 * i]), low = char_hex_lower(text.p[2 * i + 1]);
+        int high = char_hex_lower_value(text.p[2 * i]),
+            low = char_hex_lower_value(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         d.b[i] = (uint8_t)(high << 4 | low);

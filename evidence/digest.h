@@ -24,7 +24,7 @@ void digest_begin(struct digest_sum *s);
 void digest_add(struct digest_sum *s, const void *p, size_t n);
 void digest_end(struct digest_sum *s, struct digest *ret);
 
-struct digest digest_of(struct slice s);
+struct digest digest_of_text(struct slice s);
 
 static inline bool digest_eq(const struct digest *a, const struct digest *b)
 {

@@ -87,7 +87,8 @@ static bool evidence_key_split(struct slice text, struct parts *ret)
         rest.p[2 * KEY_HASH_N] != '+')
         return false;
     for (size_t i = 0; i < KEY_HASH_N; i++) {
-        int high = char_hex_lower(rest.p[2 * i]), low = char_hex_lower(rest.p[2 * i + 1]);
+        int high = char_hex_lower_value(rest.p[2 * i]),
+            low = char_hex_lower_value(rest.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         ret->hash[i] = (uint8_t)(high << 4 | low);

@@ -165,7 +165,7 @@ static bool signature_has_key_hash(struct slice base64, const uint8_t hash[KEY_H
     return base64_read(slice_of(digits), head, sizeof head) && memcmp(head, hash, KEY_HASH_N) == 0;
 }
 
-int note_check(const struct note *n, const struct public_key *k)
+int note_check_signature(const struct note *n, const struct public_key *k)
 {
     uint8_t got[KEY_HASH_N + SIGNATURE_N];
     struct slice rest = n->signatures;
@@ -191,7 +191,7 @@ static const char *find_empty_line(struct slice s)
     return NULL;
 }
 
-bool note_next(struct slice *rest, struct slice *ret)
+bool note_read_next(struct slice *rest, struct slice *ret)
 {
     while (rest->n > 0 && rest->p[0] == '\n')
         *rest = (struct slice){rest->p + 1, rest->n - 1};

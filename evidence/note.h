@@ -39,7 +39,7 @@ MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 /* Returns the next note of a file with several notes, which are separated by one or more empty
  * lines. Returns false at the end (*rest is then empty), or if *rest does not begin with a complete
  * note. */
-MI_MUST bool note_next(struct slice *rest, struct slice *ret);
+MI_MUST bool note_read_next(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or
  * MI_ENOMEM. */
@@ -47,6 +47,6 @@ MI_MUST int note_sign(struct buf *b, struct slice text, const struct secret_key 
 MI_MUST int note_read(struct slice note, struct note *ret);
 /* Returns 0 if the note is signed with this key, MI_ENOENT if it has no signature of this key (name
  * and key hash), or MI_EPROTO if a signature of this key is wrong. */
-MI_MUST int note_check(const struct note *n, const struct public_key *k);
+MI_MUST int note_check_signature(const struct note *n, const struct public_key *k);
 
 #endif

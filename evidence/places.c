@@ -2,27 +2,27 @@
 
 _Static_assert(sizeof(struct digest) == DIGEST_N, "commitments follow each other without gaps");
 
-struct digest places_group_digest(const struct digest *commitment, size_t k)
+struct digest places_digest_commitment_group(const struct digest *commitment, size_t k)
 {
     return tree_leaf_digest((struct slice){(const char *)commitment, k * DIGEST_N});
 }
 
-void places_add(struct places *p, const struct digest *commitment)
+void places_add_record(struct places *p, const struct digest *commitment)
 {
-    p->rest[places_count_outside_groups(p)] = *commitment;
+    p->rest[places_count_ungrouped(p)] = *commitment;
     p->n++;
-    if (places_count_outside_groups(p) == 0) {
-        struct digest leaf = places_group_digest(p->rest, PLACES_GROUP);
+    if (places_count_ungrouped(p) == 0) {
+        struct digest leaf = places_digest_commitment_group(p->rest, PLACES_GROUP);
         tree_add(&p->groups, &leaf);
     }
 }
 
-struct digest places_root(const struct places *p)
+struct digest places_root_digest(const struct places *p)
 {
-    if (places_count_outside_groups(p) == 0)
+    if (places_count_ungrouped(p) == 0)
         return tree_root_digest(&p->groups);
     struct tree t = p->groups;
-    struct digest leaf = places_group_digest(p->rest, places_count_outside_groups(p));
+    struct digest leaf = places_digest_commitment_group(p->rest, places_count_ungrouped(p));
     tree_add(&t, &leaf);
     return tree_root_digest(&t);
 }

@@ -19,15 +19,15 @@ struct places {
     struct digest rest[PLACES_GROUP];
 };
 
-static inline size_t places_count_outside_groups(const struct places *p)
+static inline size_t places_count_ungrouped(const struct places *p)
 {
     return p->n % PLACES_GROUP;
 }
 
 /* Adds a record. A struct places that is {0} has no records. */
-void places_add(struct places *p, const struct digest *commitment);
-struct digest places_root(const struct places *p);
+void places_add_record(struct places *p, const struct digest *commitment);
+struct digest places_root_digest(const struct places *p);
 /* Returns the hash of the leaf that stands for a group of k commitments. */
-struct digest places_group_digest(const struct digest *commitment, size_t k);
+struct digest places_digest_commitment_group(const struct digest *commitment, size_t k);
 
 #endif

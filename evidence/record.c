@@ -15,7 +15,7 @@ static void record_append_bytes(struct record *r, const void *p, size_t n)
         digest_add(&r->sum, p, n);
 }
 
-void record_begin(struct record *r, const struct salt *salt, const char *kind)
+void record_begin_digest(struct record *r, const struct salt *salt, const char *kind)
 {
     digest_begin(&r->sum);
     r->n = 0;
@@ -71,7 +71,7 @@ void record_add_number(struct record *r, int64_t v)
     record_add_text(r, (struct slice){digits + at, sizeof digits - at});
 }
 
-void record_end(struct record *r, struct digest *ret)
+void record_finish_digest(struct record *r, struct digest *ret)
 {
     digest_add(&r->sum, r->text, r->n);
     digest_end(&r->sum, ret);

@@ -1,11 +1,11 @@
 /* record.h - the commitment of a record: a salted hash of its fields (docs/evidence.md, "Record").
  *
  *     struct record r;
- *     record_begin(&r, &salt, "event");
+ *     record_begin_digest(&r, &salt, "event");
  *     record_add_number(&r, t_us);
  *     record_add_text(&r, kind);
  *     record_add_text(&r, detail);
- *     record_end(&r, &commitment);
+ *     record_finish_digest(&r, &commitment);
  *
  * A field is its length plus one as an unsigned LEB128 number, and its bytes; NULL is a length of
  * 0.
@@ -30,7 +30,7 @@ struct record {
 };
 
 /* kind: becomes the first field of the record. */
-void record_begin(struct record *r, const struct salt *salt, const char *kind);
+void record_begin_digest(struct record *r, const struct salt *salt, const char *kind);
 void record_add_text(struct record *r, struct slice text); /* {NULL, 0} stands for NULL */
 /* Adds a long text in parts: first its length, then its bytes. */
 void record_add_length(struct record *r, uint64_t n);
@@ -45,6 +45,6 @@ static inline void record_add_optional(struct record *r, bool has, int64_t v)
     else
         record_add_null(r);
 }
-void record_end(struct record *r, struct digest *ret);
+void record_finish_digest(struct record *r, struct digest *ret);
 
 #endif

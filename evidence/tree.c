@@ -11,19 +11,19 @@ struct digest tree_leaf_digest(struct slice entry)
     return d;
 }
 
-struct digest tree_node(const struct digest *left, const struct digest *right)
+struct digest tree_node_digest(const struct digest *left, const struct digest *right)
 {
     uint8_t pair[1 + 2 * DIGEST_N] = {1};
     memcpy(pair + 1, left->b, DIGEST_N);
     memcpy(pair + 1 + DIGEST_N, right->b, DIGEST_N);
-    return digest_of((struct slice){(const char *)pair, sizeof pair});
+    return digest_of_text((struct slice){(const char *)pair, sizeof pair});
 }
 
 void tree_add(struct tree *t, const struct digest *leaf)
 {
     struct digest d = *leaf;
     for (uint64_t n = t->n; (n & 1) != 0; n >>= 1)
-        d = tree_node(&t->node[--t->depth], &d);
+        d = tree_node_digest(&t->node[--t->depth], &d);
     t->node[t->depth++] = d;
     t->n++;
 }
@@ -31,10 +31,10 @@ void tree_add(struct tree *t, const struct digest *leaf)
 struct digest tree_root_digest(const struct tree *t)
 {
     if (t->depth == 0)
-        return digest_of((struct slice){"", 0});
+        return digest_of_text((struct slice){"", 0});
     struct digest d = t->node[t->depth - 1];
     for (unsigned i = t->depth - 1; i > 0; i--)
-        d = tree_node(&t->node[i - 1], &d);
+        d = tree_node_digest(&t->node[i - 1], &d);
     return d;
 }
 
@@ -73,12 +73,12 @@ uint64_t tree_count_nodes(uint64_t n)
 }
 
 /* A node without a right neighbour is its own parent. */
-void tree_fill(struct digest *node, uint64_t n)
+void tree_compute_inner_nodes(struct digest *node, uint64_t n)
 {
     while (n > 1) {
         struct digest *above = node + n;
         for (uint64_t i = 0; i + 1 < n; i += 2)
-            above[i / 2] = tree_node(&node[i], &node[i + 1]);
+            above[i / 2] = tree_node_digest(&node[i], &node[i + 1]);
         if (n % 2 != 0)
             above[n / 2] = node[n - 1];
         n = n / 2 + n % 2;
@@ -110,13 +110,13 @@ bool tree_root_of_proof(const struct digest *leaf, uint64_t n, uint64_t at,
         if (last == 0)
             return false;
         if ((at & 1) != 0 || at == last) {
-            d = tree_node(&proof[i], &d);
+            d = tree_node_digest(&proof[i], &d);
             while ((at & 1) == 0 && at != 0) {
                 at >>= 1;
                 last >>= 1;
             }
         } else {
-            d = tree_node(&d, &proof[i]);
+            d = tree_node_digest(&d, &proof[i]);
         }
         at >>= 1;
         last >>= 1;

@@ -20,7 +20,7 @@ struct tree {
 };
 
 struct digest tree_leaf_digest(struct slice entry); /* returns SHA-256(0x00 || entry) */
-struct digest tree_node(const struct digest *left, const struct digest *right);
+struct digest tree_node_digest(const struct digest *left, const struct digest *right);
 
 /* Adds a leaf, given as its hash. A struct tree that is {0} is the empty tree. */
 void tree_add(struct tree *t, const struct digest *leaf);
@@ -34,11 +34,11 @@ MI_MUST bool tree_read_roots(struct tree *ret, uint64_t n, struct slice bytes);
 
 /* All nodes of a tree, in one array, for making many proofs: the n leaf hashes, then level after
  * level up to the root. tree_count_nodes() returns the number of nodes. The caller stores the leaf
- * hashes; tree_fill() computes the other nodes. */
+ * hashes; tree_compute_inner_nodes() computes the other nodes. */
 uint64_t tree_count_nodes(uint64_t n);
-void tree_fill(struct digest *node, uint64_t n);
+void tree_compute_inner_nodes(struct digest *node, uint64_t n);
 /* Makes the inclusion proof of leaf `at` of a tree with n leaves (RFC 9162, 2.1.3.1). node: all
- * nodes of the tree (tree_fill()). Writes the proof to ret, which has room for TREE_DEPTH digests.
+ * nodes of the tree (tree_compute_inner_nodes()). Writes the proof to ret, which has room for TREE_DEPTH digests.
  * Returns the length of the proof. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for

@@ -41,7 +41,7 @@ struct row {
     breaches rules;
     /* Revision of an imported message if it differs from the session's; not in a journal. */
     struct slice revision;
-    bool may_link; /* false: link_read() would find nothing in the body (model/link.h) */
+    bool may_link; /* false: link_from_message() would find nothing in the body (model/link.h) */
     /* the parsed body, set by the recorder; NULL: not parsed yet; not in a journal */
     const struct rpc *read;
     /* this message is an answer that ends an invocation; set by the journal */

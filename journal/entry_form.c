@@ -165,7 +165,7 @@ static void get_update(struct in *i, struct session_update *u)
 
 /* ---- records whose fields are described in model/records.h ---- */
 
-static void get_boot(struct in *i, char *to)
+static void get_boot_id(struct in *i, char *to)
 {
     const char *boot = get_string(i);
     size_t n = boot != NULL ? strlen(boot) : SIZE_MAX;
@@ -205,7 +205,7 @@ static void get_boot(struct in *i, char *to)
 #define GET_TEXT(name) x->name = get_text(i);
 #define GET_JSON GET_TEXT
 #define GET_STRING(name) x->name = get_string(i);
-#define GET_BOOT(name) get_boot(i, x->name);
+#define GET_BOOT(name) get_boot_id(i, x->name);
 #define GET(name, type, null) GET_##type(name)
 
 static void put_running(struct out *o, const struct running *x)
@@ -213,7 +213,7 @@ static void put_running(struct out *o, const struct running *x)
     RUNNING_FIELDS(PUT)
 }
 
-static void get_running(struct in *i, struct running *x)
+static void get_running_fields(struct in *i, struct running *x)
 {
     RUNNING_FIELDS(GET)
 }
@@ -251,7 +251,7 @@ static void get_escalation(struct in *i, struct entry *ret)
 
 /* ---- lost messages ---- */
 
-static void put_lost(struct out *o, const struct lost_messages *l)
+static void put_lost_messages(struct out *o, const struct lost_messages *l)
 {
     put_uint(o, l->n);
     put_uint(o, l->first_seq);
@@ -259,7 +259,7 @@ static void put_lost(struct out *o, const struct lost_messages *l)
     put_int(o, l->t_us);
 }
 
-static void get_lost(struct in *i, struct lost_messages *l)
+static void get_lost_messages(struct in *i, struct lost_messages *l)
 {
     l->n = get_uint(i);
     l->first_seq = get_uint(i);
@@ -304,7 +304,7 @@ static void put_entry(struct out *o, const struct entry *e)
         put_escalation(o, &e->escalation, e->t_us);
         break;
     case ENTRY_LOST:
-        put_lost(o, &e->lost);
+        put_lost_messages(o, &e->lost);
         break;
     case ENTRY_RULES:
         put_added_rules(o, &e->added);
@@ -315,16 +315,16 @@ static void put_entry(struct out *o, const struct entry *e)
     }
 }
 
-size_t form_size(const struct entry *e)
+size_t form_size_of_entry(const struct entry *e)
 {
     if (e->kind == ENTRY_MESSAGE)
-        return message_size(&e->row, &e->invocation);
+        return message_written_size(&e->row, &e->invocation);
     struct out o = {0};
     put_entry(&o, e);
     return o.n;
 }
 
-void form_write(const struct entry *e, char *to)
+void form_write_entry(const struct entry *e, char *to)
 {
     if (e->kind == ENTRY_MESSAGE)
         message_write(&e->row, &e->invocation, to);
@@ -333,7 +333,7 @@ void form_write(const struct entry *e, char *to)
 }
 
 /* Reads every kind of entry except messages. */
-static int form_read_other(enum entry_kind kind, struct slice bytes, struct entry *ret)
+static int form_read_non_message(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     struct in i = {.left = bytes};
     struct entry e = {.kind = kind};
@@ -345,7 +345,7 @@ static int form_read_other(enum entry_kind kind, struct slice bytes, struct entr
         get_update(&i, &e.update);
         break;
     case ENTRY_RUNNING:
-        get_running(&i, &e.running);
+        get_running_fields(&i, &e.running);
         break;
     case ENTRY_INVOCATION:
         get_invocation(&i, &e.invocation);
@@ -354,7 +354,7 @@ static int form_read_other(enum entry_kind kind, struct slice bytes, struct entr
         get_escalation(&i, &e);
         break;
     case ENTRY_LOST:
-        get_lost(&i, &e.lost);
+        get_lost_messages(&i, &e.lost);
         break;
     case ENTRY_RULES:
         get_added_rules(&i, &e.added);
@@ -377,7 +377,7 @@ static int form_read_other(enum entry_kind kind, struct slice bytes, struct entr
 int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     if (kind != ENTRY_MESSAGE)
-        return form_read_other(kind, bytes, ret);
+        return form_read_non_message(kind, bytes, ret);
     int st = message_read(bytes, &ret->row, &ret->invocation);
     if (st == 0)
         ret->kind = kind;
@@ -386,7 +386,7 @@ int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
 
 /* ---- start of a session ---- */
 
-static void put_start(struct out *o, const struct session_start *s)
+static void put_session_start(struct out *o, const struct session_start *s)
 {
     put_text(o, s->uid);
     put_text(o, s->vault);
@@ -406,14 +406,14 @@ static void put_start(struct out *o, const struct session_start *s)
 void form_append_start(struct buf *b, const struct session_start *s)
 {
     struct out size = {0};
-    put_start(&size, s);
+    put_session_start(&size, s);
     if (!buf_reserve(b, size.n))
         return;
-    put_start(&(struct out){.p = b->p + b->n}, s);
+    put_session_start(&(struct out){.p = b->p + b->n}, s);
     b->n += size.n;
 }
 
-int form_read_start(struct slice bytes, struct session_start *ret)
+int form_read_session_start(struct slice bytes, struct session_start *ret)
 {
     struct in i = {.left = bytes};
     struct session_start s;

@@ -21,13 +21,13 @@ enum entry_kind {
     ENTRY_RUNNING,      /* running */
     ENTRY_INVOCATION,   /* invocation */
     ENTRY_ESCALATION,   /* members: escalation (with at_us); t_us is the time in the session */
-    ENTRY_TOOLS_WANTED, /* an entry without content; appended by journal_want_previous_tools() */
+    ENTRY_TOOLS_WANTED, /* an entry without content; appended by journal_request_previous_tools() */
     /* member: `lost`, which counts messages that did not fit into the journal */
     ENTRY_LOST,
     ENTRY_RULES, /* member: `added`, further rules that a recorded message violates */
 };
 
-/* Session metadata for the recorder; ring_start() returns the memory that has it. */
+/* Session metadata for the recorder; ring_get_session_start() returns the memory that has it. */
 struct session_start {
     struct slice uid;     /* uid_make() */
     struct slice vault;   /* absolute path */
@@ -74,10 +74,10 @@ struct entry {
     };
 };
 
-/* Returns the number of bytes that form_write() writes. Of an escalation's stderr_lines only the
+/* Returns the number of bytes that form_write_entry() writes. Of an escalation's stderr_lines only the
  * last ESCALATION_LINES_MAX are written. */
-size_t form_size(const struct entry *e);
-void form_write(const struct entry *e, char *to);
+size_t form_size_of_entry(const struct entry *e);
+void form_write_entry(const struct entry *e, char *to);
 /* Reads an entry. `kind` is the kind of the record. All texts point into the bytes. So do the C
  * strings (event, action), which end with a NUL there. escalation.stderr_lines points to
  * ret->lines, so *ret must not be copied. Does not check whether a body is JSON. */
@@ -85,6 +85,6 @@ MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *re
 
 /* Appends the session's start to b; sets b->failed if memory runs out. */
 void form_append_start(struct buf *b, const struct session_start *s);
-MI_MUST int form_read_start(struct slice bytes, struct session_start *ret);
+MI_MUST int form_read_session_start(struct slice bytes, struct session_start *ret);
 
 #endif

@@ -77,7 +77,7 @@ static inline void journal_append_invocation(const struct journal *j, const stru
     j->log(j->owner, x);
 }
 
-static inline void journal_want_previous_tools(const struct journal *j)
+static inline void journal_request_previous_tools(const struct journal *j)
 {
     j->want_previous_tools(j->owner);
 }

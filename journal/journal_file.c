@@ -43,7 +43,8 @@ static const char *journal_dir_name(void)
     static char path[64];
     if (dir_path[0] != '\0')
         return dir_path;
-    int n = snprintf(path, sizeof path, "%s/mcp-interposer-%u", memory_dir(), (unsigned)geteuid());
+    int n = snprintf(path, sizeof path, "%s/mcp-interposer-%u", memory_get_directory(),
+                     (unsigned)geteuid());
     assert(n > 0 && (size_t)n < sizeof path);
     return path;
 }
@@ -127,7 +128,7 @@ static bool dir_has_room(int fd, struct buf *why)
 
 /* ---- locks ---- */
 
-static struct flock lock_of_side(enum journal_side side)
+static struct flock make_side_lock(enum journal_side side)
 {
     return (struct flock){
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
@@ -135,21 +136,21 @@ static struct flock lock_of_side(enum journal_side side)
 
 static int journal_file_lock(int fd, enum journal_side side)
 {
-    struct flock l = lock_of_side(side);
+    struct flock l = make_side_lock(side);
     if (fcntl(fd, F_OFD_SETLK, &l) == 0)
         return 0;
     return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
 }
 
-bool journal_file_is_held(const struct journal_file *f, enum journal_side side)
+bool journal_file_is_locked(const struct journal_file *f, enum journal_side side)
 {
-    struct flock l = lock_of_side(side);
+    struct flock l = make_side_lock(side);
     return fcntl(f->fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
 /* ---- files ---- */
 
-static struct journal_file closed_journal_file(const char *uid)
+static struct journal_file make_closed_journal_file(const char *uid)
 {
     struct journal_file f = {.fd = -1};
     assert(uid_is_valid(slice_of(uid)));
@@ -165,7 +166,7 @@ void journal_file_close(struct journal_file *f)
 }
 
 /* Closes the file after an error, keeps errno, and returns st. */
-static int journal_file_close_failed(struct journal_file *f, int st)
+static int journal_file_close_on_error(struct journal_file *f, int st)
 {
     int e = errno;
     journal_file_close(f);
@@ -175,7 +176,7 @@ static int journal_file_close_failed(struct journal_file *f, int st)
 
 /* Makes a file with a name and locks it for the writer. Other processes that see the file between
  * openat() and journal_file_lock() find it empty and ignore it (visit_journal_file()). */
-static int create_named(struct journal_file *f, struct buf *why)
+static int create_named_journal(struct journal_file *f, struct buf *why)
 {
     int dir = journal_dir_open(true, why);
     if (dir < 0)
@@ -201,18 +202,19 @@ static int create_named(struct journal_file *f, struct buf *why)
 
 int journal_file_create_unnamed(struct journal_file *f, const char *uid)
 {
-    *f = closed_journal_file(uid);
+    *f = make_closed_journal_file(uid);
     f->fd = memory_file("mcp-interposer");
     if (f->fd < 0)
         return MI_EIO;
-    return journal_file_lock(f->fd, JOURNAL_WRITER) == 0 ? 0 : journal_file_close_failed(f, MI_EIO);
+    return journal_file_lock(f->fd, JOURNAL_WRITER) == 0 ? 0
+                                                         : journal_file_close_on_error(f, MI_EIO);
 }
 
 int journal_file_create(struct journal_file *f, const char *uid, struct buf *why)
 {
     struct buf unused = {0};
-    *f = closed_journal_file(uid);
-    int st = create_named(f, why != NULL ? why : &unused);
+    *f = make_closed_journal_file(uid);
+    int st = create_named_journal(f, why != NULL ? why : &unused);
     buf_close(&unused);
     return st == 0 ? 0 : journal_file_create_unnamed(f, uid);
 }
@@ -224,8 +226,8 @@ void journal_file_find_problem(struct buf *b)
     struct journal_file f;
     if (clock_gettime(CLOCK_REALTIME, &now) != 0 || uid_make(now.tv_sec * 1000000, uid) < 0)
         return;
-    f = closed_journal_file(uid);
-    if (create_named(&f, b) < 0)
+    f = make_closed_journal_file(uid);
+    if (create_named_journal(&f, b) < 0)
         return;
     journal_file_remove(&f);
     journal_file_close(&f);
@@ -247,7 +249,7 @@ static int open_user_file(int dir, const char *name, struct stat *ret)
 int journal_file_open(struct journal_file *f, const char *uid)
 {
     struct stat st;
-    *f = closed_journal_file(uid);
+    *f = make_closed_journal_file(uid);
     int dir = journal_file_open_dir();
     if (dir < 0)
         return errno == ENOENT ? MI_ENOENT : MI_EIO;
@@ -260,18 +262,18 @@ int journal_file_open(struct journal_file *f, const char *uid)
     f->has_name = true;
     int rc = journal_file_lock(f->fd, JOURNAL_READER);
     if (rc < 0)
-        return journal_file_close_failed(f, rc);
+        return journal_file_close_on_error(f, rc);
     /* The last reader may have removed the file before it released the lock. */
     if (fstat(f->fd, &st) != 0)
-        return journal_file_close_failed(f, MI_EIO);
-    return st.st_nlink > 0 ? 0 : journal_file_close_failed(f, MI_ENOENT);
+        return journal_file_close_on_error(f, MI_EIO);
+    return st.st_nlink > 0 ? 0 : journal_file_close_on_error(f, MI_ENOENT);
 }
 
 int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
 {
     if (of->fd < 0)
         return journal_file_open(f, of->uid);
-    struct journal_file own = closed_journal_file(of->uid);
+    struct journal_file own = make_closed_journal_file(of->uid);
     own.has_name = of->has_name;
     own.fd = file_reopen(of->fd, O_RDWR | O_CLOEXEC);
     if (own.fd < 0 && of->has_name)
@@ -282,7 +284,7 @@ int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
     if (own.fd < 0)
         return MI_EIO;
     int st = journal_file_lock(own.fd, JOURNAL_READER);
-    return st == 0 ? 0 : journal_file_close_failed(f, st);
+    return st == 0 ? 0 : journal_file_close_on_error(f, st);
 }
 
 void journal_file_remove(const struct journal_file *f)
@@ -309,7 +311,7 @@ struct names {
 };
 
 /* Inserts a name in sorted order. If there are more than BATCH names, drops the last one. */
-static void names_add(struct names *x, const char *name)
+static void names_insert_sorted(struct names *x, const char *name)
 {
     size_t at = x->n;
     while (at > 0 && strcmp(x->name[at - 1], name) > 0)
@@ -324,7 +326,7 @@ static void names_add(struct names *x, const char *name)
 
 /* Reads the first BATCH file names that are greater than `after`. A name begins with the time, so
  * the oldest journals come first. */
-static int names_read(struct names *x, int dir, const char *after)
+static int names_read_directory(struct names *x, int dir, const char *after)
 {
     x->n = 0;
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -339,7 +341,7 @@ static int names_read(struct names *x, int dir, const char *after)
     struct dirent *e;
     while (errno = 0, (e = readdir(d)) != NULL)
         if (uid_is_valid(slice_of(e->d_name)) && strcmp(e->d_name, after) > 0)
-            names_add(x, e->d_name);
+            names_insert_sorted(x, e->d_name);
     int failed = errno;
     closedir(d);
     errno = failed;
@@ -352,7 +354,7 @@ static bool visit_journal_file(int dir, const char *name,
                                bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {
     struct stat st;
-    struct journal_file f = closed_journal_file(name);
+    struct journal_file f = make_closed_journal_file(name);
     f.fd = open_user_file(dir, name, &st);
     if (f.fd < 0)
         return true;
@@ -360,14 +362,14 @@ static bool visit_journal_file(int dir, const char *name,
     bool more = true;
     if (st.st_size > 0)
         more = call(ctx, &f);
-    else if (time(NULL) - st.st_mtime > EMPTY_S && !journal_file_is_held(&f, JOURNAL_WRITER) &&
-             !journal_file_is_held(&f, JOURNAL_READER))
+    else if (time(NULL) - st.st_mtime > EMPTY_S && !journal_file_is_locked(&f, JOURNAL_WRITER) &&
+             !journal_file_is_locked(&f, JOURNAL_READER))
         (void)unlinkat(dir, name, 0);
     journal_file_close(&f);
     return more;
 }
 
-int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
+int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {
     char after[UID_LEN + 1] = "";
     struct names names = {.n = BATCH};
@@ -375,7 +377,7 @@ int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), voi
     if (dir < 0)
         return 0;
     while (st == 0 && names.n == BATCH) {
-        st = names_read(&names, dir, after);
+        st = names_read_directory(&names, dir, after);
         for (size_t i = 0; st == 0 && i < names.n; i++)
             if (!visit_journal_file(dir, names.name[i], call, ctx)) {
                 close(dir);

@@ -57,7 +57,7 @@ MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
  * otherwise the writer's lock outlives the writer. */
 MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);
 /* Returns whether the lock of `side` is held by an open file description other than that of `f`. */
-bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
+bool journal_file_is_locked(const struct journal_file *f, enum journal_side side);
 /* Removes the file's name if the name still belongs to this file. */
 void journal_file_remove(const struct journal_file *f);
 void journal_file_close(struct journal_file *f); /* safe to call twice */
@@ -69,6 +69,6 @@ uint64_t journal_file_bytes(const char *except_uid);
 /* Calls `call` for each journal with a name, oldest first, until `call` returns false. During the
  * call the file is open and not locked; then it is closed. Files that a dead process has left empty
  * are removed. If the directory does not exist, `call` is not called. Returns 0 or MI_EIO. */
-MI_MUST int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
+MI_MUST int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

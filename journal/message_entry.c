@@ -111,7 +111,7 @@ static bool slice_is_within(struct slice s, struct slice body)
     return body.p != NULL && s.n <= body.n && (uintptr_t)s.p - (uintptr_t)body.p <= body.n - s.n;
 }
 
-size_t message_size(const struct row *r, const struct invocation *x)
+size_t message_written_size(const struct row *r, const struct invocation *x)
 {
     struct parts p;
     message_split_parts(r, x, &p);
@@ -141,7 +141,8 @@ static char *message_put_numbers(char *to, const struct parts *p, uint32_t *flag
     return to;
 }
 
-static char *message_put_places(char *to, const struct parts *p, struct slice body, uint32_t *flags)
+static char *message_put_text_positions(char *to, const struct parts *p, struct slice body,
+                                        uint32_t *flags)
 {
     for (size_t i = 0; i < p->texts; i++) {
         struct slice s = p->text[i];
@@ -175,7 +176,7 @@ void message_write(const struct row *r, const struct invocation *x, char *to)
         f.status = (uint8_t)x->status;
     }
     char *next = message_put_numbers(to + sizeof f, &p, &f.flags);
-    next = message_put_places(next, &p, r->body, &f.flags);
+    next = message_put_text_positions(next, &p, r->body, &f.flags);
     next = append_message_bytes(next, r->body.p, r->body.n);
     for (size_t i = 0; i < p.texts; i++)
         if (p.text[i].p != NULL && !slice_is_within(p.text[i], r->body))
@@ -206,7 +207,7 @@ static const char *cut_message_bytes(struct slice *left, size_t n)
     return p;
 }
 
-static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
+static bool read_message_numbers(struct slice *left, uint32_t flags, struct parts *p)
 {
     memset(p->number, 0, sizeof p->number);
     for (flags &= HAS_NUMBER(NUMBERS) - 1; flags != 0; flags &= flags - 1) {
@@ -221,8 +222,8 @@ static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
 
 /* Reads the positions of the texts, then the body, then the other texts. Returns false if the
  * lengths are wrong or bytes are left over. */
-static bool get_texts(struct slice left, const struct fixed *f, struct slice *ret_body,
-                      struct parts *p)
+static bool get_message_texts(struct slice left, const struct fixed *f, struct slice *ret_body,
+                              struct parts *p)
 {
     struct place place[TEXTS];
     memset(p->text, 0, sizeof p->text);
@@ -309,8 +310,8 @@ int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x)
     if (at == NULL)
         return MI_EINVAL;
     memcpy(&f, at, sizeof f);
-    if (!message_head_is_valid(&f) || !get_numbers(&bytes, f.flags, &p) ||
-        !get_texts(bytes, &f, &body, &p))
+    if (!message_head_is_valid(&f) || !read_message_numbers(&bytes, f.flags, &p) ||
+        !get_message_texts(bytes, &f, &body, &p))
         return MI_EINVAL;
     struct row r = row_of_message(&f, &p, body);
     if (r.ends_invocation) {

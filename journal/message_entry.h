@@ -15,7 +15,7 @@
 
 /* In these functions, x is read only if r->ends_invocation is true. */
 /* Returns the number of bytes that message_write() writes. */
-size_t message_size(const struct row *r, const struct invocation *x);
+size_t message_written_size(const struct row *r, const struct invocation *x);
 void message_write(const struct row *r, const struct invocation *x, char *to);
 MI_MUST int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x);
 

@@ -45,7 +45,7 @@ struct layout {
     uint64_t end;
 };
 
-static struct layout ring_layout(uint64_t size, size_t start_n)
+static struct layout compute_ring_layout(uint64_t size, size_t start_n)
 {
     uint64_t page = page_size();
     struct layout l = {.table = page};
@@ -55,9 +55,9 @@ static struct layout ring_layout(uint64_t size, size_t start_n)
     return l;
 }
 
-static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
+static int ring_map_memory(struct ring *g, int fd, uint64_t size, size_t start_n)
 {
-    struct layout l = ring_layout(size, start_n);
+    struct layout l = compute_ring_layout(size, start_n);
     if (l.end > SIZE_MAX)
         return MI_ENOMEM;
     void *all = mmap(NULL, (size_t)l.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -77,7 +77,7 @@ static int ring_map(struct ring *g, int fd, uint64_t size, size_t start_n)
 }
 
 /* Closes the ring if st is an error; keeps errno. */
-static void ring_close_failed(struct ring *g, int st)
+static void ring_close_on_error(struct ring *g, int st)
 {
     int error = errno;
     if (st < 0)
@@ -92,15 +92,15 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
         return MI_EINVAL;
     size = size < 8 * page_size() ? 8 * page_size() : size;
     size = round_up_to_multiple(size, ring_step_size(size));
-    struct layout l = ring_layout(size, start.n);
+    struct layout l = compute_ring_layout(size, start.n);
     if (ftruncate(fd, (off_t)l.end) < 0)
         return MI_EIO;
     int st = memory_allocate(fd, 0, l.data);
     if (st == 0)
-        st = ring_map(w, fd, size, start.n);
+        st = ring_map_memory(w, fd, size, start.n);
     if (st == 0)
         st = steps_open(&w->steps, (size_t)(size / w->step), (size_t)w->step, w->data, fd, l.data);
-    ring_close_failed(w, st);
+    ring_close_on_error(w, st);
     if (st < 0)
         return st;
     w->limit = limit;
@@ -130,7 +130,7 @@ static int ring_read_sizes(int fd, uint64_t *ret_size, size_t *ret_start_n)
     if (n != (ssize_t)sizeof s || !S_ISREG(file.st_mode) || s.magic != RING_MAGIC ||
         s.version != RING_VERSION || s.start_n > RING_START_MAX || s.size > SIZE_LIMIT ||
         s.size < 8 * page || s.size % ring_step_size(s.size) != 0 ||
-        (uint64_t)file.st_size != ring_layout(s.size, (size_t)s.start_n).end)
+        (uint64_t)file.st_size != compute_ring_layout(s.size, (size_t)s.start_n).end)
         return MI_EINVAL;
     *ret_size = s.size;
     *ret_start_n = (size_t)s.start_n;
@@ -154,12 +154,12 @@ int ring_open(struct ring *r, int fd)
     int st = ring_read_sizes(fd, &size, &start_n);
     /* In a journal, this memory is allocated already. Another kind of file may have a hole here. */
     if (st == 0)
-        st = memory_allocate(fd, 0, ring_layout(size, start_n).data);
+        st = memory_allocate(fd, 0, compute_ring_layout(size, start_n).data);
     if (st == 0)
-        st = ring_map(r, fd, size, start_n);
+        st = ring_map_memory(r, fd, size, start_n);
     if (st == 0 && !ring_find_position(r))
         st = MI_EINVAL;
-    ring_close_failed(r, st);
+    ring_close_on_error(r, st);
     return st;
 }
 
@@ -173,7 +173,7 @@ void ring_close(struct ring *r)
 
 /* ---- either side ---- */
 
-struct slice ring_start(const struct ring *r)
+struct slice ring_get_session_start(const struct ring *r)
 {
     return r->start;
 }
@@ -209,7 +209,7 @@ static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
 }
 
 /* Frees the steps of which all records have been released. */
-static void ring_free_released(struct ring *w, uint64_t tail)
+static void ring_free_released_steps(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
     for (; to >= w->freed + w->step; w->freed += w->step)
@@ -242,7 +242,7 @@ char *ring_reserve_record(struct ring *w, size_t n)
     w->found.n = 0;
     if (size <= w->left)
         return w->to + sizeof(struct ring_head);
-    ring_free_released(w, tail);
+    ring_free_released_steps(w, tail);
     size_t next = next_ring_step(w);
     if (steps_find(&w->steps, next, ring_count_steps(w, size - w->left), ring_count_steps(w, size),
                    &w->found) < 0)
@@ -261,7 +261,7 @@ static void ring_put_head(struct ring *w, uint32_t kind, size_t n)
 }
 
 /* Moves the writer's position to the steps that ring_reserve_record() has found. */
-static void ring_enter_found_steps(struct ring *w)
+static void ring_advance_to_found_steps(struct ring *w)
 {
     if (w->found.first != next_ring_step(w)) {
         if (w->left > 0)
@@ -276,11 +276,11 @@ static void ring_enter_found_steps(struct ring *w)
 
 /* After a long record, the rest of its last step is skipped. So all of its steps become free when
  * the record is stored, and the next long record fits there. */
-void ring_add(struct ring *w, uint32_t kind, size_t n)
+void ring_add_record_head(struct ring *w, uint32_t kind, size_t n)
 {
     bool is_long = w->found.n >= LONG_STEPS;
     if (w->found.n > 0)
-        ring_enter_found_steps(w);
+        ring_advance_to_found_steps(w);
     ring_put_head(w, kind, n);
     if (is_long && w->left > 0)
         ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
@@ -293,7 +293,7 @@ size_t ring_memory_bytes(const struct ring *w)
 
 void ring_return_memory(struct ring *w, size_t most)
 {
-    ring_free_released(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
+    ring_free_released_steps(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
     steps_return_memory(&w->steps, RING_KEPT, most);
 }
 
@@ -305,7 +305,7 @@ static bool must_wake_reader(struct ring *w)
            atomic_exchange_explicit(&w->shared->reader_sleeps, 0, memory_order_seq_cst) != 0;
 }
 
-bool ring_publish(struct ring *w)
+bool ring_publish_records(struct ring *w)
 {
     if (atomic_load_explicit(&w->shared->head, memory_order_relaxed) == w->end)
         return false;
@@ -313,14 +313,14 @@ bool ring_publish(struct ring *w)
     return must_wake_reader(w);
 }
 
-bool ring_end(struct ring *w)
+bool ring_mark_ended(struct ring *w)
 {
     atomic_store_explicit(&w->shared->head, w->end, memory_order_release);
     atomic_store_explicit(&w->shared->ended, 1, memory_order_seq_cst);
     return must_wake_reader(w);
 }
 
-bool ring_is_stored(const struct ring *w)
+bool ring_has_stored_everything(const struct ring *w)
 {
     return atomic_load_explicit(&w->shared->tail, memory_order_seq_cst) == w->end;
 }
@@ -347,8 +347,8 @@ static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t 
 
 /* Returns the record at a position, and writes its head to *ret. Returns NULL if there are no more
  * records, or if the record or the table is damaged. */
-static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head,
-                                struct ring_head *ret)
+static const char *ring_read_record_at(const struct ring *r, uint64_t at, uint64_t head,
+                                       struct ring_head *ret)
 {
     if (at >= head)
         return NULL;
@@ -360,7 +360,7 @@ static const char *ring_head_at(const struct ring *r, uint64_t at, uint64_t head
     return record_size(ret->n) <= head - at && record_size(ret->n) <= n ? r->data + from : NULL;
 }
 
-int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at)
+int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at)
 {
     uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire), at = r->at;
     if (at == head)
@@ -371,10 +371,10 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
         return MI_EPROTO;
     r->checked = true;
     struct ring_head h;
-    const char *p = ring_head_at(r, at, head, &h);
+    const char *p = ring_read_record_at(r, at, head, &h);
     if (p != NULL && h.kind == RING_SKIPPED) {
         at += record_size(h.n);
-        p = ring_head_at(r, at, head, &h);
+        p = ring_read_record_at(r, at, head, &h);
     }
     if (p == NULL || h.kind == RING_SKIPPED)
         return MI_EPROTO;
@@ -382,7 +382,7 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     *ret = (struct slice){p + sizeof h, h.n};
     *ret_at = at;
     r->at = at + record_size(h.n);
-    if (ring_head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
+    if (ring_read_record_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
         r->at += record_size(h.n); /* skipped bytes are released with the record before them */
     return 0;
 }
@@ -397,7 +397,7 @@ static bool must_wake_writer(const struct ring *r)
     return atomic_load_explicit(&r->shared->writer_waits, memory_order_seq_cst) != 0;
 }
 
-bool ring_release(struct ring *r)
+bool ring_release_records(struct ring *r)
 {
     atomic_store_explicit(&r->shared->tail, r->at, memory_order_seq_cst);
     return must_wake_writer(r);
@@ -409,11 +409,11 @@ bool ring_reader_sleep(struct ring *r)
     if (atomic_load_explicit(&r->shared->head, memory_order_seq_cst) == r->at &&
         atomic_load_explicit(&r->shared->ended, memory_order_seq_cst) == 0)
         return true;
-    ring_reader_awake(r);
+    ring_mark_reader_awake(r);
     return false;
 }
 
-void ring_reader_awake(struct ring *r)
+void ring_mark_reader_awake(struct ring *r)
 {
     atomic_store_explicit(&r->shared->reader_sleeps, 0, memory_order_relaxed);
 }

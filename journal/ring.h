@@ -5,7 +5,7 @@
  * which frees their memory. Positions are bytes since the start of the journal and never go back.
  *
  * File      a page with struct ring_shared; the table, in whole pages; at most RING_START_MAX bytes
- *           about the session (ring_start()), in whole pages; then `size` bytes of records. A
+ *           about the session (ring_get_session_start()), in whole pages; then `size` bytes of records. A
  *           record is a struct ring_head and its bytes, padded to 8 bytes.
  * Steps     positions and memory are divided into steps of RING_STEP bytes. In a ring of less than
  *           16 such steps, a step is a page. The table maps steps of positions to steps of memory,
@@ -85,7 +85,7 @@ struct ring_shared {
 
 struct ring {
     struct ring_shared *shared;
-    struct slice start; /* ring_start() */
+    struct slice start; /* ring_get_session_start() */
     /* Element i is the step of memory for the positions of step i, modulo the number of steps. An
      * element is written before `head` reaches its positions. */
     volatile uint32_t *table;
@@ -127,7 +127,7 @@ MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, s
 MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
 /* Returns the bytes about the session that ring_create() was given. */
-struct slice ring_start(const struct ring *r);
+struct slice ring_get_session_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
 /* Returns how many bytes are published and not stored, including RING_SKIPPED. Either side may call
@@ -139,21 +139,21 @@ bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
 
-/* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add()
- * with the same n; without ring_add() nothing is recorded. Returns NULL with errno: ENOBUFS (no
+/* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add_record_head()
+ * with the same n; without ring_add_record_head() nothing is recorded. Returns NULL with errno: ENOBUFS (no
  * room until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason
  * why no memory was allocated, such as ENOSPC. In the last case, memory may be available after the
  * next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
-void ring_add(struct ring *w, uint32_t kind, size_t n);
+void ring_add_record_head(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible to the reader. Returns true if the reader sleeps; then wake the
  * reader once. */
-MI_MUST bool ring_publish(struct ring *w);
+MI_MUST bool ring_publish_records(struct ring *w);
 /* Ends the session: no more records follow. Publishes the records that were added, and returns the
- * result of ring_publish(). */
-MI_MUST bool ring_end(struct ring *w);
+ * result of ring_publish_records(). */
+MI_MUST bool ring_mark_ended(struct ring *w);
 /* Returns whether all records that were added are stored. */
-bool ring_is_stored(const struct ring *w);
+bool ring_has_stored_everything(const struct ring *w);
 /* While `waits` is true, the reader wakes the writer whenever `tail` or `trouble` changes. Publish
  * before calling this function, and check `tail` again after the call, before waiting. Also check
  * `tail` when a reader was replaced: the dead reader may have moved `tail` without a wake-up. */
@@ -168,18 +168,20 @@ void ring_return_memory(struct ring *w, size_t most);
 
 /* Reads the next published record; *ret_at: its position. Returns 0, MI_ENOENT (no record now) or
  * MI_EPROTO (the journal is damaged from here on). The bytes are valid until they are released. */
-MI_MUST int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at);
-void ring_rewind(struct ring *r); /* makes ring_next() return the first unreleased record again */
-/* Releases all records that ring_next() has returned: they are stored. Returns true if the writer
- * waits and must be woken. A new reader calls ring_release() once before its first ring_next(): a
+MI_MUST int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret,
+                                  uint64_t *ret_at);
+void ring_rewind(
+    struct ring *r); /* makes ring_read_next_record() return the first unreleased record again */
+/* Releases all records that ring_read_next_record() has returned: they are stored. Returns true if the writer
+ * waits and must be woken. A new reader calls ring_release_records() once before its first ring_read_next_record(): a
  * killed reader may not have woken the writer. */
-MI_MUST bool ring_release(struct ring *r);
+MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */
 MI_MUST bool ring_reader_sleep(struct ring *r);
 /* Call this function each time ring_reader_sleep() has returned true. The event that wakes the
  * reader must be received before the next ring_reader_sleep(). */
-void ring_reader_awake(struct ring *r);
+void ring_mark_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);
 

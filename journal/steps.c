@@ -35,7 +35,7 @@ static int steps_allocate(struct steps *s, size_t first, size_t n)
 {
     if (memory_allocate(s->fd, s->at + first * s->step, n * s->step) < 0)
         return MI_EIO;
-    memory_touch(s->data + first * s->step, n * s->step);
+    memory_map_all_pages(s->data + first * s->step, n * s->step);
     for (size_t i = first; i < first + n; i++)
         s->state[i] |= STEP_HAS_MEMORY;
     s->memory_n += n;

@@ -10,7 +10,7 @@
 
 /* Limits the time of a message, so that sums of times do not overflow. A damaged recording may
  * contain any times. */
-static int64_t call_message_time(const struct call_message *m)
+static int64_t clamp_call_message_time(const struct call_message *m)
 {
     return m->t_us > CLOCK_MAX_US    ? CLOCK_MAX_US
            : m->t_us < -CLOCK_MAX_US ? -CLOCK_MAX_US
@@ -22,7 +22,7 @@ static bool message_is_answer(const struct call_message *m)
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
 }
 
-bool call_answer_ends(enum row_kind kind, enum row_action action)
+bool call_answer_ends_request(enum row_kind kind, enum row_action action)
 {
     return (kind == KIND_RESULT || kind == KIND_ERROR) && action == ROW_FORWARDED;
 }
@@ -33,7 +33,8 @@ bool message_ends_call(const struct call *c, const struct call_message *m)
     if (c->closing_seq != 0 || m->seq <= c->seq || m->direction == ROW_DIRECTION_UNKNOWN)
         return false;
     if (message_is_answer(m))
-        return m->direction != c->direction && (own || call_answer_ends(m->kind, m->action));
+        return m->direction != c->direction &&
+               (own || call_answer_ends_request(m->kind, m->action));
     return m->kind == KIND_NOTIFICATION && m->direction == c->direction && !own &&
            m->origin == ROW_PEER && m->action == ROW_FORWARDED;
 }
@@ -51,14 +52,15 @@ struct context_result result_of_call_message(const struct call_message *m)
 void call_end_by_message(struct call *c, const struct call_message *m)
 {
     enum row_action action = c->status == CALL_REFUSED ? ROW_REFUSED : ROW_FORWARDED;
-    c->status = call_status_after(action, m->kind, m->origin, m->finding);
+    c->status = call_status_after_message(action, m->kind, m->origin, m->finding);
     c->closing_seq = m->seq;
-    c->duration_us = call_message_time(m) > c->t_us ? call_message_time(m) - c->t_us : 0;
+    c->duration_us =
+        clamp_call_message_time(m) > c->t_us ? clamp_call_message_time(m) - c->t_us : 0;
     if (message_is_answer(m)) {
         /* Bodies of answers to other methods are not read, because most of them are long lists. */
         bool counts_result = c->direction == ROW_C2S && c->origin == ROW_PEER &&
-                             call_answer_ends(m->kind, m->action) &&
-                             context_counts_results(c->method);
+                             call_answer_ends_request(m->kind, m->action) &&
+                             context_counts_method_results(c->method);
         c->response_size = m->size;
         c->result = counts_result ? result_of_call_message(m) : CONTEXT_NO_RESULT;
         c->has_error_code = m->has_error_code;
@@ -154,10 +156,10 @@ static int call_set_begin_call(struct call_set *c, const struct call_message *m,
     if (!GROW(c->call, c->n, c->cap))
         return MI_ENOMEM;
     struct call *call = &c->call[c->n];
-    enum call_status status = call_status_before(m->action);
+    enum call_status status = call_status_before_answer(m->action);
     *call = (struct call){
         .seq = m->seq,
-        .t_us = call_message_time(m),
+        .t_us = clamp_call_message_time(m),
         .duration_us = status == CALL_OPEN ? -1 : 0,
         .request_size = m->size,
         .response_size = -1,
@@ -217,7 +219,7 @@ int call_set_add_message(struct call_set *c, const struct call_message *m, struc
     return CALLS_ENDED;
 }
 
-const struct call *call_set_next_ended(struct call_set *c, bool all)
+const struct call *call_set_take_next_ended(struct call_set *c, bool all)
 {
     if (c->first == c->n || (!all && c->call[c->first].closing_seq == 0))
         return NULL;

@@ -14,7 +14,7 @@
  *           open request with the same id among the last CALLS_OWN requests of the proxy.
  *           model/status.h determines the status.
  * Use       call_set_add_message() for each message. A caller that reads a whole session takes the
- *           calls with call_set_next_ended(). A caller that writes the calls in parts finds the
+ *           calls with call_set_take_next_ended(). A caller that writes the calls in parts finds the
  *           calls opened since call_set_clear() in `call`. call_set_add_message() tells this caller
  *           if a message may end an earlier call; for such a call, use message_ends_call() and
  *           call_end_by_message().
@@ -70,7 +70,7 @@ struct call {
     };
     int64_t seq; /* seq of the request */
     /* Sizes of the answer's result. They are counted only for methods for which
-     * context_counts_results() is true; CONTEXT_UNKNOWN stands for NULL. */
+     * context_counts_method_results() is true; CONTEXT_UNKNOWN stands for NULL. */
     struct context_result result;
     /* seq of the first request of the operation; 0: this request is the first */
     int64_t operation_seq;
@@ -80,7 +80,7 @@ struct call {
 
 /* Returns whether an answer with this kind and action ends a request of the peer that is still
  * open. A dropped answer, such as a late answer, ends no request. */
-bool call_answer_ends(enum row_kind kind, enum row_action action);
+bool call_answer_ends_request(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
 /* call this function only if message_ends_call() returns true */
@@ -126,7 +126,7 @@ MI_MUST int call_set_add_message(struct call_set *c, const struct call_message *
                                  struct call **ret, int64_t *ret_seq);
 /* Removes the next call in the order of seq, and returns it, if it has ended. If `all` is true,
  * also returns a call that has not ended. Returns NULL if there is no such call. */
-const struct call *call_set_next_ended(struct call_set *c, bool all);
+const struct call *call_set_take_next_ended(struct call_set *c, bool all);
 /* Removes the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.

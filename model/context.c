@@ -43,7 +43,7 @@ static bool context_counts_member(struct slice key)
     return false;
 }
 
-int64_t context_definition_tokens(struct slice object)
+int64_t context_count_definition_tokens(struct slice object)
 {
     struct tokens t = {0};
     struct slice key;
@@ -64,7 +64,7 @@ int64_t context_definition_tokens(struct slice object)
     return tokens_count(&t);
 }
 
-int64_t context_definitions_tokens(struct json_value array)
+int64_t context_count_definitions_tokens(struct json_value array)
 {
     int64_t sum = 0;
     struct slice none;
@@ -73,13 +73,13 @@ int64_t context_definitions_tokens(struct json_value array)
         return 0;
     for (struct json_walk w = json_walk_begin(array); json_walk_next(&w, &none, &v);)
         if (v.type == JSON_OBJECT)
-            sum += context_definition_tokens(v.text);
+            sum += context_count_definition_tokens(v.text);
     return sum;
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-bool context_counts_results(struct slice method)
+bool context_counts_method_results(struct slice method)
 {
     static const char *const counted[] = {"tools/call", "prompts/get", "resources/read",
                                           "tasks/result", "tasks/get"};

@@ -26,16 +26,16 @@
 #define CONTEXT_LARGE_RESULT 25000
 /* Returns the tokens of one definition in tools/list, prompts/list, resources/list or
  * resources/templates/list. */
-int64_t context_definition_tokens(struct slice object);
+int64_t context_count_definition_tokens(struct slice object);
 /* Counts the tokens of all members of an array of definitions. */
-int64_t context_definitions_tokens(struct json_value array);
+int64_t context_count_definitions_tokens(struct json_value array);
 /* Counts the tokens of the text of a JSON string, given without its quotes. */
 int64_t context_count_text_tokens(struct slice raw);
 /* Returns whether the results of this method are counted. */
-bool context_counts_results(struct slice method);
+bool context_counts_method_results(struct slice method);
 
 /* How much a result adds to a model's context. All members are CONTEXT_UNKNOWN if the message is
- * neither an error nor a result of a method that context_counts_results() accepts. */
+ * neither an error nor a result of a method that context_counts_method_results() accepts. */
 struct context_result {
     int64_t tokens;      /* tokens of the result's text */
     int64_t binaries;    /* number of images, audio and blobs */

@@ -12,10 +12,10 @@ static void escalation_head_add_value(struct buf *b, const struct record_field *
     else if (f->type == VALUE_WORD)
         buf_slice_add(b, v.text);
     else
-        text_json_truncated(b, v.text, ESCALATION_HEAD_TEXT_MAX);
+        text_append_json_truncated(b, v.text, ESCALATION_HEAD_TEXT_MAX);
 }
 
-void escalation_head_add(struct buf *b, const struct escalation_head *h)
+void escalation_head_append_all(struct buf *b, const struct escalation_head *h)
 {
     buf_adds(b, LIMIT);
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {

@@ -75,7 +75,7 @@ void field_set(const struct record_field *f, void *record, struct cell v)
     if (field_is_text(f))
         *field_text(f, record) = text;
     else if (f->type == VALUE_WORD)
-        *field_word(f, record) = value_of_word(f->words, text);
+        *field_get_unsigned_pointer(f, record) = value_find_by_word(f->words, text);
     else if (f->type == VALUE_FLAG)
         *((bool *)record + f->at) = v.type == CELL_INT && v.number != 0;
     else

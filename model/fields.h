@@ -151,7 +151,7 @@ static inline int64_t *field_number(const struct record_field *f, void *record)
 {
     return (int64_t *)((char *)record + f->at);
 }
-static inline unsigned *field_word(const struct record_field *f, void *record)
+static inline unsigned *field_get_unsigned_pointer(const struct record_field *f, void *record)
 {
     return (unsigned *)((char *)record + f->at);
 }
@@ -178,7 +178,8 @@ static inline struct cell field_get(const struct record_field *f, const void *re
         return (struct cell){text.p != NULL ? CELL_TEXT : CELL_NULL, 0, text};
     }
     if (f->type == VALUE_WORD)
-        return (struct cell){CELL_TEXT, 0, value_text(f->words, *field_word(f, from))};
+        return (struct cell){CELL_TEXT, 0,
+                             value_text_of_number(f->words, *field_get_unsigned_pointer(f, from))};
     int64_t n = f->type == VALUE_FLAG ? *((bool *)from + f->at) : *field_number(f, from);
     bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
                                         : f->null != VALUE_NOT_NULL && n == field_null_number(f);

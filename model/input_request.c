@@ -2,7 +2,7 @@
 
 #include "model/asker.h"
 
-struct slice input_request_host(struct slice url)
+struct slice input_request_url_host(struct slice url)
 {
     const char *end = url.p + url.n, *p = url.p;
     while (p + 1 < end && !(p[0] == '/' && p[1] == '/'))

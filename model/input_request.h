@@ -21,7 +21,7 @@ struct input_request {
 bool input_request_read(struct json_value request, struct input_request *ret);
 /* Returns the host of a URL that has no escapes: the part after "//" and an optional "user@", up to
  * the port, path, query or fragment. {NULL, 0}: the URL has no host. */
-struct slice input_request_host(struct slice url);
+struct slice input_request_url_host(struct slice url);
 /* Returns "accepted", "declined" or "cancelled", or "failed" for an error; never a value that the
  * user entered. */
 const char *input_outcome_word(struct json_value result, bool is_error);

@@ -26,7 +26,7 @@ bool link_is_possible(const struct rpc *m)
            json_get(m->meta, "io.modelcontextprotocol/related-task").type == JSON_OBJECT;
 }
 
-static uint64_t link_hash_of(struct json_value v)
+static uint64_t hash_link_string(struct json_value v)
 {
     return v.type == JSON_STRING ? rpc_id_hash_json(v) : 0;
 }
@@ -58,19 +58,19 @@ static enum call_status status_of_task(struct json_value task)
 static struct link make_task_link(enum link_kind kind, struct json_value task)
 {
     struct link l = {.kind = kind,
-                     .key = link_hash_of(json_get(task, "taskId")),
+                     .key = hash_link_string(json_get(task, "taskId")),
                      .status = status_of_task(task)};
     if (json_key_is(json_string_raw(json_get(task, "status")), "input_required"))
         count_input_requests(json_get(task, "inputRequests"), &l);
     return l;
 }
 
-static struct link link_of_result(const struct rpc *m)
+static struct link link_read_from_result(const struct rpc *m)
 {
     struct json_value task = json_get(m->result, "task");
     struct slice type = json_string_raw(m->result_type);
     if (json_key_is(type, "input_required")) {
-        struct link l = {.kind = LINK_ASKS, .key = link_hash_of(m->request_state)};
+        struct link l = {.kind = LINK_ASKS, .key = hash_link_string(m->request_state)};
         count_input_requests(json_get(m->result, "inputRequests"), &l);
         return l;
     }
@@ -84,29 +84,29 @@ static struct link link_of_result(const struct rpc *m)
 static struct link link_of_request(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
-    struct link l = {.key = link_hash_of(id),
+    struct link l = {.key = hash_link_string(id),
                      .brings_input = m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT};
     if (slice_begins(m->method, "tasks/")) {
         l.kind = LINK_TASK;
     } else if (l.brings_input || m->request_state.type == JSON_STRING) {
         l.kind = LINK_RETRY;
-        l.key = link_hash_of(m->request_state);
+        l.key = hash_link_string(m->request_state);
     } else {
         l.kind = LINK_FOR_TASK;
         l.asks = asker_kind_of_request(m->method) != ASKS_NOTHING;
         l.asks_person = asker_kind_of_request(m->method) == ASKS_PERSON;
-        l.key = link_hash_of(
+        l.key = hash_link_string(
             json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
     }
     return l.kind == LINK_RETRY || l.key != 0 ? l : (struct link){0};
 }
 
-struct link link_read(const struct rpc *m)
+struct link link_from_message(const struct rpc *m)
 {
     if (!link_is_possible(m))
         return (struct link){0};
     if (m->kind == RPC_RESULT)
-        return link_of_result(m);
+        return link_read_from_result(m);
     if (m->kind == RPC_REQUEST)
         return link_of_request(m);
     return slice_begins(m->method, "notifications/tasks")

@@ -31,7 +31,7 @@ static void no_progress_begin_call(struct no_progress *p, int64_t seq, const str
 
 /* Returns the index of the call with this seq; NO_PROGRESS_OPEN if there is no such call. Most
  * answers come in the order of their calls. */
-static size_t no_progress_find(const struct no_progress *p, int64_t seq)
+static size_t no_progress_find_open_call(const struct no_progress *p, int64_t seq)
 {
     for (size_t k = 0; k < NO_PROGRESS_OPEN; k++) {
         size_t i = (p->open_first + k) % NO_PROGRESS_OPEN;
@@ -59,7 +59,7 @@ static uint64_t no_progress_hash_result(const struct no_progress *p, const struc
     bool error = answer->kind == RPC_ERROR;
     struct json_value v = error ? answer->error : answer->result;
     if (v.text.n > NO_PROGRESS_SORTED_MAX)
-        return keyed_mix(&p->key, error, v.text) | 1;
+        return keyed_mix_bytes(&p->key, error, v.text) | 1;
     uint64_t hash = value_hash_without_meta(&p->key, v);
     return hash != 0 ? keyed_hash_pair(&p->key, error, hash) : 0;
 }
@@ -107,15 +107,15 @@ bool no_progress_uses_message(const struct no_progress *p, const struct no_progr
         return m->direction == ROW_C2S && json_key_is(m->method, "tools/call");
     return (m->kind == KIND_RESULT || m->kind == KIND_ERROR) && m->direction == ROW_S2C &&
            m->action == ROW_FORWARDED && m->request_seq != 0 &&
-           no_progress_find(p, m->request_seq) < NO_PROGRESS_OPEN;
+           no_progress_find_open_call(p, m->request_seq) < NO_PROGRESS_OPEN;
 }
 
-static struct no_progress_found no_progress_answer(struct no_progress *p,
-                                                   const struct no_progress_message *m,
-                                                   const struct rpc *answer)
+static struct no_progress_found no_progress_note_answer(struct no_progress *p,
+                                                        const struct no_progress_message *m,
+                                                        const struct rpc *answer)
 {
     struct no_progress_found found = {.request = m->request_seq};
-    size_t at = no_progress_find(p, m->request_seq);
+    size_t at = no_progress_find_open_call(p, m->request_seq);
     if (at == NO_PROGRESS_OPEN)
         return found;
     uint64_t call = p->open[at].call;
@@ -142,7 +142,7 @@ struct no_progress_found no_progress_note_message(struct no_progress *p,
     if (read == NULL || !no_progress_uses_message(p, m))
         return (struct no_progress_found){0};
     if (m->kind != KIND_REQUEST)
-        return no_progress_answer(p, m, read);
+        return no_progress_note_answer(p, m, read);
     no_progress_begin_call(p, m->seq, read);
     return (struct no_progress_found){0};
 }

@@ -153,8 +153,8 @@ void operations_note_request(struct operations *o, struct call *c, const struct 
     }
 }
 
-static void operation_take_task_state(struct operations *o, struct operation *op,
-                                      const struct link *l, int64_t seq, int64_t t_us)
+static void operation_apply_task_state(struct operations *o, struct operation *op,
+                                       const struct link *l, int64_t seq, int64_t t_us)
 {
     if (op->state != OPERATION_TASK && !task_asks_client(op))
         return;
@@ -171,8 +171,8 @@ static void operation_take_task_state(struct operations *o, struct operation *op
 
 /* Handles the end of a request about the task of `op`, or of a request that belongs to this
  * task. */
-static void operation_end_of_task(struct operations *o, struct operation *op, const struct call *c,
-                                  const struct link *l, int64_t t_us)
+static void operation_on_task_request_end(struct operations *o, struct operation *op,
+                                          const struct call *c, const struct link *l, int64_t t_us)
 {
     bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR || c->status == CALL_ERROR;
     if (c->direction == op->direction && slice_is(c->method, "tasks/result")) {
@@ -185,7 +185,7 @@ static void operation_end_of_task(struct operations *o, struct operation *op, co
             operation_mark_changed(o, op);
         }
     } else if (c->direction == op->direction && l->kind == LINK_TASK_STATE) {
-        operation_take_task_state(o, op, l, c->closing_seq, t_us);
+        operation_apply_task_state(o, op, l, c->closing_seq, t_us);
     } else if (c->direction != op->direction && task_asks_client(op) &&
                asker_kind_of_request(c->method) != ASKS_NOTHING) {
         operation_enter_state(op, OPERATION_TASK, t_us);
@@ -228,7 +228,7 @@ void operations_note_ended_call(struct operations *o, const struct call *c, cons
     } else if (op == NULL) {
         return;
     } else if (slice_begins(c->method, "tasks/") || c->direction != op->direction) {
-        operation_end_of_task(o, op, c, l, t_us);
+        operation_on_task_request_end(o, op, c, l, t_us);
     } else {
         op->server_us += c->duration_us;
         operation_end_with_answer(o, op, c, t_us);
@@ -243,11 +243,11 @@ void operations_note_task_state(struct operations *o, enum row_direction directi
     struct operation *op =
         find_continued_operation(o, l, direction == ROW_C2S ? ROW_S2C : ROW_C2S, 0);
     if (op != NULL)
-        operation_take_task_state(o, op, l, seq, t_us);
+        operation_apply_task_state(o, op, l, seq, t_us);
 }
 
-void operations_add_known(struct operations *o, const struct operation *op, struct slice method,
-                          struct slice target)
+void operations_add_stored(struct operations *o, const struct operation *op, struct slice method,
+                           struct slice target)
 {
     struct operation *known = &o->kept[o->n++ % OPERATIONS_MAX];
     *known = *op;

@@ -5,13 +5,13 @@ bool finding_is_listed(struct slice finding, const char *name)
     return finding.p != NULL && memmem(finding.p, finding.n, name, strlen(name)) != NULL;
 }
 
-enum call_status call_status_before(enum row_action request_action)
+enum call_status call_status_before_answer(enum row_action request_action)
 {
     return request_action == ROW_REFUSED ? CALL_REFUSED : CALL_OPEN;
 }
 
-enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
-                                   enum row_origin origin, struct slice finding)
+enum call_status call_status_after_message(enum row_action request_action, enum row_kind kind,
+                                           enum row_origin origin, struct slice finding)
 {
     bool ours = origin == ROW_INTERPOSER;
     if (request_action == ROW_REFUSED)
@@ -33,7 +33,7 @@ enum call_status message_status(enum row_kind kind, enum row_action action, enum
                                 struct slice finding, enum row_action request_action)
 {
     if (kind == KIND_RESULT || kind == KIND_ERROR)
-        return call_status_after(request_action, kind, origin, finding);
+        return call_status_after_message(request_action, kind, origin, finding);
     return action == ROW_REFUSED ? CALL_REFUSED : CALL_UNKNOWN;
 }
 

@@ -10,11 +10,11 @@
 #include "model/values.h"
 
 /* Returns the status of a request that no message has ended yet. */
-enum call_status call_status_before(enum row_action request_action);
+enum call_status call_status_before_answer(enum row_action request_action);
 /* Returns the status of a request that this message ends (model/calls.h). finding: names of
  * findings, as in messages.finding. */
-enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
-                                   enum row_origin origin, struct slice finding);
+enum call_status call_status_after_message(enum row_action request_action, enum row_kind kind,
+                                           enum row_origin origin, struct slice finding);
 /* Returns the status of a single message. For an answer, this is the status that it would give to
  * its request, even if it is late and ends nothing. For any other message, this is CALL_REFUSED if
  * the message was rejected, otherwise CALL_UNKNOWN. */

@@ -76,7 +76,7 @@ const struct value_words escalation_causes = {
     },
 };
 
-unsigned value_of_word(const struct value_words *w, struct slice word)
+unsigned value_find_by_word(const struct value_words *w, struct slice word)
 {
     unsigned i = 0;
     while (i < w->n && (word.p == NULL || !slice_eq(word, w->word[i])))
@@ -84,12 +84,12 @@ unsigned value_of_word(const struct value_words *w, struct slice word)
     return i;
 }
 
-const char *value_word(const struct value_words *w, unsigned value)
+const char *value_get_word(const struct value_words *w, unsigned value)
 {
     return value < w->n ? w->word[value].p : "unknown";
 }
 
-struct slice value_text(const struct value_words *w, unsigned value)
+struct slice value_text_of_number(const struct value_words *w, unsigned value)
 {
     return value < w->n ? w->word[value] : (struct slice)W("unknown");
 }

@@ -87,48 +87,48 @@ extern const struct value_words row_directions, row_origins, row_actions, row_ki
 extern const struct value_words operation_states, record_levels, escalation_causes;
 
 /* Returns the value of a word; UNKNOWN (w->n) if the word is {NULL, 0} or not in the table. */
-unsigned value_of_word(const struct value_words *w, struct slice word);
+unsigned value_find_by_word(const struct value_words *w, struct slice word);
 /* returns the word; "unknown" for UNKNOWN */
-const char *value_word(const struct value_words *w, unsigned value);
+const char *value_get_word(const struct value_words *w, unsigned value);
 /* returns the word as a slice */
-struct slice value_text(const struct value_words *w, unsigned value);
+struct slice value_text_of_number(const struct value_words *w, unsigned value);
 
 /* Returns the kind that is recorded for a message. RPC_INVALID is recorded as KIND_NOISE. */
 enum row_kind row_kind_of_rpc(enum rpc_kind kind);
 
 static inline const char *row_direction_name(enum row_direction d)
 {
-    return value_word(&row_directions, d);
+    return value_get_word(&row_directions, d);
 }
 
 static inline const char *row_origin_name(enum row_origin o)
 {
-    return value_word(&row_origins, o);
+    return value_get_word(&row_origins, o);
 }
 
 static inline const char *row_action_name(enum row_action a)
 {
-    return value_word(&row_actions, a);
+    return value_get_word(&row_actions, a);
 }
 
 static inline const char *row_kind_name(enum row_kind k)
 {
-    return value_word(&row_kinds, k);
+    return value_get_word(&row_kinds, k);
 }
 
 static inline const char *call_status_name(enum call_status s)
 {
-    return value_word(&call_statuses, s);
+    return value_get_word(&call_statuses, s);
 }
 
 static inline const char *record_level_name(enum record_level l)
 {
-    return value_word(&record_levels, l);
+    return value_get_word(&record_levels, l);
 }
 
 static inline const char *escalation_cause_name(enum escalation_cause c)
 {
-    return value_word(&escalation_causes, c);
+    return value_get_word(&escalation_causes, c);
 }
 
 #endif

@@ -76,7 +76,8 @@ static int lines_on_server_line(void *ctx, const struct server_line *line)
     return 0;
 }
 
-bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us, struct slice *ret)
+bool lines_add_received_line(struct lines *l, struct slice line, bool last, int64_t now_us,
+                             struct slice *ret)
 {
     struct rpc m;
     findings found = last ? FINDING(FIND_NO_NEWLINE) : 0;
@@ -86,10 +87,10 @@ bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us, s
         return true;
     }
     l->failed |= server_lines_handle_line(&l->read, line, found, now_us) < 0;
-    return lines_next(l, ret);
+    return lines_next_result(l, ret);
 }
 
-bool lines_next(struct lines *l, struct slice *ret)
+bool lines_next_result(struct lines *l, struct slice *ret)
 {
     if (l->out.failed)
         return false;
@@ -107,29 +108,29 @@ bool lines_next(struct lines *l, struct slice *ret)
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
-int64_t lines_wait_until_us(const struct lines *l)
+int64_t lines_next_timeout_us(const struct lines *l)
 {
     int64_t until_us = l->read.waits ? l->read.until_us : INT64_MAX;
     return l->refused.n > 0 && l->refused_us < until_us ? l->refused_us : until_us;
 }
 
-void lines_handle_due(struct lines *l, int64_t now_us)
+void lines_end_expired_waits(struct lines *l, int64_t now_us)
 {
-    if (now_us < lines_wait_until_us(l))
+    if (now_us < lines_next_timeout_us(l))
         return;
     l->now_us = now_us;
     if (l->read.waits && now_us >= l->read.until_us)
-        l->failed |= server_lines_end(&l->read, false) < 0;
+        l->failed |= server_lines_flush_waiting(&l->read, false) < 0;
     end_wait_for_valid_answer(l, false);
 }
 
-void lines_end_waits(struct lines *l)
+void lines_on_output_end(struct lines *l)
 {
     end_wait_for_valid_answer(l, false);
-    l->failed |= server_lines_end(&l->read, true) < 0;
+    l->failed |= server_lines_flush_waiting(&l->read, true) < 0;
 }
 
-bool lines_out_of_memory(const struct lines *l)
+bool lines_are_out_of_memory(const struct lines *l)
 {
     return l->failed || l->out.failed || l->refused.failed || l->refused_id.failed ||
            l->method.failed;

@@ -29,18 +29,18 @@ void lines_close(struct lines *l);
 /* Sets the id and the method of the request whose answer is read next. */
 void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method);
 /* Handles a line that the server wrote. `last` is true if the output ended without a newline.
- * Returns true if *ret is a result. In either case, call lines_next() for further results. */
-MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
-                        struct slice *ret);
+ * Returns true if *ret is a result. In either case, call lines_next_result() for further results. */
+MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool last, int64_t now_us,
+                                     struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
-MI_MUST bool lines_next(struct lines *l, struct slice *ret);
-/* Returns when lines_handle_due() must be called; INT64_MAX if no line waits. */
-int64_t lines_wait_until_us(const struct lines *l);
+MI_MUST bool lines_next_result(struct lines *l, struct slice *ret);
+/* Returns when lines_end_expired_waits() must be called; INT64_MAX if no line waits. */
+int64_t lines_next_timeout_us(const struct lines *l);
 /* Ends the wait of each line whose time to wait is over. */
-void lines_handle_due(struct lines *l, int64_t now_us);
+void lines_end_expired_waits(struct lines *l, int64_t now_us);
 /* Ends all waits. Call this function when the server's output has ended. */
-void lines_end_waits(struct lines *l);
+void lines_on_output_end(struct lines *l);
 /* Returns true if memory ran out and lines are missing. */
-bool lines_out_of_memory(const struct lines *l);
+bool lines_are_out_of_memory(const struct lines *l);
 
 #endif

@@ -65,7 +65,7 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     if (process_start_server(&how, &l->pid, &pipes) < 0) {
         buf_clear(error);
         buf_adds(error, "cannot start ");
-        text_visible(error, slice_of(argv[0]));
+        text_append_visible(error, slice_of(argv[0]));
         buf_printf(error, ": %s; name the server's command after --", strerror(errno));
         (void)live_close(l, 0);
         return MI_EIO;
@@ -77,7 +77,7 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     return 0;
 }
 
-void live_expect_proxy(struct live *l)
+void live_allow_proxy_exit_time(struct live *l)
 {
     l->follows_us = LIVE_PROXY_FOLLOWS_US;
 }
@@ -127,7 +127,7 @@ static void live_end_input(struct live *l)
     add_unread_bytes(l, left);
 }
 
-static void live_write_some(struct live *l)
+static void live_write_waiting_bytes(struct live *l)
 {
     ssize_t n = write(l->in, l->waiting.p + l->done, l->waiting.n - l->done);
     if (n > 0)
@@ -137,7 +137,7 @@ static void live_write_some(struct live *l)
 }
 
 /* Reads some output of the server. Returns false if memory ran out. */
-static bool live_read_some(struct live *l)
+static bool live_read_into_lines(struct live *l)
 {
     size_t room;
     char *to = line_room(&l->lines, &room);
@@ -153,7 +153,7 @@ static bool live_read_some(struct live *l)
     return true;
 }
 
-static bool live_is_reaped(struct live *l)
+static bool live_reap_if_exited(struct live *l)
 {
     if (l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
         l->pid = 0;
@@ -161,11 +161,11 @@ static bool live_is_reaped(struct live *l)
 }
 
 /* Returns true if the server has ended. Sets l->end when the way it ended becomes known. */
-static bool live_end_is_known(struct live *l)
+static bool live_determine_end(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
         return l->end != LIVE_RUNS;
-    if (l->out < 0 && live_is_reaped(l))
+    if (l->out < 0 && live_reap_if_exited(l))
         l->end = LIVE_EXITED;
     else if (clock_mono_us() - l->closed_us >= l->follows_us)
         l->end = l->out < 0 ? LIVE_CLOSED_STDOUT : LIVE_CLOSED_STDIN;
@@ -181,22 +181,23 @@ static enum line_result live_next_line(struct live *l, struct slice *ret)
 {
     for (;;) {
         struct line line = {0};
-        if (lines_next(&l->read, ret))
+        if (lines_next_result(&l->read, ret))
             return LINE_READY;
         enum line_result got = line_next(&l->lines, &line);
         bool last = got == LINE_NEED_MORE && l->out < 0;
         if (last)
-            got = line_take_last(&l->lines, &line);
+            got = line_take_unfinished(&l->lines, &line);
         if (got == LINE_READY) {
-            if (lines_take(&l->read, (struct slice){line.p, line.n}, last, clock_mono_us(), ret))
+            if (lines_add_received_line(&l->read, (struct slice){line.p, line.n}, last,
+                                        clock_mono_us(), ret))
                 return LINE_READY;
             continue;
         }
         if (got == LINE_NEED_MORE && l->out < 0)
-            lines_end_waits(&l->read);
+            lines_on_output_end(&l->read);
         else if (got == LINE_NEED_MORE)
-            lines_handle_due(&l->read, clock_mono_us());
-        return got == LINE_NEED_MORE && lines_next(&l->read, ret) ? LINE_READY : got;
+            lines_end_expired_waits(&l->read, clock_mono_us());
+        return got == LINE_NEED_MORE && lines_next_result(&l->read, ret) ? LINE_READY : got;
     }
 }
 
@@ -206,16 +207,16 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
         enum line_result got = live_next_line(l, ret);
         if (got == LINE_TOO_LONG)
             return LIVE_TOO_LONG;
-        if (lines_out_of_memory(&l->read))
+        if (lines_are_out_of_memory(&l->read))
             return LIVE_NO_MEMORY;
         if (got == LINE_READY)
             return LIVE_LINE;
-        if (live_end_is_known(l))
+        if (live_determine_end(l))
             return LIVE_ENDED;
-        int64_t line_us = lines_wait_until_us(&l->read);
+        int64_t line_us = lines_next_timeout_us(&l->read);
         bool waits, for_line = line_us < until_us;
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
-        live_watched_fds(l, &p[0].fd, &p[1].fd, &waits);
+        live_get_watched_fds(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
         /* This cannot overflow, even if the deadline is INT64_MAX: the clock is never negative. */
         int64_t left_us = (for_line ? line_us : until_us) - clock_mono_us();
@@ -229,13 +230,13 @@ enum live_result live_receive_line(struct live *l, int64_t until_us, struct slic
         if (p[1].revents & POLLERR)
             live_end_input(l);
         else if (p[1].revents != 0)
-            live_write_some(l);
-        if (p[0].revents != 0 && !live_read_some(l))
+            live_write_waiting_bytes(l);
+        if (p[0].revents != 0 && !live_read_into_lines(l))
             return LIVE_NO_MEMORY;
     }
 }
 
-void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits)
+void live_get_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits)
 {
     *ret_read = l->out;
     *ret_write = l->in;
@@ -244,7 +245,7 @@ void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool 
 
 int64_t live_next_wait_us(const struct live *l)
 {
-    int64_t line_us = lines_wait_until_us(&l->read), now_us = clock_mono_us();
+    int64_t line_us = lines_next_timeout_us(&l->read), now_us = clock_mono_us();
     int64_t wait_us = l->closed_us != 0 && l->end == LIVE_RUNS ? POLL_US : INT64_MAX;
     if (line_us != INT64_MAX && line_us - now_us < wait_us)
         wait_us = line_us > now_us ? line_us - now_us : 0;
@@ -297,7 +298,7 @@ pid_t live_pid(const struct live *l)
 static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {
-        if (live_is_reaped(l))
+        if (live_reap_if_exited(l))
             return true;
         int64_t now = clock_mono_us();
         if (now >= until_us)
@@ -333,7 +334,7 @@ int live_close(struct live *l, int64_t grace_us)
     close_fd(&l->out);
     line_close(&l->lines);
     lines_close(&l->read);
-    chunk_free_spare();
+    chunk_free_spare_memory();
     buf_close(&l->waiting);
     free(l);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

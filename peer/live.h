@@ -7,7 +7,7 @@
  * End       LIVE_ENDED means one of two things, whichever event is noticed first. Either the server
  *           has exited and its output is read. Or the server has closed its stdout, or its stdin
  *           before it had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
- *           live_expect_proxy(): LIVE_PROXY_FOLLOWS_US).
+ *           live_allow_proxy_exit_time(): LIVE_PROXY_FOLLOWS_US).
  * Errors    the end of the server is reported as LIVE_ENDED, not as an error.
  * Blocks    live_receive_line() until the deadline, live_close() for the grace time; no other
  *           function blocks. SIGPIPE must be ignored. */
@@ -41,7 +41,7 @@ enum live_result {
  * MI_ENOMEM, or MI_EIO with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
 /* Call this function if the server is a proxy of this program, which needs more time to exit. */
-void live_expect_proxy(struct live *l);
+void live_allow_proxy_exit_time(struct live *l);
 /* Queues a line, given without its newline; live_receive_line() writes it. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int live_send_line(struct live *l, struct slice line);
@@ -50,7 +50,7 @@ MI_MUST enum live_result live_receive_line(struct live *l, int64_t until_us, str
 /* Returns the descriptors that an event loop must watch for reading and for writing; -1: none.
  * *ret_waits: a line waits to be written. When a descriptor is ready or has an error, or after
  * live_next_wait_us(), call live_receive_line() with until_us 0 until it returns LIVE_TIMEOUT. */
-void live_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
+void live_get_watched_fds(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
 /* Returns the microseconds until live_receive_line() must be called even if no descriptor is ready;
  * -1: no limit. */
 int64_t live_next_wait_us(const struct live *l);

@@ -22,7 +22,7 @@ static void copy_message_head(struct message_head *h, struct slice text)
     if (text.n == 0)
         return;
     struct slice head = {text.p, size_min(text.n, INCIDENTS_HEAD_MAX)};
-    h->n = head.n < text.n ? redact_whole_words(head, REDACT_WORD_MAX) : head.n;
+    h->n = head.n < text.n ? redact_length_of_whole_words(head, REDACT_WORD_MAX) : head.n;
     memcpy(h->text, text.p, h->n);
 }
 
@@ -31,7 +31,7 @@ static void copy_message_head(struct message_head *h, struct slice text)
 static struct slice hide_form_secrets(const struct incidents *t, struct slice text, struct buf *b)
 {
     size_t n = 0;
-    if (forms_hide(t->forms, text, b, &n) < 0)
+    if (forms_hide_secrets(t->forms, text, b, &n) < 0)
         return (struct slice){0};
     return n > 0 ? buf_slice(b) : text;
 }
@@ -61,14 +61,14 @@ static struct slice text_of_message_head(const struct message_head *h)
     return h->n > 0 ? (struct slice){h->text, h->n} : (struct slice){0};
 }
 
-void incidents_new_process(struct incidents *t)
+void incidents_forget_stderr_reason(struct incidents *t)
 {
     stderr_reason_clear(&t->reason);
 }
 
 bool incidents_append_reason(const struct incidents *t, struct buf *b)
 {
-    if (recorder_level(t->recorder) == RECORD_MINIMAL)
+    if (recorder_get_level(t->recorder) == RECORD_MINIMAL)
         return false;
     return stderr_reason_append(&t->reason, b);
 }
@@ -89,7 +89,7 @@ static void send_escalation(struct incidents *t, struct escalation *e,
     for (size_t i = 0; i < n; i++)
         lines[i] = text_of_message_head(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
     e->at_us = clock_wall_us();
-    bool bodies = recorder_level(t->recorder) != RECORD_MINIMAL;
+    bool bodies = recorder_get_level(t->recorder) != RECORD_MINIMAL;
     if (bodies) {
         e->stderr_lines = lines;
         e->stderr_n = n;
@@ -131,7 +131,7 @@ void incidents_report_silence(struct incidents *t, const char *event, const stru
         json_out_uint(&j, "question", question);
     json_out_raw(&j, "post_mortem", post_mortem_json);
     json_out_end(&j);
-    journal_append_event(recorder_journal(t->recorder), event, b.failed ? NULL : buf_str(&b));
+    journal_append_event(recorder_get_journal(t->recorder), event, b.failed ? NULL : buf_str(&b));
     buf_close(&b);
 }
 
@@ -160,8 +160,8 @@ void incidents_report_hang(struct incidents *t, const struct postmortem *pm,
     buf_close(&json);
 }
 
-void incidents_report_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
-                            const char *because, const char *happened)
+void incidents_report_alive_server(struct incidents *t, const struct incident_call *c,
+                                   int64_t waited_us, const char *because, const char *happened)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -170,7 +170,7 @@ void incidents_report_alive(struct incidents *t, const struct incident_call *c, 
     json_out_int(&j, "waited_ms", waited_us / 1000);
     json_out_str(&j, "because", because);
     json_out_end(&j);
-    journal_append_event(recorder_journal(t->recorder), "alive", b.failed ? NULL : buf_str(&b));
+    journal_append_event(recorder_get_journal(t->recorder), "alive", b.failed ? NULL : buf_str(&b));
     buf_close(&b);
     struct escalation e = {
         .cause = ESCALATION_TIMEOUT,
@@ -228,7 +228,8 @@ void incidents_escalate_repeat(struct incidents *t, const struct pending *q, con
     escalate_request(t, &e, q);
 }
 
-void incidents_escalate_auth(struct incidents *t, const struct pending *q, struct slice answer)
+void incidents_escalate_auth_failure(struct incidents *t, const struct pending *q,
+                                     struct slice answer)
 {
     struct escalation e = {
         .cause = ESCALATION_AUTH,

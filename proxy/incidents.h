@@ -46,7 +46,7 @@ void incidents_note_message(struct incidents *t, enum row_direction dir, const s
 void incidents_note_stderr_line(struct incidents *t, struct slice clean);
 /* Call this function when another server process has started: forgets the reason found in
  * stderr. */
-void incidents_new_process(struct incidents *t);
+void incidents_forget_stderr_reason(struct incidents *t);
 /* Appends the reason why the current process ended, as found in its stderr; appends nothing if
  * stderr had no line, or with --record=minimal. Returns true if the reason is an error message,
  * false if it is only the last line. */
@@ -63,8 +63,8 @@ void incidents_report_hang(struct incidents *t, const struct postmortem *pm,
                            const struct incident_call *c, int64_t waited_us, bool restarts,
                            const char *happened);
 /* The server is alive: records an event `alive` and an escalation `timeout`. */
-void incidents_report_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
-                            const char *because, const char *happened);
+void incidents_report_alive_server(struct incidents *t, const struct incident_call *c,
+                                   int64_t waited_us, const char *because, const char *happened);
 /* Reports a crash loop. q: the oldest request that the last process received; NULL: none. */
 void incidents_escalate_crash_loop(struct incidents *t, const char *happened,
                                    const struct pending *q);
@@ -76,6 +76,7 @@ void incidents_escalate_tools_rule(struct incidents *t, const char *happened);
 /* Writes an escalation: a call that equals an earlier call which may have run is forwarded. */
 void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened);
 /* Writes an escalation: the server answered that credentials are missing or wrong. */
-void incidents_escalate_auth(struct incidents *t, const struct pending *q, struct slice answer);
+void incidents_escalate_auth_failure(struct incidents *t, const struct pending *q,
+                                     struct slice answer);
 
 #endif

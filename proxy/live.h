@@ -80,16 +80,16 @@ uint64_t server_process_bytes_read(const struct proxy *p);
 
 /* Call this function when the process has ended: answers the requests that a new process must not
  * get; the other requests stay pending. */
-void restart_settle_requests(struct proxy *p);
+void restart_answer_or_keep_requests(struct proxy *p);
 /* Starts the next process and repeats the client's initialize to it. Returns the event to
  * report. */
-MI_MUST enum server_event restart_start(struct proxy *p);
+MI_MUST enum server_event restart_start_next_process(struct proxy *p);
 /* Call this function when the new process is initialized: sends the rest of the handshake, then the
  * pending requests. */
-void restart_resume(struct proxy *p);
+void restart_send_kept_requests(struct proxy *p);
 /* Call this function at the end of a turn, before publishing: sends one request to the new process
  * if requests wait to be sent again. */
-void restart_resend_next(struct proxy *p);
+void restart_resend_next_request(struct proxy *p);
 
 /* ---- server.c ---- */
 
@@ -100,7 +100,7 @@ void server_handle_event(struct proxy *p, enum server_event e);
 
 /* Call this function after a time in which the server's output was not read: restarts the server's
  * timers. */
-void server_extend_wait(struct proxy *p);
+void server_extend_timers(struct proxy *p);
 /* Call this function when this process did not run for `us` microseconds: the server's timers end
  * that much later, but not earlier than least_us from now. */
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
@@ -112,9 +112,9 @@ void server_on_client_closed(struct proxy *p);
 void server_on_output_closed(struct proxy *p);
 /* Call the following functions at the end of a turn. They report the events REQUEST, ANSWERED and
  * FLUSHED. */
-void server_check_requests(struct proxy *p); /* before publishing */
-void server_check_answers(struct proxy *p);  /* after publishing */
-void server_check_flushed(struct proxy *p);  /* after writing */
+void server_check_requests(struct proxy *p);        /* before publishing */
+void server_check_pending_answers(struct proxy *p); /* after publishing */
+void server_report_output_flushed(struct proxy *p); /* after writing */
 
 /* A callback of the session: judges a server that is silent at a deadline. owner is the proxy. */
 enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t waited_us,
@@ -138,6 +138,6 @@ bool pipes_watch_reading(struct proxy *p);
 
 /* ---- turn.c ---- */
 
-void turn_open(struct proxy *p);
+void turn_open_loop_watchers(struct proxy *p);
 
 #endif

@@ -53,8 +53,8 @@ void postmortem_read_processes(struct postmortem *ret, pid_t pid, pid_t group, i
         process_tree_sum_cpu_times(&t, &now);
         ret->has_base = true;
         ret->since_us = now.at_us - base->at_us;
-        ret->cpu_us = process_tree_us_between(base->cpu_ticks, now.cpu_ticks);
-        ret->helpers_us = process_tree_us_between(base->helper_ticks, now.helper_ticks);
+        ret->cpu_us = process_tree_cpu_us_between(base->cpu_ticks, now.cpu_ticks);
+        ret->helpers_us = process_tree_cpu_us_between(base->helper_ticks, now.helper_ticks);
     }
     if (ret->n == 0)
         return;
@@ -151,7 +151,7 @@ static void sentence_add_system_call(struct buf *b, const struct postmortem_proc
     if (p->wait.call[0] == '\0' && p->wait.wchan[0] == '\0')
         return;
     buf_adds(b, " in ");
-    text_visible(b, slice_of(p->wait.call[0] != '\0' ? p->wait.call : p->wait.wchan));
+    text_append_visible(b, slice_of(p->wait.call[0] != '\0' ? p->wait.call : p->wait.wchan));
     bool epoll = strncmp(p->wait.call, "epoll", 5) == 0;
     if (p->wait.call_fd >= 0 && p->wait.call_fd <= 2)
         buf_adds(b, stdio[p->wait.call_fd]);
@@ -159,7 +159,7 @@ static void sentence_add_system_call(struct buf *b, const struct postmortem_proc
         buf_printf(b, " on a %s", p->wait.call_on);
     if (p->wait.call[0] != '\0' && p->wait.wchan[0] != '\0') {
         buf_adds(b, " (");
-        text_visible(b, slice_of(p->wait.wchan));
+        text_append_visible(b, slice_of(p->wait.wchan));
         buf_addc(b, ')');
     }
 }
@@ -180,7 +180,7 @@ static void sentence_add_children(struct buf *b, const struct postmortem *pm)
         if (pm->process[i].p.parent != pid)
             continue;
         buf_adds(b, said++ > 0 ? ", " : "");
-        text_visible(b, slice_of(pm->process[i].p.name));
+        text_append_visible(b, slice_of(pm->process[i].p.name));
     }
     buf_adds(b, n > said ? ", …)" : ")");
 }
@@ -193,11 +193,11 @@ void postmortem_append_sentence(struct buf *b, const struct postmortem *pm)
     }
     const struct postmortem_process *p = &pm->process[pm->chosen];
     const struct postmortem_process *parent = find_parent_process(pm, pm->chosen);
-    text_visible(b, slice_of(p->p.name));
+    text_append_visible(b, slice_of(p->p.name));
     buf_printf(b, " (pid %d", (int)p->p.pid);
     if (parent != NULL) {
         buf_adds(b, ", started by ");
-        text_visible(b, slice_of(parent->p.name));
+        text_append_visible(b, slice_of(parent->p.name));
     }
     buf_printf(b, ") was %s", process_state_word(p->p.state));
     if (p->p.state != 'R')

@@ -31,14 +31,14 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
     t->more = false;
     if (pid > 0)
         process_tree_add(t, pid, 0);
-    size_t n = group > 0 ? process_children(getpid(), kids, MI_COUNT(kids)) : 0;
+    size_t n = group > 0 ? process_read_children(getpid(), kids, MI_COUNT(kids)) : 0;
     for (size_t i = 0; i < n; i++) {
         struct process p;
         if (process_read(kids[i], &p) == 0 && p.group == group)
             process_tree_add(t, kids[i], 0);
     }
     for (size_t at = 0; at < t->n; at++) {
-        n = process_children(t->process[at].pid, kids, MI_COUNT(kids));
+        n = process_read_children(t->process[at].pid, kids, MI_COUNT(kids));
         for (size_t i = 0; i < n; i++)
             process_tree_add(t, kids[i], t->depth[at] + 1);
     }
@@ -52,14 +52,14 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 static size_t find_server_below_launcher(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;
-    bool visible = inspect_same_file(server, server, STDIN_FILENO);
+    bool visible = inspect_have_same_open_file(server, server, STDIN_FILENO);
     size_t found = 0, n = 0;
     for (size_t i = 1; i < t->n; i++) {
         pid_t pid = t->process[i].pid;
         if (t->process[i].parent != t->process[of].pid)
             continue;
-        if (visible && !(inspect_same_file(server, pid, STDIN_FILENO) &&
-                         inspect_same_file(server, pid, STDOUT_FILENO)))
+        if (visible && !(inspect_have_same_open_file(server, pid, STDIN_FILENO) &&
+                         inspect_have_same_open_file(server, pid, STDOUT_FILENO)))
             continue;
         found = i;
         n++;
@@ -77,7 +77,7 @@ static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
     for (size_t next;; at = next) {
         *ret_marked |= (uint32_t)1 << at;
         next = find_server_below_launcher(t, at);
-        if (next == 0 || inspect_same_command(t->process[at].pid, t->process[next].pid))
+        if (next == 0 || inspect_have_same_command(t->process[at].pid, t->process[next].pid))
             return at;
     }
 }
@@ -113,7 +113,7 @@ void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group)
     process_tree_sum_cpu_times(&t, ret);
 }
 
-int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks)
+int64_t process_tree_cpu_us_between(int64_t before_ticks, int64_t after_ticks)
 {
-    return after_ticks > before_ticks ? process_ticks_us(after_ticks - before_ticks) : 0;
+    return after_ticks > before_ticks ? process_ticks_to_us(after_ticks - before_ticks) : 0;
 }

@@ -46,6 +46,6 @@ void process_tree_sum_cpu_times(const struct process_tree *t, struct process_sam
 void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
 /* Returns the microseconds of CPU time between two samples; 0 if the sum is smaller now because
  * processes have ended. */
-int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks);
+int64_t process_tree_cpu_us_between(int64_t before_ticks, int64_t after_ticks);
 
 #endif

@@ -174,7 +174,7 @@ static const struct relay_calls stderr_calls = {
 
 static void open_watchers(struct proxy *p)
 {
-    turn_open(p);
+    turn_open_loop_watchers(p);
     for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
         struct sigaction now;
         ev_signal_init(&p->signals[i], proxy_on_end_signal, end_signals[i]);
@@ -191,7 +191,7 @@ static void append_command_json(struct buf *b, char *const *argv)
     for (size_t i = 0; argv[i] != NULL; i++) {
         if (i > 0)
             buf_addc(b, ',');
-        text_json(b, slice_of(argv[i]));
+        text_append_json(b, slice_of(argv[i]));
     }
     buf_addc(b, ']');
 }
@@ -219,7 +219,7 @@ static int open_recorder(struct proxy *p)
         log_error("out of memory");
     buf_close(&command);
     if (st == 0)
-        p->journal = recorder_journal(p->recorder);
+        p->journal = recorder_get_journal(p->recorder);
     return st;
 }
 
@@ -267,8 +267,8 @@ static void run_with_server(struct proxy *p, struct stream in, struct stream out
             "for the configuration of an MCP client, see `mcp-interposer wrap --help`; Ctrl-D "
             "ends it");
     server_process_connect(p, pipes);
-    relay_write_to(&p->relay[ROW_S2C], out);
-    relay_read_from(&p->relay[ROW_C2S], in);
+    relay_set_output(&p->relay[ROW_S2C], out);
+    relay_set_input(&p->relay[ROW_C2S], in);
     run_loop_and_close_relays(p);
 }
 
@@ -280,15 +280,15 @@ static void run_without_server(struct proxy *p, struct stream in, struct stream 
     if (isatty(in.fd))
         return;
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]); /* drops the client's messages */
-    relay_write_to(&p->relay[ROW_S2C], out);
-    relay_read_from(&p->relay[ROW_C2S], in);
+    relay_set_output(&p->relay[ROW_S2C], out);
+    relay_set_input(&p->relay[ROW_C2S], in);
     run_loop_and_close_relays(p);
 }
 
 static void on_missing_credentials(void *owner, const struct pending *q, struct slice answer)
 {
     struct proxy *p = owner;
-    incidents_escalate_auth(&p->incidents, q, answer);
+    incidents_escalate_auth_failure(&p->incidents, q, answer);
 }
 
 static void on_repeated_call(void *owner, const struct pending *q, const char *happened)
@@ -410,7 +410,7 @@ int proxy_run(const struct proxy_config *cfg)
         recorder_close(p.recorder);
         return PROXY_FAILED;
     }
-    if (stream_take_stdio(&in, &out) < 0) {
+    if (stream_make_stdio_private(&in, &out) < 0) {
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         recorder_close(p.recorder);
         return PROXY_FAILED;
@@ -424,7 +424,7 @@ int proxy_run(const struct proxy_config *cfg)
     else
         run_without_server(&p, in, out);
     child_kill_descendants(&p.child, p.cfg->grace_us / 2, recorder_pid(p.recorder));
-    recorder_set_guarded_group(p.recorder, 0);
+    recorder_set_server_group(p.recorder, 0);
     close_session(&p);
     relay_close(&p.server_stderr);
     stderr_relay_close(&p.stderr_relay);

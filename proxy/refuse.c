@@ -34,7 +34,7 @@ static bool await_descriptor(int fd, short events, int64_t until_us)
 
 /* Writes in pieces, because a pipe that is ready takes PIPE_BUF bytes; a longer write would block.
  * Returns false if the client does not read. */
-static bool write_all_soon(struct slice s)
+static bool write_all_before_deadline(struct slice s)
 {
     int64_t until_us = refusal_deadline_us();
     while (s.n > 0 && await_descriptor(STDOUT_FILENO, POLLOUT, until_us)) {
@@ -52,7 +52,7 @@ static bool refuse_request(const struct rpc *m, const char *why)
 {
     struct buf b = {0}, text = {0};
     buf_adds(&text, "mcp-interposer did not start the server: ");
-    buf_slice_add(&text, redact_log_filter(NULL, slice_of(why)));
+    buf_slice_add(&text, redact_filter_log_line(NULL, slice_of(why)));
     struct reply r = {
         .id = m->id.text,
         .code = rpc_is_modern(m) ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE,
@@ -63,7 +63,7 @@ static bool refuse_request(const struct rpc *m, const char *why)
     };
     reply_write(&b, &r);
     buf_addc(&b, '\n');
-    bool good = !b.failed && !text.failed && write_all_soon(buf_slice(&b));
+    bool good = !b.failed && !text.failed && write_all_before_deadline(buf_slice(&b));
     buf_close(&b);
     buf_close(&text);
     return good;
@@ -109,7 +109,7 @@ void proxy_refuse_requests(const char *why)
         while ((found = line_next(&c.lines, &line)) != LINE_NEED_MORE)
             if (found == LINE_READY)
                 refuse_line_if_request(&c, &line);
-        if (ended && line_take_last(&c.lines, &line) == LINE_READY)
+        if (ended && line_take_unfinished(&c.lines, &line) == LINE_READY)
             refuse_line_if_request(&c, &line);
     }
     line_close(&c.lines);

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-static void relay_set_watch(struct relay *r, ev_io *w, bool on)
+static void relay_start_or_stop_watch(struct relay *r, ev_io *w, bool on)
 {
     if (on && !ev_is_active(w))
         ev_io_start(r->loop, w);
@@ -23,7 +23,7 @@ static void relay_widen_pipe(struct relay_width *w, const struct stream *s)
 
 static void relay_shrink_pipe(struct relay_width *w, const struct stream *s)
 {
-    if (w->before == 0 || s->fd < 0 || pipe_narrow(s->fd, w->before))
+    if (w->before == 0 || s->fd < 0 || pipe_reduce_buffer(s->fd, w->before))
         *w = (struct relay_width){0};
     w->full = w->tried;
 }
@@ -34,7 +34,7 @@ void relay_shrink_pipes(struct relay *r)
     relay_shrink_pipe(&r->out_width, &r->out);
 }
 
-bool relay_is_wide(const struct relay *r)
+bool relay_has_wide_pipe(const struct relay *r)
 {
     const struct relay_width *in = &r->in_width, *out = &r->out_width;
     return (in->tried && !in->full) || (out->tried && !out->full);
@@ -82,7 +82,7 @@ static void relay_start_or_stop_reading(struct relay *r)
     bool on = r->in.fd >= 0 && r->stops == 0;
     if (on && !ev_is_active(&r->read_watch))
         r->read_at = ev_now(r->loop);
-    relay_set_watch(r, &r->read_watch, on);
+    relay_start_or_stop_watch(r, &r->read_watch, on);
     watch_incomplete_line(r);
 }
 
@@ -103,7 +103,7 @@ void relay_end_input(struct relay *r)
     if (relay_has_ended(r))
         return;
     relay_stop_reading(r);
-    if (line_take_last(&r->lines, &line) == LINE_READY)
+    if (line_take_unfinished(&r->lines, &line) == LINE_READY)
         r->calls->last_line(r, &line);
     r->calls->closed(r);
 }
@@ -120,7 +120,7 @@ static bool pause_if_line_must_wait(struct relay *r, const struct line *line)
         relay_pause(r, RELAY_WAITS, false);
         return false;
     }
-    line_put_back(&r->lines, line);
+    line_unread_last_line(&r->lines, line);
     r->waiting_n = line->n;
     if ((r->stops & RELAY_WAITS) == 0)
         r->waits_at = ev_now(r->loop);
@@ -129,7 +129,7 @@ static bool pause_if_line_must_wait(struct relay *r, const struct line *line)
 }
 
 /* Passes the complete lines to the owner, up to a line that must wait. */
-static void relay_take_lines(struct relay *r)
+static void relay_deliver_complete_lines(struct relay *r)
 {
     for (;;) {
         struct line line;
@@ -152,11 +152,11 @@ static void relay_take_lines(struct relay *r)
 
 /* Returns the buffer to read into, or NULL if out of memory. If memory for a long line runs out,
  * that line is dropped. */
-static char *buffer_to_read_into(struct relay *r, size_t *ret_n)
+static char *get_buffer_to_read_into(struct relay *r, size_t *ret_n)
 {
     char *p = line_room(&r->lines, ret_n);
     struct line line;
-    if (p != NULL || line_give_up(&r->lines, &line) != LINE_TOO_LONG)
+    if (p != NULL || line_end_as_too_long(&r->lines, &line) != LINE_TOO_LONG)
         return p;
     r->calls->too_long(r, &line);
     return line_room(&r->lines, ret_n);
@@ -164,7 +164,7 @@ static char *buffer_to_read_into(struct relay *r, size_t *ret_n)
 
 /* ---- out of memory --------------------------------------------------------------------------- */
 
-static void relay_set_starved(struct relay *r, bool starved)
+static void relay_pause_if_starved(struct relay *r, bool starved)
 {
     if (starved && !(r->stops & RELAY_STARVED)) {
         r->starved_at = ev_now(r->loop);
@@ -181,7 +181,7 @@ static void relay_on_starved(struct ev_loop *loop, ev_timer *w, int revents)
     struct relay *r = w->data;
     size_t n;
     if (line_room(&r->lines, &n) != NULL) {
-        relay_set_starved(r, false);
+        relay_pause_if_starved(r, false);
     } else if (ev_now(loop) - r->starved_at >= RELAY_STARVED_S) {
         ev_timer_stop(loop, w);
         r->calls->no_memory(r);
@@ -196,9 +196,9 @@ static void read_lines(struct relay *r)
     size_t turn = 0;
     while (!relay_has_ended(r)) {
         size_t n;
-        char *p = buffer_to_read_into(r, &n);
+        char *p = get_buffer_to_read_into(r, &n);
         if (p == NULL) {
-            relay_set_starved(r, true);
+            relay_pause_if_starved(r, true);
             return;
         }
         ssize_t got = stream_read(&r->in, p, n);
@@ -213,7 +213,7 @@ static void read_lines(struct relay *r)
         line_add_filled(&r->lines, (size_t)got);
         if (r->calls->read_bytes != NULL)
             r->calls->read_bytes(r, p, (size_t)got);
-        relay_take_lines(r);
+        relay_deliver_complete_lines(r);
         if ((r->stops & RELAY_WAITS) != 0)
             return;
         turn += (size_t)got;
@@ -229,31 +229,31 @@ static void read_lines(struct relay *r)
     }
 }
 
-static void finish_reading_turn(struct relay *r)
+static void finish_reading_lines(struct relay *r)
 {
     watch_incomplete_line(r);
     if (outbox_bytes(r->box) >= RELAY_HIGH)
         relay_pause(r, RELAY_FULL, true);
 }
 
-static void read_lines_of_turn(struct relay *r)
+static void read_lines_and_finish(struct relay *r)
 {
     read_lines(r);
-    finish_reading_turn(r);
+    finish_reading_lines(r);
 }
 
 void relay_continue(struct relay *r)
 {
     if ((r->stops & RELAY_WAITS) == 0 || (r->stops & RELAY_HELD) != 0)
         return;
-    relay_take_lines(r);
-    finish_reading_turn(r);
+    relay_deliver_complete_lines(r);
+    finish_reading_lines(r);
 }
 
 static void relay_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    read_lines_of_turn(w->data);
+    read_lines_and_finish(w->data);
 }
 
 void relay_read_available(struct relay *r)
@@ -261,14 +261,14 @@ void relay_read_available(struct relay *r)
     struct pollfd input = {.fd = r->in.fd, .events = POLLIN};
     if (r->in.fd >= 0 && !(r->stops & (RELAY_HELD | RELAY_WAITS | RELAY_ENDED)) &&
         poll(&input, 1, 0) == 1)
-        read_lines_of_turn(r);
+        read_lines_and_finish(r);
 }
 
 /* Ends writing after an error: the peer has closed `out`, or the outbox is broken. */
 static void relay_fail_writing(struct relay *r)
 {
     outbox_discard_after_error(r->priority != NULL ? r->priority : r->box);
-    relay_close_out(r);
+    relay_close_output(r);
     r->calls->write_failed(r);
 }
 
@@ -312,11 +312,11 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
 void relay_close(struct relay *r)
 {
     relay_stop_reading(r);
-    relay_close_out(r);
+    relay_close_output(r);
     line_close(&r->lines);
 }
 
-void relay_read_from(struct relay *r, struct stream in)
+void relay_set_input(struct relay *r, struct stream in)
 {
     r->in = in;
     r->in_width = (struct relay_width){0};
@@ -325,7 +325,7 @@ void relay_read_from(struct relay *r, struct stream in)
     relay_start_or_stop_reading(r);
 }
 
-void relay_write_to(struct relay *r, struct stream out)
+void relay_set_output(struct relay *r, struct stream out)
 {
     r->out = out;
     r->out_width = (struct relay_width){0};
@@ -342,15 +342,15 @@ void relay_stop_reading(struct relay *r)
     r->reported = false;
     relay_pause(r, RELAY_ENDED, true);
     relay_pause(r, RELAY_WAITS, false);
-    relay_set_starved(r, false);
+    relay_pause_if_starved(r, false);
     relay_shrink_pipe(&r->in_width, &r->in);
     stream_close(&r->in);
 }
 
-void relay_close_out(struct relay *r)
+void relay_close_output(struct relay *r)
 {
-    relay_set_watch(r, &r->write_watch, false);
-    relay_set_watch(r, &r->closed_watch, false);
+    relay_start_or_stop_watch(r, &r->write_watch, false);
+    relay_start_or_stop_watch(r, &r->closed_watch, false);
     if (r->out.fd >= 0) {
         int n = 0;
         bool known = reader_has_closed(r->out.fd) && ioctl(r->out.fd, FIONREAD, &n) == 0;
@@ -362,14 +362,14 @@ void relay_close_out(struct relay *r)
 
 void relay_watch_closing(struct relay *r)
 {
-    relay_set_watch(r, &r->closed_watch, true);
+    relay_start_or_stop_watch(r, &r->closed_watch, true);
 }
 
 void relay_stop_writing(struct relay *r)
 {
     r->muted = true;
-    relay_set_watch(r, &r->write_watch, false);
-    relay_set_watch(r, &r->closed_watch, false);
+    relay_start_or_stop_watch(r, &r->write_watch, false);
+    relay_start_or_stop_watch(r, &r->closed_watch, false);
 }
 
 void relay_set_priority(struct relay *r, struct outbox *priority)
@@ -378,7 +378,7 @@ void relay_set_priority(struct relay *r, struct outbox *priority)
     r->priority_complete = false;
 }
 
-void relay_end_priority(struct relay *r)
+void relay_mark_priority_complete(struct relay *r)
 {
     r->priority_complete = true;
 }
@@ -408,7 +408,7 @@ void relay_flush(struct relay *r)
     if (st < 0)
         relay_fail_writing(r);
     else
-        relay_set_watch(r, &r->write_watch, st == 1);
+        relay_start_or_stop_watch(r, &r->write_watch, st == 1);
     if (outbox_bytes(r->box) <= RELAY_LOW)
         relay_pause(r, RELAY_FULL, false);
 }

@@ -98,25 +98,25 @@ struct relay {
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
                 struct outbox *box, size_t max_line);
 void relay_close(struct relay *r); /* safe to call twice */
-/* Call relay_read_from() and relay_write_to() in any order. Nothing is written before
- * relay_write_to(). */
-void relay_read_from(struct relay *r, struct stream in);
-void relay_write_to(struct relay *r, struct stream out);
+/* Call relay_set_input() and relay_set_output() in any order. Nothing is written before
+ * relay_set_output(). */
+void relay_set_input(struct relay *r, struct stream in);
+void relay_set_output(struct relay *r, struct stream out);
 void relay_stop_reading(struct relay *r); /* reading ends for good; `closed` is not called */
 /* Acts as if the stream had ended: the rest of a line becomes the last line, and `closed` is
  * called. Does nothing after the end. */
 void relay_end_input(struct relay *r);
-void relay_close_out(struct relay *r); /* closes `out`: the peer sees the end of its input */
+void relay_close_output(struct relay *r); /* closes `out`: the peer sees the end of its input */
 /* `out` must be a pipe: from now on the relay notices at once that the reader has closed it, not
  * only at the next write. */
 void relay_watch_closing(struct relay *r);
-/* Writes nothing more. `out` stays open until relay_close_out(), so that the bytes which the peer
+/* Writes nothing more. `out` stays open until relay_close_output(), so that the bytes which the peer
  * did not read are counted when the peer has ended. */
 void relay_stop_writing(struct relay *r);
-/* Writes only `priority` until relay_end_priority() is called; then writes the rest of `priority`,
+/* Writes only `priority` until relay_mark_priority_complete() is called; then writes the rest of `priority`,
  * and the outbox after that. */
 void relay_set_priority(struct relay *r, struct outbox *priority);
-void relay_end_priority(struct relay *r);
+void relay_mark_priority_complete(struct relay *r);
 /* Reads the bytes that are available now, at most RELAY_TURN, even if too many are unsent; reads
  * nothing while the relay is held. Call this function before reading stops, and before a deadline
  * counts as passed. */
@@ -139,7 +139,7 @@ bool relay_is_paused(const struct relay *r);
 void relay_shrink_pipes(struct relay *r);
 /* Returns true if a wide pipe should be narrowed. False while the pipe is too full for that and is
  * not read. */
-bool relay_is_wide(const struct relay *r);
+bool relay_has_wide_pipe(const struct relay *r);
 /* Writes the released bytes. Call this function at the end of a turn; the relay calls it when `out`
  * is writable. */
 void relay_flush(struct relay *r);

@@ -23,7 +23,7 @@ static void answer_crashing_request(struct proxy *p, struct pending *q, const ch
     buf_printf(&text,
                "%s; this request was sent to two processes, and both ended: it is not sent again",
                why);
-    message_name(&name, q->method, q->target);
+    message_append_name(&name, q->method, q->target);
     const char *happened = text.failed ? why : buf_str(&text);
     log_error("a request ended two server processes: server=%s request=\"%s\"", p->cfg->name,
               buf_str(&name));
@@ -35,12 +35,12 @@ static void answer_crashing_request(struct proxy *p, struct pending *q, const ch
 }
 
 /* Answers the requests that the new process must not get, and marks the others to be sent again. */
-static void settle_pending_requests(struct proxy *p)
+static void answer_or_mark_pending_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
     uint64_t read = server_process_bytes_read(p);
-    bool cancelled = resend_reset_cancelled(&t->open[ROW_C2S].cancelled, read);
+    bool cancelled = resend_reset_cancelled_requests(&t->open[ROW_C2S].cancelled, read);
     enum resend_end end = p->machine.cause == SERVER_CAUSE_HUNG ? RESEND_END_HUNG
                           : cancelled                           ? RESEND_END_CANCELLED
                                                                 : RESEND_END_UNKNOWN;
@@ -49,7 +49,7 @@ static void settle_pending_requests(struct proxy *p)
         next = q->next;
         const char *text = why.failed ? "the server exited" : buf_str(&why);
         enum resend_result result =
-            resend_decide(q, read, end, handshake_may_repeat(&t->handshake, q));
+            resend_decide_for_request(q, read, end, handshake_may_resend_request(&t->handshake, q));
         if (result == RESEND_AGAIN) {
             /* the request is in no outbox until it is sent again */
             q->written_at = PENDING_NOT_STAGED;
@@ -75,16 +75,16 @@ static void cancel_server_requests(struct proxy *p)
         own_write_cancelled(&b, q->id, "the server was restarted");
         q->process_gone = true;
         if (!b.failed)
-            (void)message_send(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
+            (void)message_record_and_stage(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
         request_abandon(t, ROW_S2C, q);
     }
     buf_close(&b);
 }
 
-void restart_settle_requests(struct proxy *p)
+void restart_answer_or_keep_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
-    settle_pending_requests(p);
+    answer_or_mark_pending_requests(p);
     repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
     /* The outbox has bytes for the old process. Requests of the old process are sent again from the
@@ -94,14 +94,14 @@ void restart_settle_requests(struct proxy *p)
     outbox_close(&p->handshake_box);
     outbox_open(&p->handshake_box);
     tool_ask_restart(t);
-    tools_forget(&t->tools); /* the new process may have other tools */
+    tools_forget_all(&t->tools); /* the new process may have other tools */
     timers_begin_new_process(&t->timers, t->open[ROW_C2S].open.oldest,
                              recorder_now_us(p->recorder));
     relay_stop_reading(&p->relay[ROW_S2C]);
     relay_end_input(&p->server_stderr);
-    relay_close_out(&p->relay[ROW_C2S]);
+    relay_close_output(&p->relay[ROW_C2S]);
     child_kill_leftovers(&p->child, recorder_pid(p->recorder));
-    unsigned attempt = server_state_recent_restarts(&p->machine, clock_mono_us());
+    unsigned attempt = server_state_count_recent_restarts(&p->machine, clock_mono_us());
     long long delay_ms = (long long)(p->machine.backoff_us / 1000);
     log_warn("restarting the server: server=%s status=%d attempt=%u delay_ms=%lld", p->cfg->name,
              p->exit_status, attempt, delay_ms);
@@ -112,9 +112,9 @@ void restart_settle_requests(struct proxy *p)
 
 /* ---- the new process ------------------------------------------------------------------------ */
 
-static bool request_is_sent_now(const struct pending *q, const struct pending *next)
+static bool request_should_be_sent_now(const struct pending *q, const struct pending *next)
 {
-    return q->written_at == PENDING_NOT_STAGED && resend_is_due(q, next);
+    return q->written_at == PENDING_NOT_STAGED && resend_should_send_now(q, next);
 }
 
 static int resend_request(struct proxy *p, struct pending *q, struct outbox *box)
@@ -142,46 +142,47 @@ static int resend_request(struct proxy *p, struct pending *q, struct outbox *box
 static void resend_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
-    const struct pending *next = resend_next(&t->open[ROW_C2S].open);
+    const struct pending *next = resend_find_next(&t->open[ROW_C2S].open);
     /* Number of bytes that the new process gets before the outbox is written. */
     uint64_t before = p->handshake_box.staged;
     for (const struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next)
-        before += request_is_sent_now(q, next) ? q->text.n + 1 : 0;
-    outbox_count_written_elsewhere(&t->out[ROW_C2S], before);
+        before += request_should_be_sent_now(q, next) ? q->text.n + 1 : 0;
+    outbox_count_bytes_of_other_queue(&t->out[ROW_C2S], before);
     repeats_shift_positions(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             /* the request is in the outbox, which is written after `before` bytes */
             q->written_at += before;
-        } else if (request_is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
+        } else if (request_should_be_sent_now(q, next) &&
+                   resend_request(p, q, &p->handshake_box) < 0) {
             outbox_discard_after_error(&p->handshake_box);
             break;
         }
     }
-    timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
+    timers_note_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
-void restart_resend_next(struct proxy *p)
+void restart_resend_next_request(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
-    struct pending *next = p->resends ? resend_next(&t->open[ROW_C2S].open) : NULL;
+    struct pending *next = p->resends ? resend_find_next(&t->open[ROW_C2S].open) : NULL;
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
         /* this ends the process, and pending requests get errors */
         outbox_discard_after_error(&t->out[ROW_C2S]);
-    timers_note_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
+    timers_note_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
-void restart_resume(struct proxy *p)
+void restart_send_kept_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf b = {0};
     if (t->handshake.initialize.n > 0) {
-        for (size_t at = 0; buf_clear(&b), handshake_next(&t->handshake, &at, &b);)
-            (void)message_send(t, ROW_C2S, &p->handshake_box, buf_slice(&b));
-        for (size_t at = 0; buf_clear(&b), handshake_next_list_changed(&t->handshake, &at, &b);)
-            (void)message_send(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
+        for (size_t at = 0; buf_clear(&b), handshake_write_next_message(&t->handshake, &at, &b);)
+            (void)message_record_and_stage(t, ROW_C2S, &p->handshake_box, buf_slice(&b));
+        for (size_t at = 0; buf_clear(&b), handshake_write_list_changed(&t->handshake, &at, &b);)
+            (void)message_record_and_stage(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
     }
     if (t->handshake.incomplete)
         log_warn(
@@ -190,11 +191,11 @@ void restart_resume(struct proxy *p)
             p->cfg->name);
     resend_requests(p);
     buf_close(&b);
-    relay_end_priority(&p->relay[ROW_C2S]);
-    timers_set_server_away(&t->timers, false, recorder_now_us(p->recorder));
+    relay_mark_priority_complete(&p->relay[ROW_C2S]);
+    timers_set_server_absent(&t->timers, false, recorder_now_us(p->recorder));
 }
 
-enum server_event restart_start(struct proxy *p)
+enum server_event restart_start_next_process(struct proxy *p)
 {
     struct process_pipes pipes;
     struct buf b = {0};
@@ -204,7 +205,8 @@ enum server_event restart_start(struct proxy *p)
     server_process_connect(p, pipes);
     relay_set_priority(&p->relay[ROW_C2S], &p->handshake_box);
     if (handshake_write_initialize(&p->traffic.handshake, &b)) {
-        bool sent = message_send(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;
+        bool sent =
+            message_record_and_stage(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;
         e = sent ? SERVER_EV_INITIALIZE_SENT : SERVER_EV_START_FAILED;
         if (!sent) { /* without initialize the new process would wait, and appear hung */
             buf_clear(&p->start_error);

@@ -26,13 +26,13 @@ _Static_assert(PROXY_RESTARTS_MAX <= SERVER_RESTARTS_MAX, "all allowed restarts 
 static void disconnect_server_input(struct proxy *p)
 {
     if (p->child.reaped)
-        relay_close_out(&p->relay[ROW_C2S]);
+        relay_close_output(&p->relay[ROW_C2S]);
     else
         relay_stop_writing(&p->relay[ROW_C2S]); /* the server is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
         /* from here on the outbox accepts messages for the next process */
         outbox_reset(&p->traffic.out[ROW_C2S]);
-    timers_set_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
+    timers_set_server_absent(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 
 static void reject_requests(struct proxy *p)
@@ -67,7 +67,7 @@ static void reject_unread_requests(struct proxy *p)
 static void give_up_restart(struct proxy *p, struct buf *why)
 {
     struct pending *q = p->traffic.open[ROW_C2S].open.oldest;
-    unsigned n = server_state_recent_restarts(&p->machine, clock_mono_us());
+    unsigned n = server_state_count_recent_restarts(&p->machine, clock_mono_us());
     if (p->machine.handshake_lost) {
         log_error(
             "cannot restart the server, the client's initialize was too large to keep: server=%s",
@@ -96,7 +96,7 @@ static void end_session(struct proxy *p, bool gives_up)
         give_up_restart(p, &why);
     /* Read the requests that the client has already sent, so that they are answered as well. */
     relay_read_available(&p->relay[ROW_C2S]);
-    traffic_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
+    traffic_handle_tools_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
     size_t pending = p->traffic.open[ROW_C2S].open.count;
     if (unasked && (p->exit_status != 0 || pending > 0))
         log_warn("the server exited: server=%s status=%d pending_requests=%zu", p->cfg->name,
@@ -125,7 +125,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         /* If bytes wait to be written, the server's stdin is closed at the end of the turn that
          * writes the last byte. */
         if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
-            relay_close_out(&p->relay[ROW_C2S]);
+            relay_close_output(&p->relay[ROW_C2S]);
     }
     if (todo & SERVER_DO_DISCONNECT)
         disconnect_server_input(p);
@@ -134,15 +134,15 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
     if (todo & SERVER_DO_KILL)
         child_kill(&p->child);
     if (todo & SERVER_DO_RESUME) {
-        restart_resume(p);
+        restart_send_kept_requests(p);
         /* The event may have been reported earlier, in a state that ignores it. */
         if (p->relay[ROW_C2S].out.fd < 0)
             server_handle_event(p, SERVER_EV_INPUT_CLOSED);
     }
     if (todo & SERVER_DO_PREPARE_RESTART)
-        restart_settle_requests(p);
+        restart_answer_or_keep_requests(p);
     if (todo & SERVER_DO_START)
-        server_handle_event(p, restart_start(p));
+        server_handle_event(p, restart_start_next_process(p));
     if (todo & SERVER_DO_REJECT)
         reject_requests(p);
     if (todo & SERVER_DO_REJECT_UNREAD)
@@ -179,7 +179,7 @@ static void set_state_timer(struct proxy *p, int64_t now_us)
     start_state_timer(p, server_state_timeout_us(&p->machine, now_us), now_us);
 }
 
-void server_extend_wait(struct proxy *p)
+void server_extend_timers(struct proxy *p)
 {
     int64_t now_us = clock_mono_us();
     server_state_extend_wait(&p->machine, now_us);
@@ -193,7 +193,7 @@ void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us)
     int64_t all_us = server_state_timeout_us(&p->machine, now_us);
     int64_t left_us = p->state_timer_due_us - now_us + us;
     left_us = left_us > least_us ? left_us : least_us;
-    if (!server_state_has_due_time(&p->machine) && left_us < all_us)
+    if (!server_state_has_time_limit(&p->machine) && left_us < all_us)
         all_us = left_us > 0 ? left_us : 1;
     start_state_timer(p, all_us, now_us);
 }
@@ -204,8 +204,8 @@ MI_MUST static unsigned apply_event_to_state(struct proxy *p, enum server_event 
     int64_t now_us = clock_mono_us();
     enum server_state before = p->machine.state;
     p->machine.handshake_lost = p->traffic.handshake.initialize_lost;
-    p->machine.tried =
-        p->resends && resend_was_read(&p->traffic.open[ROW_C2S].open, server_process_bytes_read(p));
+    p->machine.tried = p->resends && resend_has_pending_read_request(&p->traffic.open[ROW_C2S].open,
+                                                                     server_process_bytes_read(p));
     unsigned todo = server_state_apply_event(&p->machine, e, now_us);
     /* SHUTDOWN may have come in a state that ignores it: each new state gets the event again. */
     if (p->traffic.client_said_shutdown && p->machine.state != before)
@@ -225,7 +225,7 @@ void server_handle_event(struct proxy *p, enum server_event e)
 void server_note_line(struct proxy *p)
 {
     bool asked = p->machine.state == SERVER_ASKED;
-    if (!silence_has_ended(p))
+    if (!silence_ended_by_message(p))
         return;
     server_handle_event(p, SERVER_EV_HEARD);
     if (asked)
@@ -240,14 +240,14 @@ static void handle_doubt_timeout(struct proxy *p)
         return;
     enum liveness l = silence_judge_asked_server(p);
     if (l == LIVENESS_SILENT) {
-        server_extend_wait(p);
+        server_extend_timers(p);
     } else if (l == LIVENESS_AT_WORK) {
         server_handle_event(p, SERVER_EV_AT_WORK);
         silence_report_work(p);
     } else {
         server_handle_event(p, SERVER_EV_TIMEOUT);
         if (!server_state_is_in_doubt(&p->machine))
-            expire_server_hung(&p->traffic, buf_str(&p->silence.name));
+            expire_requests_of_hung_server(&p->traffic, buf_str(&p->silence.name));
     }
 }
 
@@ -291,7 +291,7 @@ static bool client_awaits_answers(const struct proxy *p)
     if (p->traffic.client_said_shutdown || client.fd < 0 ||
         poll(&client, 1, 0) != 0) /* POLLERR or POLLHUP: nobody reads */
         return false;
-    if (tool_ask_has_held_lines(&p->traffic))
+    if (tool_ask_has_waiting_lines(&p->traffic))
         return true;
     for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
         if (!(q->flags & METHOD_PATIENT) && !q->lsp_cancelled)
@@ -308,18 +308,18 @@ void server_on_client_closed(struct proxy *p)
 
 void server_check_requests(struct proxy *p)
 {
-    bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_has_held_lines(&p->traffic);
+    bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_has_waiting_lines(&p->traffic);
     if (server_state_wants_requests(&p->machine) && any)
         server_handle_event(p, SERVER_EV_REQUEST);
 }
 
-void server_check_answers(struct proxy *p)
+void server_check_pending_answers(struct proxy *p)
 {
     if (server_state_is_draining(&p->machine) && !client_awaits_answers(p))
         server_handle_event(p, SERVER_EV_ANSWERED);
 }
 
-void server_check_flushed(struct proxy *p)
+void server_report_output_flushed(struct proxy *p)
 {
     if (p->machine.state == SERVER_FLUSHING && !p->holding &&
         (outbox_bytes(&p->traffic.out[ROW_S2C]) == 0 || p->relay[ROW_S2C].out.fd < 0))
@@ -332,7 +332,7 @@ enum liveness server_judge_silence(void *owner, const struct pending *q, int64_t
     struct proxy *p = owner;
     enum server_state before = p->machine.state;
     enum server_event e;
-    if (!silence_judge_timeout(p, q, waited_us, why, &e))
+    if (!silence_handle_timeout(p, q, waited_us, why, &e))
         return LIVENESS_SLOW;
     server_handle_event(p, e);
     return silence_explain_timeout(p, before, why);
@@ -343,7 +343,7 @@ void server_handle_own_answer(void *owner, const struct rpc *m)
     struct proxy *p = owner;
     struct handshake *h = &p->traffic.handshake;
     struct buf why = {0};
-    if (!handshake_is_answer(h, m))
+    if (!handshake_is_initialize_answer(h, m))
         return;
     bool same = handshake_is_compatible(h, m, &why);
     h->initialize_id = 0;
@@ -379,7 +379,7 @@ static void on_server_exit(struct child *c)
         p->exit_status = p->machine.cause == SERVER_CAUSE_HUNG ? PROXY_HUNG : status;
     bool launcher = status == 0 && !c->output_ended;
     server_handle_event(p, launcher ? SERVER_EV_LAUNCHER_EXITED : SERVER_EV_EXITED);
-    if (server_state_is_last(&p->machine, clock_mono_us()))
+    if (server_state_is_final(&p->machine, clock_mono_us()))
         outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
 }
 

@@ -85,12 +85,12 @@ int server_process_start(struct proxy *p, struct process_pipes *ret)
 
 void server_process_connect(struct proxy *p, struct process_pipes pipes)
 {
-    incidents_new_process(&p->incidents);
-    silence_new_process(p);
-    relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
+    incidents_forget_stderr_reason(&p->incidents);
+    silence_on_new_process(p);
+    relay_set_output(&p->relay[ROW_C2S], stream_take_over_fd(pipes.in));
     relay_watch_closing(&p->relay[ROW_C2S]);
-    relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
-    relay_read_from(&p->server_stderr, stream_own(pipes.err));
+    relay_set_input(&p->relay[ROW_S2C], stream_take_over_fd(pipes.out));
+    relay_set_input(&p->server_stderr, stream_take_over_fd(pipes.err));
 }
 
 /* ---- how it ended --------------------------------------------------------------------------- */

@@ -222,7 +222,7 @@ static unsigned count_recent_restarts(const struct restart_times *t, int64_t now
     return n;
 }
 
-unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us)
+unsigned server_state_count_recent_restarts(const struct server_machine *s, int64_t now_us)
 {
     return count_recent_restarts(&s->restarts, now_us) +
            count_recent_restarts(&s->uncounted, now_us);
@@ -240,7 +240,7 @@ bool server_state_may_restart(const struct server_machine *s, int64_t now_us)
     return (s->state == SERVER_KILLED || s->state == SERVER_EXITED) && has_restarts_left(s, now_us);
 }
 
-bool server_state_is_last(const struct server_machine *s, int64_t now_us)
+bool server_state_is_final(const struct server_machine *s, int64_t now_us)
 {
     return s->state == SERVER_STOPPING ||
            ((s->state == SERVER_KILLED || s->state == SERVER_EXITED) &&
@@ -295,7 +295,7 @@ static bool must_kill_now(const struct server_machine *s, int64_t now_us)
     return now_us - s->drain_since_us >= s->grace_us / 2;
 }
 
-bool server_state_has_due_time(const struct server_machine *s)
+bool server_state_has_time_limit(const struct server_machine *s)
 {
     return s->state == SERVER_INITIALIZING || s->state == SERVER_INITIALIZING_DRAINING ||
            s->state == SERVER_DRAINING_INPUT_CLOSED || s->state == SERVER_ASKED ||
@@ -303,7 +303,7 @@ bool server_state_has_due_time(const struct server_machine *s)
 }
 
 /* Called when a state is entered: sets the time before which TIMEOUT changes nothing. */
-static void set_due_time(struct server_machine *s, enum server_event e, int64_t now_us)
+static void set_state_due_time(struct server_machine *s, enum server_event e, int64_t now_us)
 {
     if (e == SERVER_EV_INITIALIZE_SENT)
         s->due_us = now_us + s->initialize_us;
@@ -326,7 +326,7 @@ static struct cell find_transition(const struct server_machine *s, enum server_e
         return (struct cell){SERVER_CRASHED_IDLE, 0, 0, 0};
     if (c.to == SERVER_BACKOFF && !has_restarts_left(s, now_us))
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
-    if (e == SERVER_EV_TIMEOUT && server_state_has_due_time(s) && now_us < s->due_us)
+    if (e == SERVER_EV_TIMEOUT && server_state_has_time_limit(s) && now_us < s->due_us)
         return (struct cell){0};
     if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_now(s, now_us))
         c.todo &= ~(unsigned)KILL;
@@ -352,7 +352,7 @@ unsigned server_state_apply_event(struct server_machine *s, enum server_event e,
     if (server_state_is_draining(s) && !was_draining)
         s->drain_since_us = now_us;
     if (from != c.to)
-        set_due_time(s, e, now_us);
+        set_state_due_time(s, e, now_us);
     if (c.to == SERVER_BACKOFF)
         count_restart_and_set_backoff(s, now_us);
     if (from != c.to)
@@ -406,7 +406,7 @@ void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_
     int64_t most_us = s->state == SERVER_ASKED                   ? s->grace_us
                       : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US
                                                                  : s->initialize_us;
-    if (!server_state_has_due_time(s) || s->state == SERVER_AT_WORK ||
+    if (!server_state_has_time_limit(s) || s->state == SERVER_AT_WORK ||
         s->state == SERVER_PREPARING) /* the server may stay in these states until --max-timeout */
         return;
     int64_t left_us = s->due_us + us - now_us;

@@ -165,7 +165,7 @@ struct server_machine {
     bool tried;
     bool forgives;             /* if `tried` is true, the next restart is not counted */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
-    /* time before which TIMEOUT changes nothing (server_state_has_due_time()); 0: never */
+    /* time before which TIMEOUT changes nothing (server_state_has_time_limit()); 0: never */
     int64_t due_us;
     int64_t drain_since_us; /* in *DRAINING*: when the client closed its output */
     int64_t backoff_us;     /* delay of the last restart */
@@ -192,7 +192,7 @@ void server_state_extend_wait(struct server_machine *s, int64_t now_us);
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */
-bool server_state_has_due_time(const struct server_machine *s);
+bool server_state_has_time_limit(const struct server_machine *s);
 
 /* True if the client must not be read: the server is about to exit, and the client's next messages
  * are for the restarted server. */
@@ -209,10 +209,10 @@ bool server_state_wants_requests(const struct server_machine *s);
 /* True if the process was killed or exited, and a restart follows. */
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
 /* True if the process is being stopped, was killed or exited, and no restart follows. */
-bool server_state_is_last(const struct server_machine *s, int64_t now_us);
+bool server_state_is_final(const struct server_machine *s, int64_t now_us);
 /* Returns the number of restarts within SERVER_RESTARTS_US, including those that do not count
  * against max_restarts. */
-unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us);
+unsigned server_state_count_recent_restarts(const struct server_machine *s, int64_t now_us);
 /* True if the session ends because of the server, not because of the client or a signal. */
 bool server_state_was_ended_by_server(const struct server_machine *s);
 

@@ -15,7 +15,7 @@ void silence_close(struct silence *s)
 
 /* A new process has used no CPU time yet: its first sample needs no read of /proc, which would
  * delay the first answer. */
-void silence_new_process(struct proxy *p)
+void silence_on_new_process(struct proxy *p)
 {
     p->silence.base = p->silence.recent = (struct process_sample){.at_us = clock_mono_us()};
     p->silence.stderr_at_us = 0;
@@ -34,10 +34,11 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
  * because CPU time is measured in ticks. */
 static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
-    return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);
+    return s->base.at_us != 0 &&
+           s->base.at_us >= written_us - waited_us / 10 - process_ticks_to_us(1);
 }
 
-void silence_sample(struct proxy *p)
+void silence_take_due_samples(struct proxy *p)
 {
     const struct timers *t = &p->traffic.timers;
     struct silence *s = &p->silence;
@@ -66,14 +67,15 @@ static enum liveness judge_server_at_deadline(const struct proxy *p, const struc
     struct liveness_facts f = {
         .on_hang = p->cfg->on_hang,
         .answered = p->traffic.server_answers > 0,
-        .last = timers_max_sets_deadline(&p->traffic.timers, q),
+        .last = timers_max_timeout_applies(&p->traffic.timers, q),
     };
     if (f.on_hang == ON_HANG_KILL) {
         take_process_sample(p, &now);
         bool fits = base_sample_fits_request(s, written_us, waited_us);
-        f.helpers_us = fits ? process_tree_us_between(s->base.helper_ticks, now.helper_ticks) : 0;
+        f.helpers_us =
+            fits ? process_tree_cpu_us_between(s->base.helper_ticks, now.helper_ticks) : 0;
         f.helper_runs = now.helper_runs;
-        f.processes_us = fits ? process_tree_us_between(s->recent.cpu_ticks, now.cpu_ticks) : 0;
+        f.processes_us = fits ? process_tree_cpu_us_between(s->recent.cpu_ticks, now.cpu_ticks) : 0;
         f.process_runs = now.runs;
         f.wrote_stderr = s->stderr_at_us > (fits ? s->recent.at_us : written_us);
     }
@@ -88,7 +90,7 @@ static void replace_buf_content(struct buf *to, struct slice from)
     buf_slice_add(to, from);
 }
 
-static struct slice slice_if_copied(const struct buf *b, struct slice from)
+static struct slice slice_unless_failed(const struct buf *b, struct slice from)
 {
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
@@ -102,13 +104,13 @@ static void remember_request(struct proxy *p, const struct pending *q, int64_t w
     replace_buf_content(&s->text, q->text);
     replace_buf_content(&s->what, what);
     buf_clear(&s->name);
-    message_name(&s->name, q->method, q->target);
+    message_append_name(&s->name, q->method, q->target);
     buf_clear(&s->found);
     s->call = (struct incident_call){
         .seq = q->request_seq,
-        .method = slice_if_copied(&s->method, q->method),
-        .target = slice_if_copied(&s->target, q->target),
-        .text = slice_if_copied(&s->text, q->text),
+        .method = slice_unless_failed(&s->method, q->method),
+        .target = slice_unless_failed(&s->target, q->target),
+        .text = slice_unless_failed(&s->text, q->text),
     };
     s->asked = (struct process_sample){0};
     s->messages = p->traffic.timers.server_messages;
@@ -149,8 +151,8 @@ static void report_server_alive(struct proxy *p, const char *because)
     buf_slice_add(&happened, buf_slice(&s->what));
     buf_slice_add(&happened, buf_slice(&s->found));
     log_warn("the server is not killed: server=%s because=%s", p->cfg->name, because);
-    incidents_report_alive(&p->incidents, &s->call, request_waited_us(s), because,
-                           buf_str(&happened));
+    incidents_report_alive_server(&p->incidents, &s->call, request_waited_us(s), because,
+                                  buf_str(&happened));
     buf_close(&happened);
 }
 
@@ -215,8 +217,8 @@ static enum server_event event_of_liveness(enum liveness l)
     return SERVER_EV_SILENT;
 }
 
-bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
-                           const struct buf *why, enum server_event *ret)
+bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
+                            const struct buf *why, enum server_event *ret)
 {
     enum liveness l = LIVENESS_SILENT;
     if (p->machine.state != SERVER_ASKED) /* In SERVER_ASKED the server is already being judged. */
@@ -267,7 +269,7 @@ void silence_report_work(struct proxy *p)
     buf_close(&sentence);
 }
 
-bool silence_has_ended(const struct proxy *p)
+bool silence_ended_by_message(const struct proxy *p)
 {
     return server_state_is_in_doubt(&p->machine) &&
            p->silence.messages != p->traffic.timers.server_messages;
@@ -290,9 +292,9 @@ enum liveness silence_judge_asked_server(const struct proxy *p)
     take_process_sample(p, &now);
     struct liveness_asked f = {
         .last = p->machine.max_timeout_at_us != 0 && now.at_us >= p->machine.max_timeout_at_us,
-        .helpers_us = process_tree_us_between(asked->helper_ticks, now.helper_ticks),
+        .helpers_us = process_tree_cpu_us_between(asked->helper_ticks, now.helper_ticks),
         .helper_runs = now.helper_runs,
-        .processes_us = process_tree_us_between(asked->cpu_ticks, now.cpu_ticks),
+        .processes_us = process_tree_cpu_us_between(asked->cpu_ticks, now.cpu_ticks),
         .server_runs = now.server_runs,
     };
     return liveness_judge_asked_server(&f);

@@ -38,21 +38,21 @@ struct proxy;
 
 void silence_close(struct silence *s);
 /* Call this function when a server process was started. */
-void silence_new_process(struct proxy *p);
+void silence_on_new_process(struct proxy *p);
 /* Takes the samples `base` and `recent` for the request with the next deadline. Call this function
  * when the timer of the next deadline is set: most requests do not set the timer, and then no
  * sample is taken. */
-void silence_sample(struct proxy *p);
+void silence_take_due_samples(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.
  * why: the text of the request's error. *ret: the event to report. Returns false if the server
  * is only slow. */
-MI_MUST bool silence_judge_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
-                                   const struct buf *why, enum server_event *ret);
+MI_MUST bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
+                                    const struct buf *why, enum server_event *ret);
 /* Call this function after the silence was reported: appends what happens next to `why`. before:
  * the state before the report. */
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Returns true if the server is in doubt and has sent a message since the missed deadline. */
-bool silence_has_ended(const struct proxy *p);
+bool silence_ended_by_message(const struct proxy *p);
 /* Call this function when the time limit of a state in which the server is in doubt has passed.
  * Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_asked_server(const struct proxy *p);

@@ -11,7 +11,7 @@ static void stderr_relay_flush(struct stderr_relay *v)
 {
     if (v->out.fd < 0)
         return;
-    outbox_release(&v->box);
+    outbox_release_staged(&v->box);
     int st = outbox_flush(&v->box, &v->out);
     if (st < 0) {
         outbox_discard_after_error(&v->box);
@@ -102,7 +102,7 @@ static void stderr_relay_on_log_line(void *ctx, struct slice line)
     if (v->in_line)
         stderr_relay_add_bytes(v, slice_of("\n"));
     v->in_line = false;
-    stderr_relay_add_bytes(v, log_fill(line, filled));
+    stderr_relay_add_bytes(v, log_wrap_line(line, filled));
     stderr_relay_flush(v);
 }
 

@@ -22,7 +22,7 @@
 static void end_unrecorded_session(struct proxy *p)
 {
     const char *why = "the interposer cannot record messages, and --on-record-error is stop";
-    bool recorded = recorder_has_everything(p->recorder);
+    bool recorded = recorder_has_stored_all_entries(p->recorder);
     log_error("cannot record messages, ending the session: --on-record-error=stop");
     server_handle_event(p, SERVER_EV_RECORD_FAILED);
     incidents_escalate_record_error(
@@ -31,9 +31,9 @@ static void end_unrecorded_session(struct proxy *p)
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!recorded)
         final_answers_drop_unrecorded(&p->traffic, "record-error", why);
-    traffic_list_failed(&p->traffic, why);
+    traffic_handle_tools_list_failed(&p->traffic, why);
     final_answers_record_failed(&p->traffic, "record-error", why);
-    outbox_release(&p->traffic.out[ROW_S2C]);
+    outbox_release_staged(&p->traffic.out[ROW_S2C]);
     relay_flush(&p->relay[ROW_S2C]);
 }
 
@@ -53,10 +53,10 @@ static void set_deadline_timer(struct proxy *p)
     ev_timer_set(w, (double)next / 1e6 + (ev_time() - ev_now(p->loop)), 0.);
     ev_timer_start(p->loop, w);
     if (deadline)
-        silence_sample(p);
+        silence_take_due_samples(p);
 }
 
-static void turn_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_deadline_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
@@ -78,11 +78,11 @@ static int64_t min_timer_left_us(int64_t us, struct ev_loop *loop, ev_timer *w)
 }
 
 /* This callback runs before the callbacks of timers that have expired. */
-static void turn_on_start(struct ev_loop *loop, ev_check *w, int revents)
+static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    int64_t us = stall_measure_wake(&p->stall, clock_mono_us());
+    int64_t us = stall_measure_late_wake(&p->stall, clock_mono_us());
     if (us == 0)
         return;
     log_info("this process did not run for %.1f s", (double)us / 1e6);
@@ -97,14 +97,15 @@ static void on_large_memory_timer(struct ev_loop *loop, ev_timer *w, int revents
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    chunk_free_spare();
+    chunk_free_spare_memory();
     for (int i = 0; i < 2; i++)
         relay_shrink_pipes(&p->relay[i]);
 }
 
 static void start_large_memory_timer(struct proxy *p)
 {
-    bool kept = chunk_has_spare() || relay_is_wide(&p->relay[0]) || relay_is_wide(&p->relay[1]);
+    bool kept =
+        chunk_has_spare() || relay_has_wide_pipe(&p->relay[0]) || relay_has_wide_pipe(&p->relay[1]);
     if (!kept || ev_is_active(&p->large_timer))
         return;
     ev_timer_set(&p->large_timer, LARGE_KEPT_S, 0.);
@@ -117,7 +118,7 @@ static void watch_waiting_lines(struct proxy *p)
     for (int i = 0; i < 2; i++) {
         const struct relay *r = &p->relay[i];
         if ((r->stops & (RELAY_WAITS | RELAY_HELD)) == RELAY_WAITS)
-            recorder_lag_watch(p->recorder, r->waiting_n, relay_waited_us(r));
+            recorder_watch_lag(p->recorder, r->waiting_n, relay_waited_us(r));
     }
 }
 
@@ -126,8 +127,8 @@ static void end_server_input(struct proxy *p)
 {
     struct relay *to_server = &p->relay[ROW_C2S];
     if (relay_has_ended(to_server) && !to_server->muted && to_server->priority == NULL &&
-        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0 && !tool_ask_has_held_lines(&p->traffic))
-        relay_close_out(to_server);
+        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0 && !tool_ask_has_waiting_lines(&p->traffic))
+        relay_close_output(to_server);
 }
 
 static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
@@ -135,7 +136,7 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     server_check_requests(p);
-    restart_resend_next(p);
+    restart_resend_next_request(p);
     enum recorder_result published = recorder_publish(p->recorder);
     if (published == RECORDER_FAILED) {
         end_unrecorded_session(p);
@@ -146,20 +147,20 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     server_update_reading(p);
     watch_waiting_lines(p);
     if (!p->holding) { /* The output is recorded in the journal, so it may be written. */
-        outbox_release(&p->handshake_box);
+        outbox_release_staged(&p->handshake_box);
         for (int i = 0; i < 2; i++) {
-            outbox_release(&p->traffic.out[i]);
+            outbox_release_staged(&p->traffic.out[i]);
             relay_flush(&p->relay[i]);
         }
     }
     if (pipes_watch_reading(p))
-        server_extend_wait(p);
+        server_extend_timers(p);
     set_deadline_timer(p);
     if (!p->holding) {
-        server_check_answers(p);
+        server_check_pending_answers(p);
         end_server_input(p);
     }
-    server_check_flushed(p);
+    server_report_output_flushed(p);
     start_large_memory_timer(p);
     /* The next turn must begin at the latest when one of these timers expires. */
     int64_t us = min_timer_left_us(-1, p->loop, &p->deadline_timer);
@@ -167,15 +168,15 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     stall_set_expected_wait(&p->stall, min_timer_left_us(us, p->loop, &p->child.kill_timer));
 }
 
-void turn_open(struct proxy *p)
+void turn_open_loop_watchers(struct proxy *p)
 {
     stall_open(&p->stall, clock_mono_us());
-    ev_check_init(&p->turn_start, turn_on_start);
+    ev_check_init(&p->turn_start, on_turn_start);
     ev_set_priority(&p->turn_start, EV_MAXPRI);
     p->turn_start.data = p;
     ev_check_start(p->loop, &p->turn_start);
     ev_prepare_init(&p->turn_end, turn_on_end);
-    ev_init(&p->deadline_timer, turn_on_deadline);
+    ev_init(&p->deadline_timer, on_deadline_timer);
     ev_init(&p->large_timer, on_large_memory_timer);
     p->turn_end.data = p->deadline_timer.data = p->large_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);

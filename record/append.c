@@ -26,7 +26,7 @@ static bool kind_is_metadata(uint32_t kind)
     return kind == ENTRY_UPDATE || kind == ENTRY_RUNNING;
 }
 
-static struct ring_head read_waiting_head(const struct recorder *r, size_t at)
+static struct ring_head read_waiting_entry_head(const struct recorder *r, size_t at)
 {
     struct ring_head h;
     memcpy(&h, r->waiting.p + at, sizeof h);
@@ -35,13 +35,13 @@ static struct ring_head read_waiting_head(const struct recorder *r, size_t at)
 
 /* Drops the waiting messages and counts them as lost. Messages that follow a waiting message wait
  * as well, so the waiting messages are the last ones of the session. */
-void append_drop_waiting(struct recorder *r)
+void append_drop_waiting_messages(struct recorder *r)
 {
     struct buf kept = {0};
     uint64_t messages = 0;
     struct ring_head h;
     for (size_t at = r->moved_n; at < r->waiting.n; at += sizeof h + h.n) {
-        h = read_waiting_head(r, at);
+        h = read_waiting_entry_head(r, at);
         messages += h.kind == ENTRY_MESSAGE;
         if (kind_is_metadata(h.kind) && kept.n + sizeof h + h.n <= KEPT_MAX)
             buf_add(&kept, r->waiting.p + at, sizeof h + h.n);
@@ -70,7 +70,7 @@ void append_drop_waiting(struct recorder *r)
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 /* Adds an entry to r->waiting. Returns false if there is no room for it: the entry is lost. */
-static bool keep_waiting_entry(struct recorder *r, const struct entry *e, size_t n)
+static bool append_waiting_entry(struct recorder *r, const struct entry *e, size_t n)
 {
     struct ring_head h = {(uint32_t)n, e->kind};
     if (n > UINT32_MAX ||
@@ -81,7 +81,7 @@ static bool keep_waiting_entry(struct recorder *r, const struct entry *e, size_t
         return false;
     }
     buf_add(&r->waiting, &h, sizeof h);
-    form_write(e, r->waiting.p + r->waiting.n);
+    form_write_entry(e, r->waiting.p + r->waiting.n);
     r->waiting.n += n;
     return true;
 }
@@ -91,8 +91,8 @@ static bool put_entry_into_ring(struct recorder *r, const struct entry *e, size_
     char *place = n <= UINT32_MAX ? ring_reserve_record(&r->ring, n) : NULL;
     if (place == NULL)
         return false;
-    form_write(e, place);
-    ring_add(&r->ring, e->kind, n);
+    form_write_entry(e, place);
+    ring_add_record_head(&r->ring, e->kind, n);
     return true;
 }
 
@@ -108,7 +108,7 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
         return false;
     e.row.body = e.invocation.error_message = e.invocation.result = (struct slice){0};
     e.row.findings |= FINDING(FIND_BODY_LOST);
-    if (!put_entry_into_ring(r, &e, form_size(&e)))
+    if (!put_entry_into_ring(r, &e, form_size_of_entry(&e)))
         return false;
     if (!r->body_lost)
         log_warn("the body of a message was not recorded, because the system has no memory for it: "
@@ -126,10 +126,10 @@ static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const 
     char *place = ring_reserve_record(&r->ring, h.n);
     if (place != NULL) {
         memcpy(place, bytes, h.n);
-        ring_add(&r->ring, h.kind, h.n);
+        ring_add_record_head(&r->ring, h.kind, h.n);
         return true;
     }
-    if (h.n <= ring_record_max(&r->ring) && !ring_is_stored(&r->ring))
+    if (h.n <= ring_record_max(&r->ring) && !ring_has_stored_everything(&r->ring))
         return false;
     return h.kind == ENTRY_MESSAGE ? put_entry_without_body(r, (struct slice){bytes, h.n})
                                    : !kind_is_metadata(h.kind);
@@ -143,7 +143,7 @@ static bool report_lost_messages(struct recorder *r)
         return false;
     struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
     if (r->lost.n > 0) {
-        if (!put_entry_into_ring(r, &e, form_size(&e)))
+        if (!put_entry_into_ring(r, &e, form_size_of_entry(&e)))
             return false;
         log_warn("recording again: lost=%llu", (unsigned long long)r->lost.n);
     }
@@ -161,12 +161,12 @@ void append_final_lost_report(struct recorder *r)
     }
 }
 
-bool append_waiting(struct recorder *r)
+bool append_waiting_entries(struct recorder *r)
 {
     if ((r->losing || r->lost.n > 0) && !report_lost_messages(r))
         return false;
     while (r->moved_n < r->waiting.n) {
-        struct ring_head h = read_waiting_head(r, r->moved_n);
+        struct ring_head h = read_waiting_entry_head(r, r->moved_n);
         if (!put_waiting_into_ring(r, h, r->waiting.p + r->moved_n + sizeof h))
             return false;
         r->moved_n += sizeof h + h.n;
@@ -183,13 +183,13 @@ bool append_waiting(struct recorder *r)
 
 void append_entry(struct recorder *r, const struct entry *e)
 {
-    size_t n = form_size(e);
+    size_t n = form_size_of_entry(e);
     if (r->losing)
-        (void)append_waiting(r); /* stops losing messages if there is room again */
+        (void)append_waiting_entries(r); /* stops losing messages if there is room again */
     bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
     if (in_order && put_entry_into_ring(r, e, n))
         return;
-    if (r->has_ring && keep_waiting_entry(r, e, n))
+    if (r->has_ring && append_waiting_entry(r, e, n))
         return;
     if (e->kind == ENTRY_MESSAGE)
         count_lost_message(r, e->row.seq);
@@ -199,7 +199,7 @@ void append_entry(struct recorder *r, const struct entry *e)
 
 /* ---- the journal's calls -------------------------------------------------------------------- */
 
-static int64_t append_now_us(void *owner)
+static int64_t append_get_elapsed_us(void *owner)
 {
     return recorder_elapsed_us(owner);
 }
@@ -236,32 +236,33 @@ static uint64_t append_answer(void *owner, const struct row *row, const struct i
 
 static void append_event(void *owner, const char *kind, const char *detail)
 {
-    struct entry e = {.kind = ENTRY_EVENT, .row = {.event = kind, .t_us = append_now_us(owner)}};
+    struct entry e = {.kind = ENTRY_EVENT,
+                      .row = {.event = kind, .t_us = append_get_elapsed_us(owner)}};
     if (detail != NULL)
         e.row.body = slice_of(detail);
     append_entry(owner, &e);
 }
 
-static void append_rules(void *owner, uint64_t seq, breaches rules)
+static void append_added_rules(void *owner, uint64_t seq, breaches rules)
 {
     append_entry(owner, &(struct entry){.kind = ENTRY_RULES, .added = {seq, rules}});
 }
 
 /* Limits a name: peers can choose names of any size. */
-static struct slice cut_stored_name(struct slice text)
+static struct slice shorten_stored_name(struct slice text)
 {
-    return text.p != NULL ? redact_cut_name(text, STORED_NAME_MAX) : text;
+    return text.p != NULL ? redact_shorten_name(text, STORED_NAME_MAX) : text;
 }
 
 static void append_update(void *owner, const struct session_update *u)
 {
     struct recorder *r = owner;
     struct entry e = {.kind = ENTRY_UPDATE, .update = *u};
-    e.update.client_name = cut_stored_name(u->client_name);
-    e.update.client_version = cut_stored_name(u->client_version);
-    e.update.server_name = cut_stored_name(u->server_name);
-    e.update.server_version = cut_stored_name(u->server_version);
-    e.update.protocol_version = cut_stored_name(u->protocol_version);
+    e.update.client_name = shorten_stored_name(u->client_name);
+    e.update.client_version = shorten_stored_name(u->client_version);
+    e.update.server_name = shorten_stored_name(u->server_name);
+    e.update.server_version = shorten_stored_name(u->server_version);
+    e.update.protocol_version = shorten_stored_name(u->protocol_version);
     learnt_add_update(&r->learnt, &e.update);
     append_entry(r, &e);
 }
@@ -281,7 +282,7 @@ static void request_previous_tools(void *owner)
     append_entry(r, &(struct entry){.kind = ENTRY_TOOLS_WANTED});
 }
 
-void append_metadata_again(struct recorder *r)
+void append_metadata_for_new_recorder(struct recorder *r)
 {
     if (r->learnt.has_running)
         append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = r->learnt.running});
@@ -294,11 +295,11 @@ void append_open_journal(struct recorder *r)
     r->journal = (struct journal){
         .owner = r,
         .uid = r->uid,
-        .now_us = append_now_us,
+        .now_us = append_get_elapsed_us,
         .append = append_message,
         .answer = append_answer,
         .event = append_event,
-        .add_rules = append_rules,
+        .add_rules = append_added_rules,
         .update = append_update,
         .log = append_invocation,
         .want_previous_tools = request_previous_tools,

@@ -13,7 +13,7 @@
 void bound_update_limit(struct recorder *r)
 {
     int64_t now = clock_mono_us();
-    if (recorder_trouble(r) != RING_FAILING) {
+    if (recorder_get_trouble(r) != RING_FAILING) {
         r->ring.limit = r->limit;
         r->bound_due_us = 0;
         return;
@@ -36,14 +36,14 @@ bool bound_lowers_ring_limit(const struct recorder *r)
 bool bound_append_entry(struct recorder *r, const struct entry *e)
 {
     uint64_t limit = r->ring.limit;
-    size_t n = form_size(e);
+    size_t n = form_size_of_entry(e);
     r->ring.limit = ring_unread_bytes(&r->ring) + NOTE_ROOM + limit;
     char *place = n <= NOTE_ROOM ? ring_reserve_record(&r->ring, n) : NULL;
     r->ring.limit = limit;
     if (place == NULL)
         return false;
-    form_write(e, place);
-    ring_add(&r->ring, e->kind, n);
+    form_write_entry(e, place);
+    ring_add_record_head(&r->ring, e->kind, n);
     return true;
 }
 

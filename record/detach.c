@@ -22,7 +22,7 @@ static void keep_only_descriptors(const int *fds, size_t n)
     for (size_t i = 0; i < n; i++)
         if (dup2(high[i], DETACH_FD + (int)i) < 0)
             _exit(1);
-    spawn_close_from(end);
+    spawn_close_fds_from(end);
 }
 
 void detach_process(const int *fds, size_t n)

@@ -69,7 +69,7 @@ static int split_command(char *text, char **words, int max, const char **ret_why
     return n > 0 && words[0][0] != '\0' ? n : -1;
 }
 
-int notifier_check(const char *command, struct buf *error)
+int notifier_check_command(const char *command, struct buf *error)
 {
     char *words[NOTIFIER_WORDS + 1];
     const char *why = "cannot be read: out of memory";
@@ -253,7 +253,7 @@ static void receive_file_path(struct dispatcher *c)
         send_warning("was not run because too many are waiting: file=%.*s", (int)n, path);
 }
 
-static void pass_output_on(struct dispatcher *c)
+static void forward_command_output(struct dispatcher *c)
 {
     char text[OUTPUT_READ];
     ssize_t n = read(c->output, text, sizeof text);
@@ -272,7 +272,7 @@ static void kill_stray_processes(void)
 {
     pid_t pid[64];
     for (int64_t until = clock_mono_us() + NOTIFIER_GRACE_US; clock_mono_us() < until;) {
-        size_t n = process_children(getpid(), pid, MI_COUNT(pid));
+        size_t n = process_read_children(getpid(), pid, MI_COUNT(pid));
         for (size_t i = 0; i < n; i++)
             kill(pid[i], SIGKILL);
         while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -317,7 +317,8 @@ static void run_dispatcher(struct dispatcher *c)
         struct pollfd p[] = {{c->output, POLLIN, 0}, {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
         if (signals_poll(p, MI_COUNT(p), next_deadline_ms(c), &c->blocked) < 0 && errno != EINTR)
             break;
-        pass_output_on(c); /* the output is read before the exit of the command is reported */
+        forward_command_output(
+            c); /* the output is read before the exit of the command is reported */
         if (p[1].revents != 0)
             receive_file_path(c);
         reap_jobs(c);

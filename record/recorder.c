@@ -55,7 +55,7 @@ static void recorder_on_output(void *data, struct slice bytes)
 
 static void recorder_on_restart(void *data)
 {
-    append_metadata_again(data);
+    append_metadata_for_new_recorder(data);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static int copy_config(struct recorder *r, const struct recorder_config *cfg)
         memcpy(r->host, "unknown", sizeof "unknown");
     if (getcwd(r->cwd, sizeof r->cwd) == NULL)
         r->cwd[0] = '\0'; /* the working directory was removed, or its path is too long */
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     if (rules != NULL)
         redact_write_rules(rules, &r->rules);
     return r->cfg.vault == NULL || r->cfg.name == NULL || r->cfg.command == NULL ? MI_ENOMEM : 0;
@@ -187,11 +187,11 @@ static int wait_until_vault_is_open(struct recorder *r)
 {
     int64_t until = clock_mono_us() + RECORDER_OPEN_US;
     ring_set_writer_waits(&r->ring, true);
-    while (!r->worker.opened && r->worker.pid > 0 && recorder_trouble(r) != RING_FAILING) {
+    while (!r->worker.opened && r->worker.pid > 0 && recorder_get_trouble(r) != RING_FAILING) {
         int64_t left = until - clock_mono_us();
         if (left <= 0)
             break;
-        worker_wait(&r->worker, left);
+        worker_wait_for_reports(&r->worker, left);
     }
     ring_set_writer_waits(&r->ring, false);
     if (r->worker.opened)
@@ -276,7 +276,7 @@ void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recor
 
 static void publish_to_process(struct recorder *r)
 {
-    if (ring_publish(&r->ring))
+    if (ring_publish_records(&r->ring))
         worker_wake(&r->worker);
 }
 
@@ -292,7 +292,7 @@ static enum recorder_result recorder_postpone_turn(struct recorder *r, bool move
     if (r->cfg.stop_on_error)
         return RECORDER_FAILED;
     if (!moved)
-        append_drop_waiting(r);
+        append_drop_waiting_messages(r);
     return RECORDER_PUBLISHED;
 }
 
@@ -301,16 +301,16 @@ static enum recorder_result recorder_end_turn(struct recorder *r)
     bool asked = r->asked;
     r->asked = false;
     bound_update_limit(r);
-    bool moved = append_waiting(r);
+    bool moved = append_waiting_entries(r);
     publish_to_process(r);
     if (moved && !r->cfg.stop_on_error && !r->cfg.sync_full) { /* most turns */
         r->waits_since_us = 0;
         return RECORDER_PUBLISHED;
     }
     int64_t now = clock_mono_us();
-    bool failing = recorder_trouble(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
+    bool failing = recorder_get_trouble(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
                    (r->worker.gone_since_us != 0 && now - r->worker.gone_since_us >= r->pause_us);
-    bool waits = !moved || (r->cfg.sync_full && !ring_is_stored(&r->ring));
+    bool waits = !moved || (r->cfg.sync_full && !ring_has_stored_everything(&r->ring));
     /* If storing fails, the session ends at the next request, and the answer tells the client
      * why. */
     r->failed |=
@@ -335,15 +335,15 @@ enum recorder_result recorder_publish(struct recorder *r)
     }
     if (result != RECORDER_HOLD)
         ring_set_writer_waits(&r->ring, false);
-    waits_pause_until(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
+    waits_call_changed_at(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
     waits_start_idle_timer(r);
     return result;
 }
 
-bool recorder_has_everything(const struct recorder *r)
+bool recorder_has_stored_all_entries(const struct recorder *r)
 {
     return r->has_ring && r->waiting.n == 0 && r->lost.n == 0 &&
-           (!r->cfg.sync_full || ring_is_stored(&r->ring));
+           (!r->cfg.sync_full || ring_has_stored_everything(&r->ring));
 }
 
 /* ---- the end of the session ----------------------------------------------------------------- */
@@ -353,10 +353,10 @@ bool recorder_has_everything(const struct recorder *r)
  * when that entry is stored. */
 static bool recorder_waits_for_tools(struct recorder *r)
 {
-    if (!r->tools_wanted || !ring_is_stored(&r->ring))
+    if (!r->tools_wanted || !ring_has_stored_everything(&r->ring))
         return r->tools_wanted;
     r->tools_wanted = false;
-    worker_wait(&r->worker, 0);
+    worker_wait_for_reports(&r->worker, 0);
     return false;
 }
 
@@ -368,10 +368,10 @@ static void store_remaining_entries(struct recorder *r)
     bool ended = false, tried = false;
     for (;;) {
         ring_set_writer_waits(&r->ring, true);
-        bool more = recorder_waits_for_tools(r), moved = append_waiting(r);
+        bool more = recorder_waits_for_tools(r), moved = append_waiting_entries(r);
         publish_to_process(r);
         if (moved && !more && !ended) {
-            if (ring_end(&r->ring))
+            if (ring_mark_ended(&r->ring))
                 worker_wake(&r->worker);
             ended = true;
         }
@@ -383,14 +383,14 @@ static void store_remaining_entries(struct recorder *r)
                 break;
             tried = true;
         }
-        worker_wait(&r->worker, left);
+        worker_wait_for_reports(&r->worker, left);
     }
     if (ended)
         return;
     if (r->waiting.n > 0)
-        append_drop_waiting(r);
+        append_drop_waiting_messages(r);
     append_final_lost_report(r);
-    if (ring_end(&r->ring))
+    if (ring_mark_ended(&r->ring))
         worker_wake(&r->worker);
 }
 
@@ -398,7 +398,7 @@ static void wait_for_exit(struct recorder *r)
 {
     int64_t until = clock_mono_us() + RECORDER_EXIT_US;
     for (int64_t left; r->worker.pid > 0 && (left = until - clock_mono_us()) > 0;)
-        worker_wait(&r->worker, left);
+        worker_wait_for_reports(&r->worker, left);
 }
 
 static void log_unstored_entries(const struct recorder *r)
@@ -408,7 +408,7 @@ static void log_unstored_entries(const struct recorder *r)
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
     if (behind == 0)
         return;
-    if (recorder_trouble(r) == RING_FAILING && r->file.has_name)
+    if (recorder_get_trouble(r) == RING_FAILING && r->file.has_name)
         log_warn(
             "the session's last messages are not stored: the vault cannot be written; the messages "
             "wait in memory for the next command that uses the vault: bytes=%llu session=%s",
@@ -430,7 +430,7 @@ void recorder_close(struct recorder *r)
     if (r == NULL)
         return;
     waits_stop_timers(r);
-    worker_unwatch(&r->worker);
+    worker_stop_watching(&r->worker);
     r->loop = NULL;
     if (r->has_ring) {
         store_remaining_entries(r);
@@ -459,7 +459,7 @@ void recorder_close(struct recorder *r)
 
 /* ---- the session ---------------------------------------------------------------------------- */
 
-const struct journal *recorder_journal(const struct recorder *r)
+const struct journal *recorder_get_journal(const struct recorder *r)
 {
     return &r->journal;
 }
@@ -469,7 +469,7 @@ int64_t recorder_now_us(const struct recorder *r)
     return recorder_elapsed_us(r);
 }
 
-enum record_level recorder_level(const struct recorder *r)
+enum record_level recorder_get_level(const struct recorder *r)
 {
     return r->cfg.level;
 }
@@ -479,7 +479,7 @@ pid_t recorder_pid(const struct recorder *r)
     return r->worker.pid;
 }
 
-void recorder_set_guarded_group(struct recorder *r, pid_t group)
+void recorder_set_server_group(struct recorder *r, pid_t group)
 {
     if (r->has_ring)
         atomic_store_explicit(&r->ring.shared->server_group, group, memory_order_release);
@@ -489,7 +489,7 @@ void recorder_record_processes(struct recorder *r, const struct running *running
 {
     r->learnt.running = *running;
     r->learnt.has_running = true;
-    recorder_set_guarded_group(r, running->server_group);
+    recorder_set_server_group(r, running->server_group);
     append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = *running});
 }
 

@@ -110,9 +110,9 @@ void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recor
  * Accepts NULL. */
 void recorder_close(struct recorder *r);
 
-const struct journal *recorder_journal(const struct recorder *r);
+const struct journal *recorder_get_journal(const struct recorder *r);
 int64_t recorder_now_us(const struct recorder *r); /* microseconds since the session's start */
-enum record_level recorder_level(const struct recorder *r);
+enum record_level recorder_get_level(const struct recorder *r);
 /* Returns the pid of the recorder process; 0: there is none now. child_kill_descendants() must not
  * kill it. */
 pid_t recorder_pid(const struct recorder *r);
@@ -122,7 +122,7 @@ pid_t recorder_pid(const struct recorder *r);
 void recorder_record_processes(struct recorder *r, const struct running *running);
 /* Sets the process group that the recorder process kills if this process is killed; 0: no server
  * runs any more. */
-void recorder_set_guarded_group(struct recorder *r, pid_t group);
+void recorder_set_server_group(struct recorder *r, pid_t group);
 /* Writes an escalation file, or counts another occurrence; the recorder adds server, session and
  * command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);
@@ -138,13 +138,13 @@ enum recorder_result recorder_publish(struct recorder *r);
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
 /* Call this function after recorder_publish() if a line waits: `changed` is called when it is time
  * to ask again. */
-void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);
+void recorder_watch_lag(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True
  * for at most PACE_MAX_US after a message of the client. `changed` is called when the client may be
  * read again. Call this function after recorder_publish(). */
 bool recorder_must_slow_client(struct recorder *r);
 /* Whether all appended entries are in the journal; with sync_full, in the database. After
  * RECORDER_FAILED: whether the turn's bytes may still be sent. */
-bool recorder_has_everything(const struct recorder *r);
+bool recorder_has_stored_all_entries(const struct recorder *r);
 
 #endif

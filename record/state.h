@@ -76,7 +76,7 @@ static inline int64_t recorder_elapsed_us(const struct recorder *r)
     return clock_mono_us() - r->started_mono_us;
 }
 
-static inline enum ring_trouble recorder_trouble(const struct recorder *r)
+static inline enum ring_trouble recorder_get_trouble(const struct recorder *r)
 {
     return (enum ring_trouble)atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire);
 }
@@ -87,14 +87,14 @@ void append_open_journal(struct recorder *r); /* fills in r->journal */
 /* Appends an entry. If the ring has no room, the entry waits or is lost. */
 void append_entry(struct recorder *r, const struct entry *e);
 /* Repeats the session's metadata, for a new recorder process. */
-void append_metadata_again(struct recorder *r);
+void append_metadata_for_new_recorder(struct recorder *r);
 /* Call this function at the end of the session: reports in the journal which messages were lost, if
  * there is memory for the report. */
 void append_final_lost_report(struct recorder *r);
 /* Moves waiting entries to the ring. Returns false if there is no room for all of them. */
-bool append_waiting(struct recorder *r);
+bool append_waiting_entries(struct recorder *r);
 /* Drops the waiting messages. Call this function if there was no room for too long. */
-void append_drop_waiting(struct recorder *r);
+void append_drop_waiting_messages(struct recorder *r);
 
 /* ---- bound.c ---- */
 
@@ -114,7 +114,7 @@ void bound_escalate_lost_messages(struct recorder *r);
 void waits_open_timers(struct recorder *r);
 void waits_stop_timers(struct recorder *r);
 /* Calls `changed` at this time (clock_mono_us()). 0: cancels the call. */
-void waits_pause_until(struct recorder *r, int64_t until_us);
+void waits_call_changed_at(struct recorder *r, int64_t until_us);
 /* Call this function after entries were published. If no more entries follow for a while, memory of
  * the journal is returned to the system. */
 void waits_start_idle_timer(struct recorder *r);

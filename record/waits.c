@@ -13,7 +13,7 @@ static void waits_on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
         r->calls.changed(r->data);
 }
 
-void waits_pause_until(struct recorder *r, int64_t until_us)
+void waits_call_changed_at(struct recorder *r, int64_t until_us)
 {
     ev_timer *w = &r->pause_timer;
     if (r->loop == NULL || (until_us == 0 && !ev_is_active(w)))
@@ -35,20 +35,20 @@ bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
         return false;
     size_t behind = r->has_ring ? ring_unread_bytes(&r->ring) : 0;
     bool lags = behind > 0 && r->loop != NULL && r->worker.pid > 0 &&
-                behind + n > RECORDER_LAG_MAX && recorder_trouble(r) == RING_FINE;
+                behind + n > RECORDER_LAG_MAX && recorder_get_trouble(r) == RING_FINE;
     r->gave_up_lag = lags && (r->gave_up_lag || waited_us >= RECORDER_LAG_US);
     if (lags && behind + n > r->ring.limit)
         return waited_us < RECORDER_LAG_FULL_US;
     return lags && !r->gave_up_lag;
 }
 
-void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
+void recorder_watch_lag(struct recorder *r, size_t n, int64_t waited_us)
 {
     int64_t left = 0; /* If the line need not wait any more, call `changed` at once. */
     ring_set_writer_waits(&r->ring, true);
     if (recorder_is_behind(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
-    waits_pause_until(r, clock_mono_us() + left);
+    waits_call_changed_at(r, clock_mono_us() + left);
 }
 
 bool recorder_must_slow_client(struct recorder *r)
@@ -56,14 +56,14 @@ bool recorder_must_slow_client(struct recorder *r)
     bool took = r->took;
     r->took = false;
     int64_t us = r->has_ring ? pace_delay_us(ring_unread_bytes(&r->ring), r->ring.limit) : 0;
-    if (us == 0 || r->loop == NULL || recorder_trouble(r) == RING_FAILING)
+    if (us == 0 || r->loop == NULL || recorder_get_trouble(r) == RING_FAILING)
         return false;
     int64_t now = clock_mono_us();
     if (took)
         r->paced_until_us = now + us;
     if (now >= r->paced_until_us)
         return false;
-    waits_pause_until(r, r->paced_until_us);
+    waits_call_changed_at(r, r->paced_until_us);
     return true;
 }
 

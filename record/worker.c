@@ -21,7 +21,7 @@
 /* ---- the process ---------------------------------------------------------------------------- */
 
 /* Returns the number that the descriptor will have after detach_process(). */
-static int keep_descriptor(int *keeps, size_t *n, int fd)
+static int add_inherited_descriptor(int *keeps, size_t *n, int fd)
 {
     keeps[*n] = fd;
     return DETACH_FD + (int)(*n)++;
@@ -33,11 +33,11 @@ static _Noreturn void run_worker_process(const struct worker *w, int control, in
     struct journal_file file = *cfg.file;
     int keeps[5];
     size_t n = 0;
-    text = keep_descriptor(keeps, &n, text);
-    cfg.control = keep_descriptor(keeps, &n, control);
-    cfg.notifier = *w->notifier >= 0 ? keep_descriptor(keeps, &n, *w->notifier) : -1;
-    cfg.lock = *w->lock >= 0 ? keep_descriptor(keeps, &n, *w->lock) : -1;
-    file.fd = keep_descriptor(keeps, &n, file.fd);
+    text = add_inherited_descriptor(keeps, &n, text);
+    cfg.control = add_inherited_descriptor(keeps, &n, control);
+    cfg.notifier = *w->notifier >= 0 ? add_inherited_descriptor(keeps, &n, *w->notifier) : -1;
+    cfg.lock = *w->lock >= 0 ? add_inherited_descriptor(keeps, &n, *w->lock) : -1;
+    file.fd = add_inherited_descriptor(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
     log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's event loop */
@@ -45,7 +45,7 @@ static _Noreturn void run_worker_process(const struct worker *w, int control, in
     if (dup2(text, STDERR_FILENO) < 0)
         _exit(EX_OSERR);
     close(text);
-    process_run(&cfg);
+    process_run_recorder(&cfg);
 }
 
 static void close_fd(int *fd)
@@ -174,7 +174,7 @@ static void start_process_after(struct worker *w, int64_t us)
     ev_timer_start(w->loop, &w->start_timer);
 }
 
-static void start_process_later(struct worker *w)
+static void start_process_or_schedule(struct worker *w)
 {
     int64_t us = worker_delay_after_exit(w, clock_mono_us());
     if (us > 0 || start_process(w) < 0)
@@ -200,7 +200,7 @@ static void handle_worker_exit(struct worker *w, int status)
     else if (WEXITSTATUS(status) != EX_TEMPFAIL)
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
     if (w->loop != NULL)
-        start_process_later(w);
+        start_process_or_schedule(w);
 }
 
 /* Reaps the recorder process without libev, because libev's loop would reap all children. */
@@ -237,7 +237,7 @@ static void worker_on_start_timer(struct ev_loop *loop, ev_timer *watch, int rev
     (void)loop, (void)revents;
     struct worker *w = watch->data;
     if (start_process(w) < 0)
-        start_process_later(w);
+        start_process_or_schedule(w);
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
     reap_worker(w); /* the loop does not report an exit that came before this call */
 }
 
-void worker_unwatch(struct worker *w)
+void worker_stop_watching(struct worker *w)
 {
     worker_stop_watchers(w);
     if (w->loop != NULL)
@@ -292,7 +292,7 @@ void worker_wake(struct worker *w)
         (void)channel_send(w->control, "w", 1);
 }
 
-void worker_wait(struct worker *w, int64_t us)
+void worker_wait_for_reports(struct worker *w, int64_t us)
 {
     struct pollfd p[] = {{w->control, POLLIN, 0}, {w->text, POLLIN, 0}};
     if (w->control < 0 && w->text < 0)
@@ -320,7 +320,7 @@ void worker_kill(struct worker *w)
 
 void worker_close(struct worker *w)
 {
-    worker_unwatch(w);
+    worker_stop_watching(w);
     close_fd(&w->control);
     close_fd(&w->text);
     w->pid = 0;

@@ -8,7 +8,7 @@
  * Owns      the process, our ends of its control socket and of the pipe from its stderr, their
  *           watchers.
  * Lifetime  the fields of `cfg` are borrowed, except the descriptors.
- * Blocks    never, except worker_wait(). */
+ * Blocks    never, except worker_wait_for_reports(). */
 #ifndef MI_RECORD_WORKER_H
 #define MI_RECORD_WORKER_H
 
@@ -60,9 +60,9 @@ void worker_watch(struct worker *w, struct ev_loop *loop);
 void worker_wake(struct worker *w);
 /* Call this function after the loop has ended: stops watching, so that no report arrives through
  * the loop and no other process is started. */
-void worker_unwatch(struct worker *w);
+void worker_stop_watching(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
-void worker_wait(struct worker *w, int64_t us);
+void worker_wait_for_reports(struct worker *w, int64_t us);
 void worker_kill(struct worker *w); /* kills the process and waits for its exit */
 /* Closes the descriptors. A process that has not exited continues. Safe to call twice. */
 void worker_close(struct worker *w);

@@ -122,7 +122,7 @@ bool redact_blob(struct redact *r, struct slice s, int level)
         r->failed |= clean.failed || again.failed;
         r->edit_n = first;
         r->again = true;
-        edit_add(r, 0, s.n, buf_slice(&again));
+        edit_add_replacement(r, 0, s.n, buf_slice(&again));
     }
     buf_close(&bytes);
     buf_close(&clean);

@@ -24,7 +24,7 @@ static bool edit_has_room(struct redact *r)
     return true;
 }
 
-void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
+void edit_add_replacement(struct redact *r, size_t from, size_t to, struct slice text)
 {
     if (!edit_has_room(r))
         return;
@@ -32,7 +32,7 @@ void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
     buf_slice_add(&r->texts, text);
 }
 
-void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
+void add_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
 {
     if (!edit_has_room(r))
         return;
@@ -44,8 +44,8 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
     r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
 }
 
-void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                       bool quoted)
+void edit_add_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                           bool quoted)
 {
     /* Drop the edits that overlap [from, to). They are almost always among the last few. */
     size_t n = r->edit_n;
@@ -55,7 +55,7 @@ void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, c
         if (r->edit[i].to <= from || r->edit[i].from >= to)
             r->edit[n++] = r->edit[i];
     r->edit_n = n;
-    edit_mark(r, from, to, rule, quoted);
+    add_mark(r, from, to, rule, quoted);
     if (r->edit_n == n) /* out of memory */
         return;
     /* Move the new edit to its position. */
@@ -74,7 +74,7 @@ struct place {
     size_t raw, plain;
 };
 
-static void place_advance(struct place *at, struct slice raw, size_t plain)
+static void edit_advance_position(struct place *at, struct slice raw, size_t plain)
 {
     const char *end = raw.p + raw.n;
     while (at->plain < plain && at->raw < raw.n) {
@@ -120,7 +120,8 @@ static void edit_escape_text(struct redact *r, struct edit *e)
     e->text_n = r->texts.n - at;
 }
 
-void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped)
+void edit_map_to_containing_text(struct redact *r, size_t first, struct slice raw, size_t base,
+                                 bool escaped)
 {
     struct place at = {0};
     if (r->texts.failed)
@@ -128,9 +129,9 @@ void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t ba
     for (size_t i = first; i < r->edit_n; i++) {
         struct edit *e = &r->edit[i];
         if (escaped) {
-            place_advance(&at, raw, e->from);
+            edit_advance_position(&at, raw, e->from);
             e->from = at.raw;
-            place_advance(&at, raw, e->to);
+            edit_advance_position(&at, raw, e->to);
             e->to = at.raw;
         }
         e->from += base;
@@ -172,7 +173,7 @@ static bool is_mark_name_char(char c)
            c == '_' || c == '.';
 }
 
-size_t edit_mark_len(struct slice s)
+size_t edit_redaction_mark_len(struct slice s)
 {
     size_t n = sizeof MARK - 1;
     if (!slice_begins(s, MARK))

@@ -21,7 +21,7 @@ static bool is_prose_word_char(char c)
            (unsigned char)c >= 0x80;
 }
 
-static bool take_next_word(struct slice *rest, struct word *ret)
+static bool parse_next_word(struct slice *rest, struct word *ret)
 {
     size_t i = 0;
     ret->joined = true;
@@ -42,7 +42,7 @@ static bool word_is_one_of(struct slice word, const char *const *words)
         return false;
     for (size_t i = 0; i < word.n; i++)
         low[i] = (char)(word.p[i] >= 'A' && word.p[i] <= 'Z' ? word.p[i] | 0x20 : word.p[i]);
-    return place_is_one_of((struct slice){low, word.n}, words);
+    return place_word_is_one_of((struct slice){low, word.n}, words);
 }
 
 /* Whether a text with this word after the secret may ask for it. "token count" does not. */
@@ -57,7 +57,7 @@ static bool word_may_follow_secret(struct slice word)
 }
 
 /* Whether a text with this word only mentions the secret after it: "the name of the secret". */
-static bool word_precedes_mention(struct slice word)
+static bool word_only_mentions_secret(struct slice word)
 {
     static const char *const words[] = {
         "of",    "about",     "without",  "no",   "not",   "never",   "don't",    "name",
@@ -80,7 +80,7 @@ static bool secret_is_only_mentioned(const struct word *words, size_t n)
         if (i > 1 && words[i - 1].joined && word_is_one_of(word, of) &&
             word_is_one_of(words[i - 2].text, parts))
             return false;
-        if (word_precedes_mention(word))
+        if (word_only_mentions_secret(word))
             return true;
     }
     return false;
@@ -103,7 +103,7 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
     while (first > 0 && n - first < WORDS && words[first].joined)
         first--;
     struct slice name = {words[first].text.p, (size_t)(last.p + last.n - words[first].text.p)};
-    const struct key_rule *rule = key_find_asked(k, name);
+    const struct key_rule *rule = key_find_form_field_rule(k, name);
     if (rule == NULL)
         rule = key_find_exact(k, last);
     return rule != NULL && (rule->flags & (KEY_NO_NUMBER | KEY_NO_WORD)) == 0 &&
@@ -122,7 +122,7 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
             memmove(words, words + 1, (n - 1) * sizeof *words);
             n--;
         }
-        if (!take_next_word(&rest, &words[n]))
+        if (!parse_next_word(&rest, &words[n]))
             return false;
         n++;
         if (!words_name_secret(k, words, n))
@@ -130,7 +130,7 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
         struct slice behind = rest;
         struct word next;
         bool spoken_of =
-            take_next_word(&behind, &next) && next.joined && !word_may_follow_secret(next.text);
+            parse_next_word(&behind, &next) && next.joined && !word_may_follow_secret(next.text);
         if (!spoken_of && !secret_is_only_mentioned(words, n))
             return true;
     }
@@ -173,7 +173,7 @@ static bool schema_has_any(struct json_value schema, const char *const *names)
 
 /* Whether one of these schemas is a text without choices. An optional text is `anyOf` text and
  * null. */
-static bool one_schema_is_text(struct json_value schemas)
+static bool any_schema_is_text(struct json_value schemas)
 {
     static const char *const choices[] = {"enum", "const", NULL};
     struct slice key;
@@ -185,7 +185,7 @@ static bool one_schema_is_text(struct json_value schemas)
 }
 
 /* Whether the field is a text or number that a person types, not a box to tick or a choice. */
-static bool field_is_typed(struct json_value schema, bool *ret_number)
+static bool field_is_typed_by_person(struct json_value schema, bool *ret_number)
 {
     static const char *const choices[] = {"enum", "oneOf", "anyOf", "const", NULL};
     struct json_value type = json_get(schema, "type");
@@ -193,8 +193,8 @@ static bool field_is_typed(struct json_value schema, bool *ret_number)
     if (schema.type != JSON_OBJECT ||
         (type.type != JSON_NONE && !*ret_number && !schema_type_is(type, "string")))
         return false;
-    return !schema_has_any(schema, choices) || one_schema_is_text(json_get(schema, "anyOf")) ||
-           one_schema_is_text(json_get(schema, "oneOf"));
+    return !schema_has_any(schema, choices) || any_schema_is_text(json_get(schema, "anyOf")) ||
+           any_schema_is_text(json_get(schema, "oneOf"));
 }
 
 static bool text_asks_secret(const struct keys *k, struct json_value v)
@@ -202,7 +202,7 @@ static bool text_asks_secret(const struct keys *k, struct json_value v)
     struct buf text = {0};
     if (v.type != JSON_STRING)
         return false;
-    json_unescape(&text, json_string_head(v.text.p, 6 * PROSE_MAX)); /* \uXXXX has 6 bytes */
+    json_unescape(&text, json_string_first_bytes(v.text.p, 6 * PROSE_MAX)); /* \uXXXX has 6 bytes */
     bool asks = text.failed || prose_asks_secret(k, (struct slice){buf_slice(&text).p,
                                                                    size_min(text.n, PROSE_MAX)});
     buf_close(&text);
@@ -214,11 +214,11 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
     static const char *const prose[] = {"title", "description"};
     struct json_value v;
     bool number;
-    if (!field_is_typed(schema, &number))
+    if (!field_is_typed_by_person(schema, &number))
         return false;
     if (json_key_is(json_string_raw(json_get(schema, "format")), "password"))
         return true;
-    const struct key_rule *rule = key_find_asked(k, name);
+    const struct key_rule *rule = key_find_form_field_rule(k, name);
     if (rule != NULL)
         return !number || !(rule->flags & KEY_NO_NUMBER);
     for (size_t i = 0; i < MI_COUNT(prose); i++)
@@ -229,7 +229,7 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
 }
 
 /* ---- what was asked -------------------------------------------------------------------------- */
-static uint64_t forms_hash_of(uint64_t seed, struct slice raw)
+static uint64_t forms_hash(uint64_t seed, struct slice raw)
 {
     struct buf plain = {0};
     uint64_t h = 0xcbf29ce484222325 ^ seed;
@@ -252,12 +252,12 @@ static uint64_t forms_hash_of_id(struct json_value id)
     char text[24];
     if (json_int(id, &n)) {
         snprintf(text, sizeof text, "%lld", (long long)n);
-        return forms_hash_of(OF_ID, slice_of(text));
+        return forms_hash(OF_ID, slice_of(text));
     }
-    return forms_hash_of(OF_ID, id.type == JSON_STRING ? json_string_raw(id) : id.text);
+    return forms_hash(OF_ID, id.type == JSON_STRING ? json_string_raw(id) : id.text);
 }
 
-static const struct asked_form *forms_find(const struct forms *f, uint64_t owner)
+static const struct asked_form *forms_find_by_owner(const struct forms *f, uint64_t owner)
 {
     for (size_t i = 0; i < FORMS_MAX; i++)
         if (f->form[i].owner == owner)
@@ -294,18 +294,18 @@ static bool form_has_one_vague_field(struct json_value fields, struct slice *ret
     struct json_walk w = json_walk_begin(fields);
     if (!w.object || !json_walk_next(&w, ret_key, &one) || json_walk_next(&w, &key, &more))
         return false;
-    return word_is_one_of(*ret_key, names) && field_is_typed(one, &number);
+    return word_is_one_of(*ret_key, names) && field_is_typed_by_person(one, &number);
 }
 
 /* Notes a form. Returns whether it has secret fields. *budget: bytes that may still be read. */
-static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
-                      struct json_value params, size_t *budget)
+static bool note_fields(struct forms *f, const struct redact *r, uint64_t owner,
+                        struct json_value params, size_t *budget)
 {
     struct slice key;
     struct json_value one;
     struct buf name = {0};
     bool asks = false;
-    const struct asked_form *known = forms_find(f, owner);
+    const struct asked_form *known = forms_find_by_owner(f, owner);
     struct asked_form *form =
         known != NULL ? &f->form[known - f->form] : &f->form[f->next++ % FORMS_MAX];
     if (known == NULL)
@@ -322,13 +322,13 @@ static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
             buf_clear(&name);
             json_unescape(&name, key);
             if (field_asks_secret(&r->keys, name.failed ? key : buf_slice(&name), one)) {
-                form_add_field(form, forms_hash_of(OF_FIELD, key));
+                form_add_field(form, forms_hash(OF_FIELD, key));
                 asks = true;
             }
         }
     if (!asks && form_has_one_vague_field(fields, &key) &&
         text_asks_secret(&r->keys, json_get(params, "message"))) {
-        form_add_field(form, forms_hash_of(OF_FIELD, key));
+        form_add_field(form, forms_hash(OF_FIELD, key));
         asks = true;
     }
     buf_close(&name);
@@ -345,7 +345,7 @@ static bool forms_note_inputs(struct forms *f, const struct redact *r, struct js
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= note_form(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
+            asks |= note_fields(f, r, forms_hash(OF_KEY, key), json_get(one, "params"), &budget);
     return asks;
 }
 
@@ -355,13 +355,13 @@ static void forms_note_task(struct forms *f, struct json_value id, struct json_v
     uint64_t owner = forms_hash_of_id(id);
     for (size_t i = 0; i < FORMS_MAX && task.type == JSON_STRING; i++)
         if (f->form[i].owner == owner)
-            f->form[i].task = forms_hash_of(OF_TASK, json_string_raw(task));
+            f->form[i].task = forms_hash(OF_TASK, json_string_raw(task));
 }
 
 /* Notes that the server requests the result of a task; `id` is the id of this request. */
 static void forms_note_result(struct forms *f, struct json_value id, struct json_value task)
 {
-    uint64_t of_task = task.type == JSON_STRING ? forms_hash_of(OF_TASK, json_string_raw(task)) : 0;
+    uint64_t of_task = task.type == JSON_STRING ? forms_hash(OF_TASK, json_string_raw(task)) : 0;
     for (size_t i = 0; i < FORMS_MAX && of_task != 0; i++)
         if (f->form[i].task == of_task) {
             f->form[i].owner = forms_hash_of_id(id);
@@ -369,7 +369,7 @@ static void forms_note_result(struct forms *f, struct json_value id, struct json
         }
 }
 
-bool forms_note(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
+bool forms_note_rpc(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
 {
     size_t budget = FORM_BYTES;
     if (from_client && m->in_result[FIELD_TASK] == JSON_OBJECT)
@@ -379,8 +379,8 @@ bool forms_note(struct forms *f, const struct redact *r, const struct rpc *m, bo
     if (rpc_method_is(m, "tasks/result"))
         forms_note_result(f, m->id, json_get(m->params, "taskId"));
     else if (rpc_method_is(m, "elicitation/create"))
-        return note_form(f, r, forms_hash_of_id(m->id), m->params, &budget);
-    return forms_note_inputs(f, r, rpc_input_requests(m));
+        return note_fields(f, r, forms_hash_of_id(m->id), m->params, &budget);
+    return forms_note_inputs(f, r, rpc_get_input_requests(m));
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ static void hide_form_value(struct hiding *h, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
     if (v.type < JSON_NUMBER ||
-        (v.type == JSON_STRING && (raw.n == 0 || edit_mark_len(raw) == raw.n)))
+        (v.type == JSON_STRING && (raw.n == 0 || edit_redaction_mark_len(raw) == raw.n)))
         return; /* null, true, false, "" and redaction marks contain nothing to hide */
     buf_add(h->out, h->at, (size_t)(v.text.p - h->at));
     buf_adds(h->out, "\"[redacted:form]\"");
@@ -423,7 +423,7 @@ static void hide_secrets_in_answer(struct hiding *h, const struct asked_form *fo
             hide_form_value(h, content);
         for (struct json_walk w = json_walk_begin(content);
              w.object && json_walk_next(&w, &key, &one);)
-            if (form == NULL || form_has_field(form, forms_hash_of(OF_FIELD, key)))
+            if (form == NULL || form_has_field(form, forms_hash(OF_FIELD, key)))
                 hide_form_value(h, one);
     }
 }
@@ -435,7 +435,7 @@ static const struct asked_form *find_answered_form(const struct forms *f, struct
     struct json_value id = {0}, more;
     struct json_walk w = json_walk_begin(message);
     (void)find_member(&w, "id", &id);
-    return find_member(&w, "id", &more) ? &all : forms_find(f, forms_hash_of_id(id));
+    return find_member(&w, "id", &more) ? &all : forms_find_by_owner(f, forms_hash_of_id(id));
 }
 
 static void hide_secrets_in_inputs(struct hiding *h, struct json_value params)
@@ -448,7 +448,7 @@ static void hide_secrets_in_inputs(struct hiding *h, struct json_value params)
             hide_form_value(h, inputs);
         for (struct json_walk w = json_walk_begin(inputs);
              w.object && json_walk_next(&w, &key, &one);)
-            hide_secrets_in_answer(h, forms_find(h->f, forms_hash_of(OF_KEY, key)), one);
+            hide_secrets_in_answer(h, forms_find_by_owner(h->f, forms_hash(OF_KEY, key)), one);
     }
 }
 
@@ -472,7 +472,7 @@ bool forms_have_secrets(const struct forms *f)
     return false;
 }
 
-int forms_hide(const struct forms *f, struct slice message, struct buf *out, size_t *ret_n)
+int forms_hide_secrets(const struct forms *f, struct slice message, struct buf *out, size_t *ret_n)
 {
     struct hiding h = {.f = f, .at = message.p, .out = out};
     struct json_scan scan;
@@ -481,7 +481,7 @@ int forms_hide(const struct forms *f, struct slice message, struct buf *out, siz
     buf_clear(out);
     *ret_n = 0;
     if (json_scan(message, NULL, NULL, &scan) < 0) {
-        if (!forms_have_secrets(f) || edit_mark_len(message) == message.n)
+        if (!forms_have_secrets(f) || edit_redaction_mark_len(message) == message.n)
             return 0;
         buf_adds(out, "[redacted:form]");
         *ret_n = 1;

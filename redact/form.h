@@ -15,7 +15,7 @@
  * Limits    the last FORMS_MAX forms are known. If a form has more than FORM_FIELDS secret fields,
  *           all its fields count as secrets. Forms after the first FORM_BYTES of forms in a message
  *           are not read, and all their fields count as secrets.
- * Use       forms_note() for each message that was forwarded, and forms_hide() before what
+ * Use       forms_note_rpc() for each message that was forwarded, and forms_hide_secrets() before what
  *           the client sends is recorded.
  * Blocks    never. Pure. */
 #ifndef MI_REDACT_FORM_H
@@ -46,13 +46,14 @@ struct forms {
 
 /* Notes the forms in a message of the server, and the ids under which they will be answered.
  * Returns whether a form asks for a secret. If r is NULL, forms of the server are not read. */
-bool forms_note(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
+bool forms_note_rpc(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
 /* Whether a known form asks for a secret. */
 bool forms_have_secrets(const struct forms *f);
 /* Hides secrets in a message or batch of the client. If the message has secret answers to forms,
  * `out` gets the message with *ret_n values replaced; otherwise *ret_n is 0. Text that is not JSON
  * may be such an answer: if a known form asks for a secret, the whole text is replaced. Returns 0
  * or MI_ENOMEM. */
-MI_MUST int forms_hide(const struct forms *f, struct slice message, struct buf *out, size_t *ret_n);
+MI_MUST int forms_hide_secrets(const struct forms *f, struct slice message, struct buf *out,
+                               size_t *ret_n);
 
 #endif

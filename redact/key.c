@@ -20,7 +20,7 @@ static char decode_percent(struct slice s, size_t i)
 {
     if (s.p[i] != '%' || s.n - i < 3)
         return 0;
-    int high = char_hex(s.p[i + 1]), low = char_hex(s.p[i + 2]);
+    int high = char_hex_digit_value(s.p[i + 1]), low = char_hex_digit_value(s.p[i + 2]);
     if (high < 0 || low < 0)
         return 0;
     return (char)(high << 4 | low);
@@ -91,7 +91,7 @@ static const struct key_rule *find_rule_in_table(const struct key_rule *table,
 }
 
 /* Returns the index in keys.first of the rules that end with the two letters before `end`. */
-static unsigned rule_bucket(const char *end)
+static unsigned rule_bucket_of_ending(const char *end)
 {
     return ((unsigned char)end[-2] & 31u) << 5 | ((unsigned char)end[-1] & 31u);
 }
@@ -100,7 +100,8 @@ static const struct key_rule *find_secret_rule(const struct keys *keys, const st
 {
     if (k->n < 2)
         return NULL;
-    for (unsigned i = keys->first[rule_bucket(k->p + k->n)]; i != 0; i = keys->next[i - 1])
+    for (unsigned i = keys->first[rule_bucket_of_ending(k->p + k->n)]; i != 0;
+         i = keys->next[i - 1])
         if (name_ends_with_rule(k, &key_secrets[i - 1]))
             return &key_secrets[i - 1];
     return NULL;
@@ -165,8 +166,8 @@ const struct key_rule *key_find_rule(const struct keys *keys, struct slice name)
     return r;
 }
 
-static const struct key_rule *find_asked_rule(const struct keys *keys, struct slice name,
-                                              bool exact)
+static const struct key_rule *find_rule_in_asked_keys(const struct keys *keys, struct slice name,
+                                                      bool exact)
 {
     struct key_name k;
     make_key_name(name, &k);
@@ -177,15 +178,15 @@ static const struct key_rule *find_asked_rule(const struct keys *keys, struct sl
     return r != NULL && (!exact || (r->flags & KEY_EXACT)) ? r : NULL;
 }
 
-const struct key_rule *key_find_asked(const struct keys *keys, struct slice name)
+const struct key_rule *key_find_form_field_rule(const struct keys *keys, struct slice name)
 {
     const struct key_rule *r = key_find_rule(keys, name);
-    return r != NULL ? r : find_asked_rule(keys, name, false);
+    return r != NULL ? r : find_rule_in_asked_keys(keys, name, false);
 }
 
 const struct key_rule *key_find_exact(const struct keys *keys, struct slice name)
 {
-    return find_asked_rule(keys, name, true);
+    return find_rule_in_asked_keys(keys, name, true);
 }
 
 bool key_is_plain_header(const struct keys *keys, struct slice name)
@@ -237,7 +238,7 @@ void keys_open(struct keys *k)
         size_t n = strlen(end);
         add_rule_ending(k, end, n);
         assert(n >= 2 && i < KEY_RULES_MAX);
-        unsigned b = rule_bucket(end + n);
+        unsigned b = rule_bucket_of_ending(end + n);
         k->next[i] = k->first[b];
         k->first[b] = (uint8_t)(i + 1);
     }

@@ -7,7 +7,7 @@
 #define WHOLE_BODY 16 /* characters of base64 in a line of a key; its last line may be shorter */
 #define MARK "[redacted:private-key]"
 
-static const char *find_in_line(const char *from, const char *end, const char *what)
+static const char *find_text_in_line(const char *from, const char *end, const char *what)
 {
     return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
 }
@@ -16,14 +16,14 @@ static const char *find_in_line(const char *from, const char *end, const char *w
 static bool line_opens_private_key(struct slice line)
 {
     const char *end = line.p + line.n, *open = NULL;
-    if (find_in_line(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
+    if (find_text_in_line(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
         return true;
-    for (const char *p = line.p; (p = find_in_line(p, end, "-----BEGIN ")) != NULL; p++)
+    for (const char *p = line.p; (p = find_text_in_line(p, end, "-----BEGIN ")) != NULL; p++)
         open = p;
     if (open == NULL)
         return false;
-    const char *label = find_in_line(open, end, "PRIVATE KEY");
-    return label != NULL && label - open < 64 && find_in_line(open, end, "-----END ") == NULL;
+    const char *label = find_text_in_line(open, end, "PRIVATE KEY");
+    return label != NULL && label - open < 64 && find_text_in_line(open, end, "-----END ") == NULL;
 }
 
 static bool is_key_body_char(char c)
@@ -49,10 +49,10 @@ static struct slice last_word_of_key_line(struct slice line)
  * belong to the key. */
 static bool redact_key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
 {
-    const char *stop = find_in_line(line.p, line.p + line.n, "-----END ");
+    const char *stop = find_text_in_line(line.p, line.p + line.n, "-----END ");
     l->in_key--;
     if (stop != NULL) {
-        const char *behind = find_in_line(stop + 9, line.p + line.n, "-----");
+        const char *behind = find_text_in_line(stop + 9, line.p + line.n, "-----");
         l->in_key = 0;
         *hidden = (struct slice){
             line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
@@ -61,8 +61,8 @@ static bool redact_key_line(struct redact_lines *l, struct slice line, struct sl
     *hidden = last_word_of_key_line(line);
     if (hidden->n >= WHOLE_BODY)
         return true; /* a line of base64, or the value of DEK-Info */
-    if (line.n == 0 || find_in_line(line.p, line.p + line.n, "Proc-Type:") != NULL ||
-        find_in_line(line.p, line.p + line.n, "DEK-Info:") != NULL)
+    if (line.n == 0 || find_text_in_line(line.p, line.p + line.n, "Proc-Type:") != NULL ||
+        find_text_in_line(line.p, line.p + line.n, "DEK-Info:") != NULL)
         return false; /* a header of the key, or the empty line after the headers */
     l->in_key = 0;
     return hidden->n > 0 && hidden->n % 4 == 0;
@@ -102,7 +102,7 @@ static bool secret_may_continue_after(char c)
            memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
 }
 
-size_t redact_whole_words(struct slice text, size_t max_word)
+size_t redact_length_of_whole_words(struct slice text, size_t max_word)
 {
     size_t n = text.n;
     while (n > 0 && secret_may_continue_after(text.p[n - 1]))
@@ -110,10 +110,10 @@ size_t redact_whole_words(struct slice text, size_t max_word)
     return text.n - n > max_word ? text.n : n;
 }
 
-struct slice redact_cut_name(struct slice name, size_t max)
+struct slice redact_shorten_name(struct slice name, size_t max)
 {
-    struct slice head = text_head(name, max);
+    struct slice head = text_prefix(name, max);
     if (head.n < name.n)
-        head.n = redact_whole_words(head, REDACT_CUT_WORD);
+        head.n = redact_length_of_whole_words(head, REDACT_CUT_WORD);
     return head;
 }

@@ -9,7 +9,7 @@
 
 /* Returns the name of an option without its dashes; empty if this is not an option, or one without
  * a value such as `--no-password`. */
-static struct slice option_name(struct slice raw)
+static struct slice option_name_without_dashes(struct slice raw)
 {
     static const char *const flags[] = {"no",    "ask",      "prompt", "show",
                                         "hide",  "without",  "enable", "disable",
@@ -21,12 +21,12 @@ static struct slice option_name(struct slice raw)
     size_t word = 0;
     while (word < name.n && name.p[word] != '-' && name.p[word] != '_')
         word++;
-    return place_is_one_of((struct slice){name.p, word}, flags) ? (struct slice){0} : name;
+    return place_word_is_one_of((struct slice){name.p, word}, flags) ? (struct slice){0} : name;
 }
 
 const struct key_rule *option_find_rule(const struct keys *k, struct slice raw)
 {
-    struct slice name = option_name(raw);
+    struct slice name = option_name_without_dashes(raw);
     for (size_t i = 0; i < name.n; i++)
         if (name.p[i] == '=' || name.p[i] == ' ' || name.p[i] == '\\')
             return NULL;
@@ -46,7 +46,7 @@ bool option_takes_header(struct slice raw, struct slice *ret_header)
         return false;
     const char *is = memchr(raw.p, '=', size_min(raw.n, OPTION_MAX));
     struct slice option = {raw.p, is != NULL ? (size_t)(is - raw.p) : raw.n};
-    struct slice name = option_name(option);
+    struct slice name = option_name_without_dashes(option);
     if (is != NULL)
         *ret_header = (struct slice){is + 1, raw.n - option.n - 1};
     return slice_is(option, "-H") || ends_with_ignoring_case(name, "header") ||
@@ -92,7 +92,7 @@ const struct key_rule *option_find_header_rule(const struct keys *k, struct slic
     struct slice value = read_trim((struct slice){s.p + n + 1, s.n - n - 1}, true);
     if (value_is_short_number(value) || slice_begins(value, "//"))
         return NULL; /* the string is host:port or a URL, not a header */
-    *ret_value = redact_without_scheme(value);
+    *ret_value = redact_strip_auth_scheme(value);
     const struct key_rule *rule = key_find_rule(k, name);
     return rule != NULL ? rule : key_is_plain_header(k, name) ? NULL : &any_header;
 }

@@ -5,7 +5,7 @@
 /* bytes of an object that are examined to recognize a schema */
 #define SCHEMA_LOOK ((size_t)4 << 10)
 
-bool place_is_one_of(struct slice s, const char *const *words)
+bool place_word_is_one_of(struct slice s, const char *const *words)
 {
     for (; *words != NULL; words++)
         if (slice_is(s, *words))
@@ -81,11 +81,11 @@ bool place_is_never_replaced(enum zone zone, struct slice key)
     case ZONE_MESSAGE:
         return slice_is(key, "id") || slice_is(key, "jsonrpc");
     case ZONE_PARAMS:
-        return place_is_one_of(key, params);
+        return place_word_is_one_of(key, params);
     case ZONE_RESULT:
-        return place_is_one_of(key, result);
+        return place_word_is_one_of(key, result);
     case ZONE_META:
-        return place_is_one_of(key, meta);
+        return place_word_is_one_of(key, meta);
     case ZONE_TASK:
         return slice_is(key, "taskId");
     default:
@@ -93,7 +93,7 @@ bool place_is_never_replaced(enum zone zone, struct slice key)
     }
 }
 
-enum zone place_zone_below(enum zone zone, struct slice key)
+enum zone place_zone_of_member(enum zone zone, struct slice key)
 {
     bool talk = zone == ZONE_PARAMS || zone == ZONE_RESULT;
     if (zone == ZONE_MESSAGE && slice_is(key, "params"))
@@ -123,7 +123,7 @@ bool place_is_input_request(const char *at, const char *end)
     while (read_member(&m, &key, &value))
         if (slice_is(key, "method"))
             is = value.n > 2 && value.p[0] == '"' &&
-                 place_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
+                 place_word_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
         else if (!slice_is(key, "params"))
             return false;
     return is;
@@ -131,7 +131,7 @@ bool place_is_input_request(const char *at, const char *end)
 
 /* ---- schemas ------------------------------------------------------------------------------ */
 
-static bool value_names_types(struct slice v)
+static bool value_is_schema_type(struct slice v)
 {
     static const char *const types[] = {"string", "number", "integer", "boolean",
                                         "array",  "object", "null",    NULL};
@@ -139,7 +139,7 @@ static bool value_names_types(struct slice v)
         return true;
     if (v.n < 2 || v.p[0] != '"')
         return false;
-    return place_is_one_of((struct slice){v.p + 1, v.n - 2}, types);
+    return place_word_is_one_of((struct slice){v.p + 1, v.n - 2}, types);
 }
 
 static bool is_schema_keyword(struct slice key)
@@ -183,20 +183,20 @@ static bool is_schema_keyword(struct slice key)
                                         "exclusiveMaximum",
                                         "multipleOf",
                                         NULL};
-    return place_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
+    return place_word_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
 }
 
 /* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be
  * keywords, and one of them must declare a type. */
-bool place_is_schema(const char *at, const char *end, bool among_properties)
+bool place_is_json_schema(const char *at, const char *end, bool among_properties)
 {
     static const char *const telling[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", NULL};
     struct read_members m = {at + 1, at + size_min((size_t)(end - at), SCHEMA_LOOK)};
     struct slice key, value;
     bool type = false, words = false, others = false;
     while (read_member(&m, &key, &value)) {
-        type |=
-            (slice_is(key, "type") && value_names_types(value)) || place_is_one_of(key, telling);
+        type |= (slice_is(key, "type") && value_is_schema_type(value)) ||
+                place_word_is_one_of(key, telling);
         if (slice_is(key, "value"))
             return false;
         if (is_schema_keyword(key))
@@ -207,8 +207,8 @@ bool place_is_schema(const char *at, const char *end, bool among_properties)
     return among_properties ? words : type && !others;
 }
 
-bool place_is_schema_value(struct slice key)
+bool place_is_schema_value_keyword(struct slice key)
 {
     static const char *const words[] = {"default", "const", "example", "examples", NULL};
-    return place_is_one_of(key, words);
+    return place_word_is_one_of(key, words);
 }

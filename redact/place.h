@@ -16,18 +16,18 @@ enum role place_role_of_key(struct slice key); /* never ROLE_KEPT */
  * replaced. */
 bool place_is_never_replaced(enum zone zone, struct slice key);
 /* Returns the zone of the value of this key. zone: the zone of the object that has the key. */
-enum zone place_zone_below(enum zone zone, struct slice key);
+enum zone place_zone_of_member(enum zone zone, struct slice key);
 
 /* Whether the object that begins at `at` is a schema, which declares a property, rather than a
  * value. */
-bool place_is_schema(const char *at, const char *end, bool among_properties);
+bool place_is_json_schema(const char *at, const char *end, bool among_properties);
 /* Whether the object that begins at `at` is a request for input. Its key is a name that the server
  * chooses, and the object contains no answer. */
 bool place_is_input_request(const char *at, const char *end);
 /* Whether this keyword of a schema contains a value: default, const, examples. */
-bool place_is_schema_value(struct slice key);
+bool place_is_schema_value_keyword(struct slice key);
 
 /* the list `words` ends with NULL */
-bool place_is_one_of(struct slice s, const char *const *words);
+bool place_word_is_one_of(struct slice s, const char *const *words);
 
 #endif

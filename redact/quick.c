@@ -9,21 +9,21 @@
 
 /* Whether the walk has an exception for the value of this key. Tests the length of the key first,
  * because this function runs for each key. */
-static bool key_is_special(struct slice key)
+static bool key_decides_value_handling(struct slice key)
 {
     if (key.n <= 5) {
         enum role role = place_role_of_key(key);
         return role == ROLE_VALUE || role == ROLE_BLOB;
     }
-    return (key.p[key.n - 1] | 0x20) == 's' && place_zone_below(ZONE_ANY, key) == ZONE_HEADERS;
+    return (key.p[key.n - 1] | 0x20) == 's' && place_zone_of_member(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
 /* Whether the walk may treat the value of this key specially. *arguments is set if keys inside the
  * arguments of a call may follow. */
-static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
+static bool key_may_need_redaction(const struct redact *r, struct slice key, bool *arguments)
 {
     if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find_rule(&r->keys, key) != NULL) ||
-        key_is_special(key) || (*arguments && key_is_content(&r->keys, key)))
+        key_decides_value_handling(key) || (*arguments && key_is_content(&r->keys, key)))
         return true;
     *arguments |= r->how == REDACT_CONTENT && slice_is(key, "arguments");
     return false;
@@ -42,7 +42,7 @@ static bool string_is_assignment(const struct redact *r, struct slice raw)
 }
 
 /* Whether the string may be an option such as --password, an assignment, or contain JSON. */
-static bool string_may_matter(const struct redact *r, struct slice raw, bool escapes)
+static bool string_may_need_redaction(const struct redact *r, struct slice raw, bool escapes)
 {
     if (raw.n == 0)
         return false;
@@ -52,7 +52,7 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
 
 /* Checks each string. A string before a colon is a key. A string that is followed by an invalid
  * character always matters. */
-static bool strings_may_matter(const struct redact *r, struct slice json)
+static bool strings_may_need_redaction(const struct redact *r, struct slice json)
 {
     const char *p = json.p, *end = json.p + json.n;
     bool arguments = false;
@@ -61,7 +61,7 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
             p++;
         if (p == end)
             return false;
-        const char *behind = read_skip_plain(p + 1, end);
+        const char *behind = read_find_quote_or_escape(p + 1, end);
         bool escapes = behind < end && *behind == '\\', odd = false;
         behind = escapes ? read_string(p, end, &odd) : behind + (behind < end);
         const char *next = read_space(behind, end);
@@ -69,16 +69,16 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
             return true;
         /* The text continues after the string, so the string has a closing quote. */
         struct slice raw = {p + 1, (size_t)(behind - p) - 2};
-        if (*next == ':' ? escapes || key_may_matter(r, raw, &arguments)
+        if (*next == ':' ? escapes || key_may_need_redaction(r, raw, &arguments)
                          : (*next != ',' && *next != '}' && *next != ']') ||
-                               string_may_matter(r, raw, escapes))
+                               string_may_need_redaction(r, raw, escapes))
             return true;
         p = next;
     }
 }
 
-bool redact_has_no_edits(struct redact *r, struct slice json)
+bool redact_needs_no_edits(struct redact *r, struct slice json)
 {
-    return !r->thorough && r->pointers.n == 0 && !strings_may_matter(r, json) &&
-           redact_no_shape(r, 0, json.n);
+    return !r->thorough && r->pointers.n == 0 && !strings_may_need_redaction(r, json) &&
+           has_no_shape(r, 0, json.n);
 }

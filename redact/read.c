@@ -11,11 +11,12 @@ static const char *skip_blocks(const char *p, const char *end, bool *odd)
     for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
         struct json_block b = json_block_at(p);
         uint64_t carry = escaped_first;
-        uint64_t escapes = json_block_escapes(json_block_is(b, '\\'), &carry);
+        uint64_t escapes = json_block_find_escapes(json_block_match(b, '\\'), &carry);
         uint64_t escaped = escapes << 1 | escaped_first;
-        if ((json_block_is(b, '"') & ~escaped) != 0)
+        if ((json_block_match(b, '"') & ~escaped) != 0)
             break;
-        *odd |= escaped != 0 && (escaped & (json_block_is(b, 'u') | json_block_is(b, '/'))) != 0;
+        *odd |=
+            escaped != 0 && (escaped & (json_block_match(b, 'u') | json_block_match(b, '/'))) != 0;
         escaped_first = carry;
     }
     return p - escaped_first;
@@ -27,7 +28,7 @@ const char *read_string(const char *p, const char *end, bool *odd)
 #if JSON_BLOCKS
     unsigned escapes = 0;
 #endif
-    for (p++; (p = read_skip_plain(p, end)) < end; p++) {
+    for (p++; (p = read_find_quote_or_escape(p, end)) < end; p++) {
         if (*p == '"')
             return p + 1;
         if (end - p < 2)
@@ -52,9 +53,9 @@ size_t read_escapes(struct slice raw)
     uint64_t carry = 0;
     for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
         struct json_block b = json_block_at(p);
-        uint64_t slashes = json_block_is(b, '\\');
+        uint64_t slashes = json_block_match(b, '\\');
         if ((slashes | carry) != 0)
-            n += (size_t)__builtin_popcountll(json_block_escapes(slashes, &carry));
+            n += (size_t)__builtin_popcountll(json_block_find_escapes(slashes, &carry));
     }
     p += carry;
 #endif

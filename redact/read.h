@@ -31,7 +31,7 @@ static inline __m128i read_special_bytes(const char *p)
 }
 #endif
 /* Returns the position of the next quote or backslash. */
-static inline const char *read_skip_plain(const char *p, const char *end)
+static inline const char *read_find_quote_or_escape(const char *p, const char *end)
 {
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
     for (; end - p >= 16; p += 16) {

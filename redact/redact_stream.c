@@ -9,7 +9,7 @@ void redact_stream_close(struct redact_stream *s)
 }
 
 /* Sanitizes `text`, and outputs the result without the part that was already output. */
-static void stream_output_unseen(struct redact_stream *s, struct slice text, struct buf *out)
+static void stream_output_new_part(struct redact_stream *s, struct slice text, struct buf *out)
 {
     struct slice seen = buf_slice(&s->shown);
     if (text.n >= seen.n && memcmp(text.p, seen.p, seen.n) == 0) {
@@ -26,12 +26,12 @@ static void stream_output_unseen(struct redact_stream *s, struct slice text, str
 static void stream_output_line(struct redact_stream *s, struct slice line, bool ended,
                                struct buf *out)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     size_t n = 0;
     if (r == NULL || s->line.failed || redact_line(r, &s->lines, line, &s->clean, &n) < 0)
         s->failed = true;
     else
-        stream_output_unseen(s, n > 0 ? buf_slice(&s->clean) : line, out);
+        stream_output_new_part(s, n > 0 ? buf_slice(&s->clean) : line, out);
     if (ended)
         buf_addc(out, '\n');
     buf_clear(&s->shown);
@@ -41,7 +41,7 @@ static void stream_output_line(struct redact_stream *s, struct slice line, bool 
 static void stream_output_words(struct redact_stream *s, struct buf *out)
 {
     struct slice text = buf_slice(&s->line);
-    size_t n = redact_whole_words(text, REDACT_WORD_MAX);
+    size_t n = redact_length_of_whole_words(text, REDACT_WORD_MAX);
     if (n == 0)
         n = text.n;
     stream_output_line(s, (struct slice){text.p, n}, false, out);
@@ -80,10 +80,10 @@ bool redact_stream_has_partial_line(const struct redact_stream *s)
 
 void redact_stream_pause(struct redact_stream *s, struct buf *out)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct slice line = buf_slice(&s->line), head = line;
     size_t n = 0;
-    head.n = redact_whole_words(line, SIZE_MAX);
+    head.n = redact_length_of_whole_words(line, SIZE_MAX);
     if (r == NULL || head.n == 0)
         return;
     if (s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL)
@@ -94,7 +94,7 @@ void redact_stream_pause(struct redact_stream *s, struct buf *out)
         head = buf_slice(&s->clean);
     if (head.n <= s->shown.n || memcmp(head.p, buf_slice(&s->shown).p, s->shown.n) != 0)
         return;
-    stream_output_unseen(s, head, out);
+    stream_output_new_part(s, head, out);
     buf_clear(&s->shown);
     buf_slice_add(&s->shown, head);
 }

@@ -95,10 +95,10 @@ void redact_write_rules(struct redact *r, struct buf *out)
     buf_printf(&plain, "{\"version\":\"%d.%d\"", REDACT_VERSION, SHAPES_VERSION);
     for (bool first = true; p != NULL && p < r->user.p + r->user.n; first = false) {
         buf_adds(&plain, first ? ",\"rules\":[[" : ",[");
-        text_json(&plain, slice_of(p));
+        text_append_json(&plain, slice_of(p));
         p += strlen(p) + 1;
         buf_addc(&plain, ',');
-        text_json(&plain, slice_of(p));
+        text_append_json(&plain, slice_of(p));
         p += strlen(p) + 1;
         buf_addc(&plain, ']');
     }
@@ -180,7 +180,7 @@ int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error
     return st;
 }
 
-int redact_open_copy(struct redact **ret, const struct redact *of, struct buf *error)
+int redact_open_copy_of_rules(struct redact **ret, const struct redact *of, struct buf *error)
 {
     struct redact *r;
     int st = redact_open(&r, error);

@@ -45,7 +45,7 @@ void redact_close(struct redact *r)
 
 static struct redact *present;
 
-struct redact *redact_current(void)
+struct redact *redact_get_current_sanitizer(void)
 {
     struct buf error = {0};
     if (present == NULL && redact_open(&present, &error) < 0)
@@ -54,26 +54,26 @@ struct redact *redact_current(void)
     return present;
 }
 
-void redact_set_current(struct redact *r)
+void redact_set_current_rules(struct redact *r)
 {
     if (r != present)
         redact_close(present);
     present = r;
 }
 
-struct redact *redact_swap_current(struct redact *r)
+struct redact *redact_swap_current_rules(struct redact *r)
 {
     struct redact *before = present;
     present = r;
     return before;
 }
 
-struct slice redact_log_filter(void *ctx, struct slice line)
+struct slice redact_filter_log_line(void *ctx, struct slice line)
 {
     static struct buf clean; /* owns the result until the next line is filtered */
     (void)ctx;
     size_t n = 0;
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     if (r != NULL && r->busy)
         return line; /* this text is valid until the next line is filtered */
     if (r == NULL || redact_text(r, line, &clean, &n) < 0)
@@ -93,14 +93,14 @@ static void collect_edits(struct redact *r, struct slice in, enum what what)
     r->place = r->searched = 0;
     switch (what) {
     case WHAT_MESSAGE:
-        if (!redact_has_no_edits(r, in))
+        if (!redact_needs_no_edits(r, in))
             redact_json(r, in, 0, ZONE_TOP, 0, 0);
         break;
     case WHAT_ARGUMENTS:
         redact_json(r, in, 0, ZONE_ANY, flags, 2);
         break;
     case WHAT_VALUE:
-        if (!redact_has_no_edits(r, in))
+        if (!redact_needs_no_edits(r, in))
             redact_json(r, in, 0, ZONE_ANY, 0, 0);
         break;
     case WHAT_TEXT:
@@ -110,7 +110,7 @@ static void collect_edits(struct redact *r, struct slice in, enum what what)
 }
 
 /* Sanitizes `in` once into `out`. Returns the number of replacements. */
-static size_t sanitize_once(struct redact *r, struct slice in, enum what what, struct buf *out)
+static size_t sanitize_text_once(struct redact *r, struct slice in, enum what what, struct buf *out)
 {
     buf_clear(out);
     r->out = out;
@@ -128,7 +128,7 @@ static size_t sanitize_once(struct redact *r, struct slice in, enum what what, s
     return r->count + r->edit_n;
 }
 
-static void free_large(struct buf *b)
+static void free_large_buffer(struct buf *b)
 {
     if (b->cap > KEPT_MAX)
         buf_close(b);
@@ -137,9 +137,9 @@ static void free_large(struct buf *b)
 static void free_scratch(struct redact *r)
 {
     for (size_t i = 0; i < REDACT_LEVELS; i++)
-        free_large(&r->plain[i]);
-    free_large(&r->texts);
-    free_large(&r->other);
+        free_large_buffer(&r->plain[i]);
+    free_large_buffer(&r->texts);
+    free_large_buffer(&r->other);
     if (r->edit_cap * sizeof *r->edit > KEPT_MAX) {
         free(r->edit);
         r->edit = NULL;
@@ -147,8 +147,8 @@ static void free_scratch(struct redact *r)
     }
 }
 
-static int sanitizer_run(struct redact *r, struct slice in, enum what what, struct buf *out,
-                         size_t *ret_n)
+static int run_sanitizer_rounds(struct redact *r, struct slice in, enum what what, struct buf *out,
+                                size_t *ret_n)
 {
     size_t total = 0;
     struct buf *last = NULL, *to = out;
@@ -156,7 +156,7 @@ static int sanitizer_run(struct redact *r, struct slice in, enum what what, stru
     r->busy = true;
     r->failed = false;
     for (int round = 0; round < ROUNDS && !r->failed; round++) {
-        size_t n = sanitize_once(r, in, what, to);
+        size_t n = sanitize_text_once(r, in, what, to);
         if (n == 0)
             break;
         total += n;
@@ -185,23 +185,23 @@ int redact_message(struct redact *r, struct slice json, enum redact_how how, str
                    size_t *ret_n)
 {
     r->how = how;
-    return sanitizer_run(r, json, WHAT_MESSAGE, out, ret_n);
+    return run_sanitizer_rounds(r, json, WHAT_MESSAGE, out, ret_n);
 }
 
 int redact_arguments(struct redact *r, struct slice json, enum redact_how how, struct buf *out,
                      size_t *ret_n)
 {
     r->how = how;
-    return sanitizer_run(r, json, WHAT_ARGUMENTS, out, ret_n);
+    return run_sanitizer_rounds(r, json, WHAT_ARGUMENTS, out, ret_n);
 }
 
 int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *ret_n)
 {
     r->how = REDACT_SECRETS;
-    return sanitizer_run(r, json, WHAT_VALUE, out, ret_n);
+    return run_sanitizer_rounds(r, json, WHAT_VALUE, out, ret_n);
 }
 
-bool redact_may_change(const struct redact *r, struct slice text)
+bool redact_may_change_text(const struct redact *r, struct slice text)
 {
     return shapes_has_patterns(r->shapes) || shapes_may_match(text) ||
            redact_may_contain_key(r, text);
@@ -210,20 +210,21 @@ bool redact_may_change(const struct redact *r, struct slice text)
 int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n)
 {
     r->how = REDACT_SECRETS;
-    if (redact_may_change(r, text))
-        return sanitizer_run(r, text, WHAT_TEXT, out, ret_n);
+    if (redact_may_change_text(r, text))
+        return run_sanitizer_rounds(r, text, WHAT_TEXT, out, ret_n);
     buf_clear(out);
     *ret_n = 0;
     return 0;
 }
 
-size_t redact_head_len(struct slice text, size_t chars)
+size_t redact_text_head_len(struct slice text, size_t chars)
 {
     size_t i = 0;
     for (size_t n = 0; i < text.n && n < chars;) {
         struct slice rest = {text.p + i, text.n - i};
-        size_t run = text_plain_run((struct slice){rest.p, size_min(rest.n, chars - n)}, '[', 0);
-        size_t mark = rest.p[0] == '[' ? edit_mark_len(rest) : 0;
+        size_t run =
+            text_plain_run_len((struct slice){rest.p, size_min(rest.n, chars - n)}, '[', 0);
+        size_t mark = rest.p[0] == '[' ? edit_redaction_mark_len(rest) : 0;
         size_t len = run + mark > 0 ? run + mark : text_utf8_len(rest.p, rest.n);
         i += len > 0 ? len : 1;
         n += run > 0 ? run : mark > 0 ? mark : 1;
@@ -233,7 +234,7 @@ size_t redact_head_len(struct slice text, size_t chars)
 
 int redact_append_sanitized(struct slice text, struct buf *b)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct buf clean = {0};
     size_t n = 0;
     int st = r != NULL ? redact_text(r, text, &clean, &n) : MI_ENOMEM;

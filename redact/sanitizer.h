@@ -61,20 +61,21 @@ MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *e
 MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
 /* Opens another sanitizer with the rules of `of`. Returns 0, MI_EINVAL with a message in `error`,
  * or MI_ENOMEM. */
-MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struct buf *error);
+MI_MUST int redact_open_copy_of_rules(struct redact **ret, const struct redact *of,
+                                      struct buf *error);
 
 /* ---- the rules in force ---- */
 
-/* Returns the sanitizer passed to redact_set_current(), or one with the built-in rules, opened on
+/* Returns the sanitizer passed to redact_set_current_rules(), or one with the built-in rules, opened on
  * first use. Borrowed. NULL: out of memory. */
-struct redact *redact_current(void);
+struct redact *redact_get_current_sanitizer(void);
 /* takes ownership of r; NULL: use the built-in rules again */
-void redact_set_current(struct redact *r);
+void redact_set_current_rules(struct redact *r);
 /* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the
  * built-in rules. */
-struct redact *redact_swap_current(struct redact *r);
+struct redact *redact_swap_current_rules(struct redact *r);
 /* A filter for log_set_filter(): sanitizes log lines with the rules in force. */
-struct slice redact_log_filter(void *ctx, struct slice line);
+struct slice redact_filter_log_line(void *ctx, struct slice line);
 
 /* ---- JSON ---- */
 
@@ -93,7 +94,7 @@ MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, s
 /* ---- text that may or may not be JSON ---- */
 
 /* Quick test. Returns false if redact_text() would find nothing. */
-bool redact_may_change(const struct redact *r, struct slice text);
+bool redact_may_change_text(const struct redact *r, struct slice text);
 /* Sanitizes any bytes. A private key without an end is replaced up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
 /* Appends the text to b, sanitized with the rules in force. */
@@ -101,14 +102,14 @@ MI_MUST int redact_append_sanitized(struct slice text, struct buf *b);
 
 /* Returns the length of a text without its last word. This word may be incomplete, and half of a
  * secret is not recognized. Returns the full length if the word has more than max_word bytes. */
-size_t redact_whole_words(struct slice text, size_t max_word);
+size_t redact_length_of_whole_words(struct slice text, size_t max_word);
 /* Returns the first `max` bytes of a name, to be sanitized. An incomplete word at their end is
  * omitted unless it has more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024
-struct slice redact_cut_name(struct slice name, size_t max);
+struct slice redact_shorten_name(struct slice name, size_t max);
 /* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark
  * at the end is included completely. */
-size_t redact_head_len(struct slice text, size_t chars);
+size_t redact_text_head_len(struct slice text, size_t chars);
 
 /* The state of a stream of lines; a private key may span lines. Zero it at the start; pass each
  * line once, in order. */

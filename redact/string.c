@@ -20,7 +20,7 @@
 #define CONTENT_LONG 4096
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* number of bytes of the head that are searched */
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
-               "head_may_be_json() and truncate_by_head() read this many bytes");
+               "long_content_may_be_json() and truncate_and_search_head() read this many bytes");
 
 /* ---- values whose key is the name of a secret ------------------------------------------------ */
 
@@ -40,7 +40,7 @@ static bool looks_like_path(struct slice s)
 /* Whether s is a word that is not a secret, such as the name of a scheme or grant type. */
 static bool is_plain_word(struct slice s)
 {
-    return shape_is_listed(
+    return shape_word_is_in_list(
         s, "none basic bearer digest token session jwt saml oidc ldap sso oauth "
            "oauth1 oauth1.0a oauth2 oauth2.0 auth0 apikey api-key api_key hmac mtls "
            "kerberos ntlm negotiate iam aws anonymous public private required "
@@ -71,7 +71,7 @@ static bool is_variable_reference(const struct redact *r, struct slice s)
     return false;
 }
 
-struct slice redact_without_scheme(struct slice s)
+struct slice redact_strip_auth_scheme(struct slice s)
 {
     static const char *const schemes[] = {"Bearer ", "bearer ", "Basic ", "basic ",
                                           "Token ",  "token ",  NULL};
@@ -86,12 +86,12 @@ struct slice redact_without_scheme(struct slice s)
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw)
 {
     struct slice s = read_trim(raw, true);
-    if (s.n == 0 || edit_mark_len(raw) == raw.n)
+    if (s.n == 0 || edit_redaction_mark_len(raw) == raw.n)
         return false;
     if ((rule->flags & KEY_NO_PATH && looks_like_path(s)) ||
         (rule->flags & KEY_NO_WORD && is_plain_word(s)))
         return false;
-    return !is_variable_reference(r, redact_without_scheme(s));
+    return !is_variable_reference(r, redact_strip_auth_scheme(s));
 }
 
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
@@ -116,7 +116,7 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static int compare_edits_by_place(const void *a, const void *b)
+static int compare_edits_by_offset(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
     if (x->from != y->from)
@@ -130,7 +130,7 @@ static void merge_overlapping_edits(struct redact *r, size_t first)
 {
     if (r->edit_n - first < 2)
         return;
-    qsort(r->edit + first, r->edit_n - first, sizeof *r->edit, compare_edits_by_place);
+    qsort(r->edit + first, r->edit_n - first, sizeof *r->edit, compare_edits_by_offset);
     size_t n = first + 1;
     for (size_t i = first + 1; i < r->edit_n; i++) {
         struct edit *last = &r->edit[n - 1], e = r->edit[i];
@@ -186,7 +186,7 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
     struct shape_hit h;
     size_t from = 0;
     while (from < text.n && shapes_find_next(r->shapes, text, from, &h)) {
-        edit_mark(r, h.from, h.from + h.n, h.rule, false);
+        add_mark(r, h.from, h.from + h.n, h.rule, false);
         from = h.from + h.n;
     }
     if (!redact_may_contain_key(r, text))
@@ -194,7 +194,7 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
     if (!deep &&
         (text_begins_json(text) || redact_next_object(text.p, text.p + text.n, false) != NULL)) {
         r->edit_n = first;
-        edit_mark(r, 0, text.n, "too-deep", false);
+        add_mark(r, 0, text.n, "too-deep", false);
     } else if (deep) {
         if (!text_begins_json(text))
             (void)collect_json_edits(r, text, level);
@@ -231,12 +231,12 @@ static size_t find_truncation_offset(const struct redact *r, size_t first, struc
         size_t next = e < r->edit_n ? size_min(r->edit[e].from, s.n) : s.n;
         size_t most = size_min(next - size_min(i, next),
                                REDACT_CONTENT_HEAD - size_min(chars, REDACT_CONTENT_HEAD));
-        size_t run = text_plain_run((struct slice){s.p + i, most}, '[', 0);
+        size_t run = text_plain_run_len((struct slice){s.p + i, most}, '[', 0);
         i += run;
         chars += run;
         if (i == s.n || chars >= REDACT_CONTENT_HEAD)
             return i;
-        size_t mark = s.p[i] == '[' ? edit_mark_len((struct slice){s.p + i, s.n - i}) : 0;
+        size_t mark = s.p[i] == '[' ? edit_redaction_mark_len((struct slice){s.p + i, s.n - i}) : 0;
         if (e < r->edit_n && r->edit[e].from <= i) {
             chars += r->edit[e].text_n;
             i = r->edit[e++].to;
@@ -265,15 +265,15 @@ static bool truncate_content(struct redact *r, size_t first, struct slice s, siz
     char text[64];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text};
     buf_adds(&b, "… [+");
-    buf_int(&b, (int64_t)(text_utf8_chars((struct slice){s.p + at, s.n - at}) + behind));
+    buf_int(&b, (int64_t)(text_count_utf8_chars((struct slice){s.p + at, s.n - at}) + behind));
     buf_adds(&b, " chars]");
-    edit_add(r, at, s.n, buf_slice(&b));
+    edit_add_replacement(r, at, s.n, buf_slice(&b));
     return true;
 }
 
 /* ---- the string ---------------------------------------------------------------------------- */
 
-bool redact_escapes_valid(struct slice raw)
+bool redact_has_valid_escapes(struct slice raw)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
@@ -282,14 +282,14 @@ bool redact_escapes_valid(struct slice raw)
         if (p[1] != 'u' && memchr("\"\\/bfnrt", p[1], 8) == NULL)
             return false;
         for (int i = 2; p[1] == 'u' && i < 6; i++)
-            if (char_hex(p[i]) < 0)
+            if (char_hex_digit_value(p[i]) < 0)
                 return false;
         p += p[1] == 'u' ? 6 : 2;
     }
     return true;
 }
 
-bool redact_no_shape(struct redact *r, size_t from, size_t to)
+bool has_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
@@ -308,7 +308,7 @@ static bool string_needs_search(struct redact *r, struct slice raw, size_t base,
 {
     if (odd || shapes_has_patterns(r->shapes))
         return true;
-    if ((level > 0 || !redact_no_shape(r, base, base + raw.n)) && shapes_may_match(raw))
+    if ((level > 0 || !has_no_shape(r, base, base + raw.n)) && shapes_may_match(raw))
         return true;
     return redact_may_contain_json(r, raw);
 }
@@ -332,13 +332,13 @@ static bool another_round_is_unnecessary(const struct redact *r, size_t first, s
 
 /* Collects the edits for a string or, if `behind` characters follow the part, for the head of a
  * string. Returns true if the string was truncated. */
-static bool search_string(struct redact *r, struct slice part, size_t base, bool odd, int level,
-                          enum string_kind kind, size_t behind)
+static bool collect_edits_of_string(struct redact *r, struct slice part, size_t base, bool odd,
+                                    int level, enum string_kind kind, size_t behind)
 {
     size_t first = r->edit_n;
     bool truncates = kind == STRING_TRUNCATE;
     struct slice plain = part;
-    bool escaped = memchr(part.p, '\\', part.n) != NULL && redact_escapes_valid(part);
+    bool escaped = memchr(part.p, '\\', part.n) != NULL && redact_has_valid_escapes(part);
     if (escaped) {
         struct buf *b = &r->plain[level];
         buf_clear(b);
@@ -354,13 +354,13 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
         redact_plain_text(r, plain, level + 1);
     bool was_truncated = truncates && truncate_content(r, first, plain, behind);
     if (r->edit_n > first)
-        edit_map_to_raw(r, first, part, base, escaped);
+        edit_map_to_containing_text(r, first, part, base, escaped);
     return was_truncated;
 }
 
 /* Whether long content may be JSON that contains the name of a secret. Only the head is
  * examined, so that malformed JSON counts as well. */
-static bool head_may_be_json(const struct redact *r, struct slice raw)
+static bool long_content_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};
     return (memchr(raw.p, '{', TRUNCATED_LOOK) != NULL ||
@@ -371,18 +371,21 @@ static bool head_may_be_json(const struct redact *r, struct slice raw)
 /* Truncates long content and searches only its head. Returns false if the whole content must be
  * searched, because it may be JSON or because a secret in the kept part continues after the
  * head. */
-static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bool odd, int level)
+static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t base, bool odd,
+                                     int level)
 {
     size_t first = r->edit_n;
-    if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) || head_may_be_json(r, raw))
+    if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) ||
+        long_content_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
     /* an incomplete escape at the end does not count */
     size_t n = read_quoted(raw.p - 1, end, end).n;
-    struct slice head = text_head(raw, n);
+    struct slice head = text_prefix(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
-    size_t behind = text_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */
-    if (!search_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
+    size_t behind =
+        text_count_utf8_chars(rest) - read_escapes(rest); /* each escape has two bytes */
+    if (!collect_edits_of_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
         r->edit_n = first;
         return false;
     }
@@ -403,9 +406,9 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
         return;
     if (kind == STRING_TRUNCATE && !truncates)
         kind = STRING_ANY;
-    bool was_truncated = truncates && truncate_by_head(r, raw, base, odd, level);
+    bool was_truncated = truncates && truncate_and_search_head(r, raw, base, odd, level);
     if (!was_truncated)
-        was_truncated = search_string(r, raw, base, odd, level, kind, 0);
+        was_truncated = collect_edits_of_string(r, raw, base, odd, level, kind, 0);
     if (was_truncated && !another_round_is_unnecessary(r, first, raw, base, odd))
         r->again = true;
 }

@@ -74,7 +74,7 @@ static struct slice unescape_key(struct slice raw, bool odd, char *place)
     size_t n;
     if (!odd && memchr(raw.p, '\\', raw.n) == NULL)
         return raw;
-    if (raw.n > KEY_TEXT_MAX || !redact_escapes_valid(raw) ||
+    if (raw.n > KEY_TEXT_MAX || !redact_has_valid_escapes(raw) ||
         json_unescape_to(raw, place, KEY_TEXT_MAX, &n) < 0)
         return (struct slice){raw.p, 0};
     return (struct slice){place, n};
@@ -112,7 +112,7 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
     size_t at = s->pointer_depth + (size_t)s->depth - 2;
     c->pointers = f->object ? pointers_below_member(p, f->pointers, at, key)
                             : pointers_below_index(p, f->pointers, at, f->index);
-    c->hit = pointers_end_at(p, c->pointers, at + 1);
+    c->hit = pointers_end_at_depth(p, c->pointers, at + 1);
 }
 
 /* ---- values to replace ----------------------------------------------------------------------- */
@@ -120,12 +120,12 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
 static void mark_whole_value(struct pass *s, const char *p, const char *behind, const char *rule)
 {
     if (*p != '"') {
-        edit_mark(s->r, walk_offset(s, p), walk_offset(s, behind), rule, true);
+        add_mark(s->r, walk_offset(s, p), walk_offset(s, behind), rule, true);
         return;
     }
     struct slice raw = read_quoted(p, behind, s->end);
-    if (edit_mark_len(raw) != raw.n || raw.n == 0)
-        edit_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule, false);
+    if (edit_redaction_mark_len(raw) != raw.n || raw.n == 0)
+        add_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule, false);
 }
 
 static bool number_is_secret(const struct key_rule *rule, char first)
@@ -144,9 +144,9 @@ static void replace_value_before_name(struct pass *s, struct frame *f)
     if (*p == '"') {
         struct slice raw = read_quoted(p, behind, s->end);
         if (redact_is_secret(s->r, f->name, raw))
-            edit_mark_earlier(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
+            edit_add_mark_earlier(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
     } else if (*p == '{' || *p == '[' || number_is_secret(f->name, *p)) {
-        edit_mark_earlier(s->r, s->first, from, to, f->name->rule, true);
+        edit_add_mark_earlier(s->r, s->first, from, to, f->name->rule, true);
     }
 }
 
@@ -174,7 +174,7 @@ static bool replace_assigned_value(struct pass *s, const struct frame *f, struct
     }
     if (rule == NULL || !redact_is_secret(s->r, rule, value))
         return false;
-    edit_mark(s->r, walk_offset(s, value.p), walk_offset(s, value.p) + value.n, rule->rule, false);
+    add_mark(s->r, walk_offset(s, value.p), walk_offset(s, value.p) + value.n, rule->rule, false);
     return true;
 }
 
@@ -185,7 +185,7 @@ static bool replace_header_value(struct pass *s, struct slice line)
     const struct key_rule *rule = option_find_header_rule(&s->r->keys, line, &v);
     if (rule == NULL || !redact_is_secret(s->r, rule, v))
         return false;
-    edit_mark(s->r, walk_offset(s, v.p), walk_offset(s, v.p) + v.n, rule->rule, false);
+    add_mark(s->r, walk_offset(s, v.p), walk_offset(s, v.p) + v.n, rule->rule, false);
     return true;
 }
 
@@ -200,7 +200,7 @@ static bool walk_array_string(struct pass *s, struct frame *f, struct slice raw)
     f->option = option_find_rule(&s->r->keys, raw);
     if (rule != NULL && f->option == NULL && redact_is_secret(s->r, rule, raw) &&
         !(raw.n > 1 && raw.p[0] == '-' && raw.p[1] == '-')) {
-        edit_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule->rule, false);
+        add_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule->rule, false);
         return true;
     }
     /* [["Authorization", "Bearer …"], …] */
@@ -226,7 +226,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         return;
     }
     if (rule != NULL && redact_is_secret(s->r, rule, raw)) {
-        edit_mark(s->r, from, from + raw.n, rule->rule, false);
+        add_mark(s->r, from, from + raw.n, rule->rule, false);
         return;
     }
     if (!f->object && s->depth > 1 && walk_array_string(s, f, raw))
@@ -307,7 +307,7 @@ static const char *walk_value(struct pass *s, struct child *c, const char *p)
     }
     bool container = *p == '{' || *p == '[';
     bool schema = container && *p == '{' && c->rule != NULL &&
-                  place_is_schema(p, s->end, top_frame(s)->zone == ZONE_PROPERTIES);
+                  place_is_json_schema(p, s->end, top_frame(s)->zone == ZONE_PROPERTIES);
     bool asks = container && *p == '{' && c->rule != NULL && top_frame(s)->zone == ZONE_INPUTS &&
                 place_is_input_request(p, s->end);
     bool goes = c->hit || (c->rule != NULL && !schema && !asks &&
@@ -365,7 +365,7 @@ static void pop_frame(struct pass *s, const char *p)
     walk_note_value(s, top_frame(s)->role, at, p + 1);
 }
 
-static struct child child_of_frame(const struct frame *f)
+static struct child make_child_of_frame(const struct frame *f)
 {
     struct child c = {.flags = f->flags, .inner = f->inner};
     if (f->zone == ZONE_TOP || f->zone == ZONE_TASK || f->zone == ZONE_HEADERS)
@@ -386,11 +386,11 @@ static const char *walk_member(struct pass *s, const char *p)
     struct slice key = unescape_key(raw, s->odd, place);
     c.role = place_is_never_replaced(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
     size_t at = walk_offset(s, raw.p);
-    if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !redact_no_shape(s->r, at, at + raw.n)))
+    if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !has_no_shape(s->r, at, at + raw.n)))
         redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
-    c.zone = place_zone_below(f->zone, key);
+    c.zone = place_zone_of_member(f->zone, key);
     c.rule = c.role == ROLE_KEPT ? NULL : key_find_rule(&s->r->keys, key);
-    if (c.rule == NULL && f->inner != NULL && place_is_schema_value(key))
+    if (c.rule == NULL && f->inner != NULL && place_is_schema_value_keyword(key))
         c.rule = f->inner;
     if (key_opens_arguments(s, key))
         c.flags |= IN_ARGUMENTS;
@@ -407,7 +407,7 @@ static const char *walk_member(struct pass *s, const char *p)
 static const char *walk_element(struct pass *s, const char *p)
 {
     struct frame *f = top_frame(s);
-    struct child c = child_of_frame(f);
+    struct child c = make_child_of_frame(f);
     c.content = f->content;
     if (s->depth == 1 || f->zone == ZONE_TOP) /* p is at the root, or at a member of a batch */
         c.pointers = f->pointers;
@@ -420,7 +420,7 @@ static const char *walk_element(struct pass *s, const char *p)
  * colon is treated as a key. */
 static const char *walk_value_after_colon(struct pass *s, const char *p)
 {
-    struct child c = child_of_frame(top_frame(s));
+    struct child c = make_child_of_frame(top_frame(s));
     char place[KEY_TEXT_MAX];
     if (s->last.p != NULL) {
         struct slice raw = read_quoted(s->last.p, s->last.p + s->last.n, s->end);
@@ -468,7 +468,7 @@ static void walk_text(struct pass *s)
 }
 
 /* Returns the pointers that match the first `depth` levels of /params/arguments. */
-static pointer_set pointers_to_depth(const struct pointers *p, unsigned depth)
+static pointer_set pointers_matching_levels(const struct pointers *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};
     pointer_set set = pointers_at_root(p);
@@ -494,7 +494,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
     s.frames = FRAMES_NEAR;
     s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
     if (level == 0 && r->pointers.n > 0)
-        s.frame[0].pointers = pointers_to_depth(&r->pointers, pointer_depth);
+        s.frame[0].pointers = pointers_matching_levels(&r->pointers, pointer_depth);
     walk_text(&s);
     free(s.owned);
 }

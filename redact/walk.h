@@ -72,24 +72,25 @@ enum { IN_ARGUMENTS = 1 /* inside the arguments of a tools/call, where content i
 /* ---- edits (redact/edit.c) ---- */
 
 /* Replaces [from, to) by `text`. If `text` may contain a secret, the caller must set r->again. */
-void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
+void edit_add_replacement(struct redact *r, size_t from, size_t to, struct slice text);
 /* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a
  * string. */
-void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* Like edit_mark(), for a range before the last edit. Edits that overlap the range are
+void add_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
+/* Like add_mark(), for a range before the last edit. Edits that overlap the range are
  * dropped. first: the first edit of the text. */
-void edit_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                       bool quoted);
+void edit_add_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                           bool quoted);
 /* Converts the edits from index `first` on: from offsets in a string to offsets in the text that
  * contains this string (`raw`) at offset `base`. `escaped`: the edits were collected in the
  * unescaped string. */
-void edit_map_to_raw(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
-/* Converts edits like edit_map_to_raw(), for a text without escapes: adds `base` to the offsets. */
+void edit_map_to_containing_text(struct redact *r, size_t first, struct slice raw, size_t base,
+                                 bool escaped);
+/* Converts edits like edit_map_to_containing_text(), for a text without escapes: adds `base` to the offsets. */
 void edit_shift_offsets(struct redact *r, size_t first, size_t base);
 /* Appends the text to `b`, with its edits applied. */
 void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);
 /* Returns the length of the redaction mark at the beginning of s, or 0. */
-size_t edit_mark_len(struct slice s);
+size_t edit_redaction_mark_len(struct slice s);
 
 /* ---- JSON (redact/walk.c) ---- */
 
@@ -103,7 +104,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 
 /* Returns true if redact_json() would collect no edits for this text of level 0, of ZONE_TOP or
  * ZONE_ANY, without flags. */
-bool redact_has_no_edits(struct redact *r, struct slice json);
+bool redact_needs_no_edits(struct redact *r, struct slice json);
 
 /* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
 
@@ -132,12 +133,12 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
  * shapes of secrets, and for JSON inside the text. */
 void redact_plain_text(struct redact *r, struct slice text, int level);
 /* Whether `raw` contains only valid JSON escapes. */
-bool redact_escapes_valid(struct slice raw);
+bool redact_has_valid_escapes(struct slice raw);
 /* Tests [from, to) of the text of level 0 quickly. Returns true if this range has no built-in shape
  * of a secret. Ranges must be passed from left to right. */
-bool redact_no_shape(struct redact *r, size_t from, size_t to);
+bool has_no_shape(struct redact *r, size_t from, size_t to);
 /* Returns a value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
-struct slice redact_without_scheme(struct slice s);
+struct slice redact_strip_auth_scheme(struct slice s);
 /* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word
  * or path. */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);

@@ -7,7 +7,7 @@
 static void add_attribute(struct buf *b, const char *name, struct slice value)
 {
     buf_printf(b, " %s=\"", name);
-    text_xml(b, value);
+    text_append_xml(b, value);
     buf_addc(b, '"');
 }
 
@@ -44,7 +44,7 @@ void report_add_junit(struct report *r)
         add_attribute(b, "message", buf_slice(&c->message));
     if (c->outcome != REPORT_SKIPPED && text.n > 0) {
         buf_addc(b, '>');
-        text_xml(b, text);
+        text_append_xml(b, text);
         buf_printf(b, "</%s", elements[c->outcome]);
     } else {
         buf_addc(b, '/');
@@ -96,5 +96,5 @@ void report_junit(struct report *r, struct buf *b)
     buf_adds(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     buf_slice_add(b, buf_slice(&r->suites));
     buf_adds(b, "</testsuites>\n");
-    b->failed |= report_failed(r) || r->suites.failed;
+    b->failed |= report_is_out_of_memory(r) || r->suites.failed;
 }

@@ -19,7 +19,7 @@ struct report_case *report_begin_case(struct report *r)
 {
     struct report_case *c = &r->draft;
     struct buf name = c->name, message = c->message, detail = c->detail;
-    r->failed = report_failed(r);
+    r->failed = report_is_out_of_memory(r);
     buf_clear(&name);
     buf_clear(&message);
     buf_clear(&detail);

@@ -77,7 +77,7 @@ struct report {
 };
 
 /* Whether memory ran out for the current case or an earlier one. */
-static inline bool report_failed(const struct report *r)
+static inline bool report_is_out_of_memory(const struct report *r)
 {
     const struct report_case *c = &r->draft;
     return r->failed || c->name.failed || c->message.failed || c->detail.failed;

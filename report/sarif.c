@@ -167,11 +167,11 @@ void report_sarif(struct report *r, struct buf *b)
     json_out_end(&j);
     json_out_whitespace(&j, "\n");
     json_out_array(&j, "results");
-    json_out_members(&j, buf_slice(&r->results));
+    json_out_add_written_members(&j, buf_slice(&r->results));
     json_out_end(&j);
     json_out_end(&j);
     json_out_end(&j);
     json_out_end(&j);
     json_out_line(&j);
-    b->failed |= report_failed(r) || r->results.failed;
+    b->failed |= report_is_out_of_memory(r) || r->results.failed;
 }

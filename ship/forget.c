@@ -31,11 +31,11 @@ static int forget_find_target(struct unsent *u, const char *url)
 {
     struct search x = {.url = slice_of(url)};
     struct buf error = {0};
-    int st = cursors_read(unsent_vault(u), forget_on_target, &x, &error);
+    int st = cursors_read(unsent_get_vault_path(u), forget_on_target, &x, &error);
     if (st < 0)
         (void)command_fail(st, &error);
     else if (!x.found && x.others.n == 0)
-        log_error("%s has not been sent to any target yet", unsent_vault(u));
+        log_error("%s has not been sent to any target yet", unsent_get_vault_path(u));
     else if (!x.found)
         log_error("this vault was not sent to %s; it was sent to: %s", url, buf_str(&x.others));
     buf_close(&x.others);
@@ -48,12 +48,13 @@ static int forget_find_target(struct unsent *u, const char *url)
 static int forget_after_question(const struct settings *s, struct unsent *u, struct out *o,
                                  const char *url)
 {
-    if (!settings_is_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
+    if (!settings_is_on(s, "yes") &&
+        !ask_user_for_yes("Forget this target? What was sent stays there.")) {
         out_raw(o, "nothing was forgotten");
         out_end_line(o);
         return EXIT_FOUND;
     }
-    if (cursors_forget(u, slice_of(url)) < 0) {
+    if (cursors_remove_target(u, slice_of(url)) < 0) {
         log_error("%s", unsent_error(u));
         return EXIT_TROUBLE;
     }
@@ -99,7 +100,7 @@ int run_forget(const struct settings *s)
         return settings_fail_usage(s,
                                    "cannot ask before forgetting, since stdin or stderr is not a "
                                    "terminal: add --yes");
-    char *vault = settings_vault(s);
+    char *vault = settings_get_vault_path(s);
     int status = vault != NULL ? forget_in_vault(s, vault, s->operands[0]) : EXIT_TROUBLE;
     free(vault);
     return status;

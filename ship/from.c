@@ -10,22 +10,22 @@ static int open_store(const struct settings *s, const char *url, struct query **
 {
     struct reader *r;
     struct session_wait wait = session_get_store_wait();
-    int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"), wait.before,
-                         wait.during);
+    int st = reader_open(&r, url, settings_get_text(s, "host"), settings_get_text(s, "user"),
+                         wait.before, wait.during);
     if (st == 0) {
         struct remote_store store = reader_make_store(r);
         st = query_open_store(ret, &store, url);
         r = NULL;
     }
     if (st < 0)
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : reader_error(r));
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : reader_get_error_text(r));
     reader_close(r);
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
 int open_query_of_store(const struct settings *s, struct query **ret)
 {
-    const char *url = settings_text(s, "from");
+    const char *url = settings_get_text(s, "from");
     struct buf error = {0};
     int status = EXIT_FINE;
     if (address_check_url(url, &error) < 0)

@@ -13,7 +13,7 @@
 static int init_run_sql(const char *url, const char *device, struct buf *sql)
 {
     struct link *l = NULL;
-    int st = sql->failed ? MI_ENOMEM : link_new(&l, url, NULL);
+    int st = sql->failed ? MI_ENOMEM : link_allocate(&l, url, NULL);
     if (st == 0) {
         link_set_denied_hint(l,
                              "; use the URL of a role that may create roles, and schemas in this "
@@ -21,14 +21,14 @@ static int init_run_sql(const char *url, const char *device, struct buf *sql)
         st = link_connect(l);
     }
     if (st == 0)
-        st = link_run(l, buf_str(sql));
+        st = link_run_sql(l, buf_str(sql));
     if (st == 0 && device != NULL) {
-        link_begin(l);
+        link_begin_call(l);
         link_add_text_argument(l, device);
         st = link_call_function(l, "add_device");
     }
     if (st < 0)
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : link_error(l));
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : link_error_text(l));
     else if (device != NULL)
         log_note("the schema is ready, and the role %s is a device; set its password with psql: "
                  "\\password \"%s\"",
@@ -37,11 +37,11 @@ static int init_run_sql(const char *url, const char *device, struct buf *sql)
         log_note(
             "the schema is ready; add devices with: mcp-interposer ship init URL --device NAME");
     if (st == 0) {
-        st = link_run(l, SCHEMA_FILL);
+        st = link_run_sql(l, SCHEMA_FILL);
         if (st < 0)
             log_error("not all calls of older sessions have been added to the table of calls; run "
                       "this command again: %s",
-                      st == MI_ENOMEM ? "out of memory" : link_error(l));
+                      st == MI_ENOMEM ? "out of memory" : link_error_text(l));
     }
     link_free(l);
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
@@ -53,7 +53,7 @@ static int print_router(const struct router_plan *plan)
 {
     struct buf sql = {0}, error = {0};
     int st = router_print(plan, &sql, &error);
-    int status = st < 0 ? command_fail(st, &error) : run_print(&sql);
+    int status = st < 0 ? command_fail(st, &error) : run_print_to_stdout(&sql);
     buf_close(&sql);
     buf_close(&error);
     return status;
@@ -62,7 +62,7 @@ static int print_router(const struct router_plan *plan)
 static int make_router(const struct router_plan *plan)
 {
     struct buf error = {0};
-    int st = router_make(plan, &error), status = EXIT_FINE;
+    int st = router_make_central_store(plan, &error), status = EXIT_FINE;
     if (st < 0)
         status = command_fail(st, &error);
     else if (plan->device != NULL)
@@ -105,18 +105,18 @@ static int init_one_database(const char *url, const char *device, bool only_prin
 {
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
-    schema_write(&sql);
+    schema_write_sql(&sql);
     buf_adds(&sql, "COMMIT;\n");
     if (only_print)
         buf_adds(&sql, SCHEMA_FILL ";\n");
-    int status = only_print ? run_print(&sql) : init_run_sql(url, device, &sql);
+    int status = only_print ? run_print_to_stdout(&sql) : init_run_sql(url, device, &sql);
     buf_close(&sql);
     return status;
 }
 
 int run_init(const struct settings *s)
 {
-    const char *device = settings_text(s, "device"), *shards = settings_text(s, "shards");
+    const char *device = settings_get_text(s, "device"), *shards = settings_get_text(s, "shards");
     const char *url = s->operands_n > 0 ? s->operands[0] : NULL;
     bool only_print = settings_is_on(s, "print");
     struct buf error = {0};

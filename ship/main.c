@@ -48,14 +48,14 @@ static int ship_run(const struct settings *s, char **argv)
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    command_prepare();
-    log_set_filter(redact_log_filter, NULL);
+    command_prepare_process();
+    log_set_filter(redact_filter_log_line, NULL);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return run_help(&command_ship);
     if (strcmp(word, "--version") == 0) {
         struct buf b = {0};
         version_text(&b);
-        return run_print(&b);
+        return run_print_to_stdout(&b);
     }
     session_set_store(open_query_of_store);
     const struct command *c = command_find_verb(&command_ship, word);

@@ -50,11 +50,11 @@ static void status_print_time(struct out *o, const char *what, int64_t at_us)
 {
     if (at_us == 0)
         return;
-    out_printf(o, "  %s%s", what, clock_local(at_us).s);
+    out_printf(o, "  %s%s", what, clock_format_local_time(at_us).s);
     out_end_line(o);
 }
 
-static void status_print_missing(struct out *o, const struct target_lag *lag)
+static void status_print_target_lag(struct out *o, const struct target_lag *lag)
 {
     const char *more = lag->sessions == 1 ? "" : "s";
     if (lag->sessions == 0)
@@ -76,7 +76,7 @@ static void ship_status_print_text(struct report *r, const struct target_state *
     struct out *o = &r->out;
     out_text(o, t->url);
     out_end_line(o);
-    status_print_missing(o, lag);
+    status_print_target_lag(o, lag);
     status_print_time(o, "last success ", t->sent_at_us);
     if (t->error.p != NULL) {
         status_print_time(o, "last attempt ", t->tried_at_us);
@@ -104,7 +104,7 @@ int run_status(const struct settings *s)
 {
     struct report r = {.json = settings_is_on(s, "json")};
     struct buf error = {0};
-    char *vault = settings_vault(s);
+    char *vault = settings_get_vault_path(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
     out_open(&r.out);

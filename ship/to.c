@@ -43,12 +43,12 @@ struct shipper {
 };
 
 /* Stores messages of killed sessions that are still in journals. */
-static void store_orphans(struct shipper *x)
+static void store_orphaned_messages(struct shipper *x)
 {
     if (clock_mono_us() < x->orphans_us)
         return;
     x->orphans_us = clock_mono_us() + ORPHANS_US;
-    orphans_store(unsent_vault(x->from), NULL, NULL);
+    orphans_store(unsent_get_vault_path(x->from), NULL, NULL);
 }
 
 /* Saves the state for `ship status` and `prune`. */
@@ -81,7 +81,7 @@ static bool shipper_wait_ms(struct shipper *x, int64_t ms)
 
 /* Whether it is time to check that the store still has all rows, because a failover may have lost
  * some. */
-static bool shipper_must_check(struct shipper *x)
+static bool shipper_must_check_store(struct shipper *x)
 {
     return clock_mono_us() >= x->state_us ||
            (x->kind->is_cut != NULL && x->kind->is_cut(x->sender));
@@ -92,12 +92,12 @@ static bool shipper_wait_for_rows(struct shipper *x, int64_t version)
 {
     int64_t now = version;
     while (now == version) {
-        if (watch_wait(&x->watch, WATCH_IDLE_MS) == WATCH_END)
+        if (watch_wait_for_change(&x->watch, WATCH_IDLE_MS) == WATCH_END)
             return false;
-        store_orphans(x);
-        if (shipper_must_check(x))
+        store_orphaned_messages(x);
+        if (shipper_must_check_store(x))
             return true;
-        if (unsent_version(x->from, &now) < 0)
+        if (unsent_read_data_version(x->from, &now) < 0)
             return true; /* the error occurs again in the next round, which reports it */
     }
     return true;
@@ -135,19 +135,19 @@ static int shipper_handle_failure(struct shipper *x, int st, const char *sentenc
 }
 
 /* Returns text about data that this target has permanently refused; NULL: none. */
-static const char *refusal_of_target(const struct shipper *x)
+static const char *get_target_refusal_text(const struct shipper *x)
 {
     return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
 }
 
-static int shipper_follow(struct shipper *x)
+static int shipper_run_until_stopped(struct shipper *x)
 {
     int status = EXIT_FINE;
     while (status == EXIT_FINE && !watch_is_stopped()) {
         int64_t sent = 0, version = 0;
-        bool asked = x->failures > 0 || shipper_must_check(x);
-        store_orphans(x);
-        if (unsent_version(x->from, &version) < 0) {
+        bool asked = x->failures > 0 || shipper_must_check_store(x);
+        store_orphaned_messages(x);
+        if (unsent_read_data_version(x->from, &version) < 0) {
             status = shipper_handle_failure(x, MI_ESTORE, unsent_error(x->from));
             continue;
         }
@@ -164,11 +164,11 @@ static int shipper_follow(struct shipper *x)
         /* save the state only if this round has shown that the store has all rows */
         if (sent > 0 || asked) {
             x->sent_at_us = clock_wall_us();
-            shipper_save_state(x, refusal_of_target(x));
+            shipper_save_state(x, get_target_refusal_text(x));
         }
         x->failures = 0;
         if (x->once)
-            return refusal_of_target(x) != NULL ? EXIT_FOUND : EXIT_FINE;
+            return get_target_refusal_text(x) != NULL ? EXIT_FOUND : EXIT_FINE;
         bool soon = sent > 0 || (x->kind->is_unsaved != NULL && x->kind->is_unsaved(x->sender));
         if (!(soon ? shipper_wait_ms(x, LINGER_MS) : shipper_wait_for_rows(x, version)))
             break;
@@ -181,7 +181,7 @@ static int shipper_follow(struct shipper *x)
 
 /* Watches the vault, but not stdout: nothing is written there, and it may be a pipe that nobody
  * reads any more. */
-static void open_watch(struct shipper *x, const char *vault)
+static void open_vault_watch(struct shipper *x, const char *vault)
 {
     watch_open(&x->watch, vault);
     x->watch.output = -1;
@@ -196,8 +196,8 @@ static int ship_until_done(struct shipper *x)
     if (st < 0) {
         status = command_fail(st, &error);
     } else {
-        open_watch(x, unsent_vault(x->from));
-        status = shipper_follow(x);
+        open_vault_watch(x, unsent_get_vault_path(x->from));
+        status = shipper_run_until_stopped(x);
         watch_close(&x->watch);
         x->kind->close(x->sender);
     }
@@ -216,7 +216,7 @@ static int shipper_open_vault(struct shipper *x, const char *vault, struct buf *
         log_warn("nothing is recorded in %s yet", vault);
         return st;
     }
-    open_watch(x, vault); /* wait only for signals, because the folder may not exist yet */
+    open_vault_watch(x, vault); /* wait only for signals, because the folder may not exist yet */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
     while (st == MI_ENOENT && shipper_wait_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);
@@ -243,7 +243,7 @@ static int ship_vault_to(struct shipper *x, const char *vault)
     return status;
 }
 
-static int choose_kind(struct shipper *x, struct buf *error)
+static int choose_target_kind(struct shipper *x, struct buf *error)
 {
     for (size_t i = 0; i < MI_COUNT(kinds); i++)
         if (kinds[i]->is_url(x->url)) {
@@ -259,30 +259,30 @@ static int choose_kind(struct shipper *x, struct buf *error)
 int run_to(const struct settings *s)
 {
     struct buf error = {0};
-    struct shipper x = {.url = s->operands_n > 0 ? s->operands[0] : settings_text(s, "url"),
+    struct shipper x = {.url = s->operands_n > 0 ? s->operands[0] : settings_get_text(s, "url"),
                         .once = settings_is_on(s, "once"),
                         .random = (uint32_t)clock_mono_us() ^ (uint32_t)clock_wall_us()};
     if (x.url == NULL)
         return settings_fail_usage(
             s,
             "missing the URL to send to, as an argument or as url in [ship] of the configuration");
-    if (choose_kind(&x, &error) < 0) {
+    if (choose_target_kind(&x, &error) < 0) {
         int status = settings_fail_usage(s, "%s", buf_str(&error));
         buf_close(&error);
         return status;
     }
-    x.minimal = settings_is_word(s, "level", "minimal");
+    x.minimal = settings_value_equals(s, "level", "minimal");
     x.content = settings_is_on(s, "content") && !x.minimal;
     x.notifications = settings_is_on(s, "notifications");
     if (s->ship_minimal && !x.minimal)
         return settings_fail_usage(
             s, "--level: the configuration has level = minimal, which an option cannot override");
-    if (settings_text(s, "deadline") != NULL) {
+    if (settings_get_text(s, "deadline") != NULL) {
         if (!x.once)
             return settings_fail_usage(s, "--deadline needs --once");
         x.until_us = clock_mono_us() + settings_duration_us(s, "deadline");
     }
-    char *vault = settings_vault(s);
+    char *vault = settings_get_vault_path(s);
     int status = vault != NULL ? ship_vault_to(&x, vault) : EXIT_TROUBLE;
     free(vault);
     return status;

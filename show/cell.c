@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-bool show_is_number(const struct show_column *c)
+bool show_column_is_number(const struct show_column *c)
 {
     enum value_type t = c->field.type;
     return t == VALUE_NUMBER || t == VALUE_SINCE || t == VALUE_TOOK || t == VALUE_SIZE;
@@ -14,7 +14,7 @@ static void cell_add_number(struct buf *b, enum value_type type, int64_t n)
 {
     switch (type) {
     case VALUE_TIME:
-        buf_adds(b, clock_local(n).s);
+        buf_adds(b, clock_format_local_time(n).s);
         break;
     case VALUE_SINCE:
     case VALUE_TOOK:

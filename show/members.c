@@ -30,7 +30,7 @@ void show_add_text(struct json_out *j, const char *name, struct slice text)
     if (text.p == NULL || json_scan(text, NULL, NULL, &scan) < 0 || scan.deep)
         json_out_text(j, name, text);
     else
-        json_out_visible(j, name, scan.root);
+        json_out_add_visible_json(j, name, scan.root);
 }
 
 static void add_field_member(struct json_out *j, const struct record_field *f, const void *record)
@@ -88,7 +88,7 @@ void show_csv_text(struct buf *b, struct slice text)
     if (text.n > 0 && memchr("=+-@", text.p[0], 4) != NULL)
         buf_addc(&visible, '\'');
     if (text.p != NULL)
-        text_visible(&visible, text);
+        text_append_visible(&visible, text);
     struct slice s = buf_slice(&visible);
     bool blank = s.n > 0 && (s.p[0] == ' ' || s.p[s.n - 1] == ' ');
     bool quoted = blank || memchr(s.p, '"', s.n) != NULL || memchr(s.p, ',', s.n) != NULL;
@@ -117,7 +117,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
         show_json(&j, &untyped, row != NULL ? row : zeros);
     const char *object = buf_str(&json);
     b->failed |= object[0] != '{' || zeros == NULL;
-    struct json_walk w = b->failed ? (struct json_walk){0} : json_walk_at(object);
+    struct json_walk w = b->failed ? (struct json_walk){0} : json_walk_begin_at_bracket(object);
     for (; w.p != NULL && json_walk_next(&w, &key, &v); first = false) {
         buf_adds(b, first ? "" : ",");
         buf_clear(&text);

@@ -88,6 +88,6 @@ void show_csv_text(struct buf *b, struct slice text);
  * cell. */
 enum out_style show_cell(struct buf *b, const struct show_column *c, const void *row);
 /* Whether the column has numbers, which are aligned on the right. */
-bool show_is_number(const struct show_column *c);
+bool show_column_is_number(const struct show_column *c);
 
 #endif

@@ -42,7 +42,7 @@ static void canon_append_next_value(struct canon *c, struct json_walk *w, const 
 
 /* ---- strings ---- */
 
-static unsigned canon_hex4(const char *p)
+static unsigned canon_parse_hex4(const char *p)
 {
     char text[5] = {p[0], p[1], p[2], p[3], '\0'};
     return (unsigned)strtoul(text, NULL, 16);
@@ -55,10 +55,10 @@ static size_t canon_append_escape(struct buf *b, const char *p, size_t left)
     char plain[4];
     size_t n;
     size_t len = p[1] == 'u' ? 6 : 2;
-    unsigned code = len == 6 ? canon_hex4(p + 2) : 0;
+    unsigned code = len == 6 ? canon_parse_hex4(p + 2) : 0;
     bool lone = code >= 0xD800 && code < 0xE000;
     if (lone && code < 0xDC00 && left >= 12 && p[6] == '\\' && p[7] == 'u') {
-        unsigned low = canon_hex4(p + 8);
+        unsigned low = canon_parse_hex4(p + 8);
         if (low >= 0xDC00 && low < 0xE000) {
             lone = false;
             len = 12;
@@ -99,7 +99,7 @@ static void canon_append_string(struct buf *b, struct slice raw)
 
 /* ---- containers ---- */
 
-static bool is_left_out(enum special what, struct slice key)
+static bool member_is_left_out(enum special what, struct slice key)
 {
     switch (what) {
     case PARAMS:
@@ -113,7 +113,7 @@ static bool is_left_out(enum special what, struct slice key)
     }
 }
 
-static enum special canon_special_of_key(const struct canon *c, enum special what, struct slice key)
+static enum special canon_classify_key(const struct canon *c, enum special what, struct slice key)
 {
     bool params = what == PARAMS || what == INPUT_CALL || what == TOOL_CALL;
     if (params && c->across &&
@@ -201,7 +201,7 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
         pointer_set there = canon_pointers_below_key(c, set, depth, key);
-        if (is_left_out(what, key) || pointers_end_at(c->ignore, there, depth + 1)) {
+        if (member_is_left_out(what, key) || pointers_end_at_depth(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
             continue;
         }
@@ -209,7 +209,7 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
         canon_append_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
-        enum special inside = canon_special_of_key(c, what, key);
+        enum special inside = canon_classify_key(c, what, key);
         if (what != RESPONSES && inside != GENERATED)
             canon_append_next_value(c, w, value, there, depth + 1, inside);
         else
@@ -231,7 +231,7 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     const char *value;
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_pointers_below_index(c, set, depth, i);
-        if (pointers_end_at(c->ignore, there, depth + 1)) {
+        if (pointers_end_at_depth(c->ignore, there, depth + 1)) {
             /* write `*` in place of the element, so that the other elements have the same
              * positions */
             buf_addc(c->b, '*');
@@ -247,7 +247,7 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
 static const char *canon_append_container(struct canon *c, const char *bracket, pointer_set set,
                                           size_t depth, enum special what)
 {
-    struct json_walk w = json_walk_at(bracket);
+    struct json_walk w = json_walk_begin_at_bracket(bracket);
     buf_addc(c->b, *bracket);
     if (w.object)
         canon_append_members(c, &w, set, depth, what);
@@ -273,7 +273,7 @@ static void canon_append_leaf(struct canon *c, struct json_value v)
     }
 }
 
-static bool canon_descends_into(const char *value, size_t depth)
+static bool canon_may_descend_into(const char *value, size_t depth)
 {
     return (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
 }
@@ -284,7 +284,7 @@ static void canon_append_next_value(struct canon *c, struct json_walk *w, const 
 {
     struct slice key;
     struct json_value v;
-    if (canon_descends_into(value, depth))
+    if (canon_may_descend_into(value, depth))
         w->p = canon_append_container(c, value, set, depth, what);
     else if (json_walk_next(w, &key, &v))
         canon_append_leaf(c, v);
@@ -293,7 +293,7 @@ static void canon_append_next_value(struct canon *c, struct json_walk *w, const 
 static void canon_append_value(struct canon *c, struct json_value v, pointer_set set, size_t depth,
                                enum special what)
 {
-    if (canon_descends_into(v.text.p, depth))
+    if (canon_may_descend_into(v.text.p, depth))
         (void)canon_append_container(c, v.text.p, set, depth, what);
     else
         canon_append_leaf(c, v);
@@ -309,7 +309,7 @@ static void canon_close(struct canon *c)
 
 /* ---- requests ---- */
 
-static enum special canon_special_of_method(const struct rpc *m)
+static enum special canon_find_special_form(const struct rpc *m)
 {
     if (rpc_method_is(m, "tools/call"))
         return TOOL_CALL;
@@ -334,7 +334,7 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
     struct json_walk w = json_walk_begin(m->params);
     /* params are written without braces, because empty params equal missing params */
     if (m->params.type == JSON_OBJECT)
-        canon_append_members(&c, &w, all, 0, canon_special_of_method(m));
+        canon_append_members(&c, &w, all, 0, canon_find_special_form(m));
     else if (m->params.type == JSON_ARRAY)
         canon_append_value(&c, m->params, all, 0, PLAIN);
     canon_close(&c);
@@ -404,9 +404,9 @@ static void compare_member(struct diff *d, struct slice key, struct json_value a
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
     pointer_set there = canon_pointers_below_key(&d->c, set, depth, key);
-    if (is_left_out(what, key) || pointers_end_at(d->c.ignore, there, depth + 1))
+    if (member_is_left_out(what, key) || pointers_end_at_depth(d->c.ignore, there, depth + 1))
         return;
-    enum special inside = canon_special_of_key(&d->c, what, key);
+    enum special inside = canon_classify_key(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
         return;
     size_t n = d->pointer.n;
@@ -443,7 +443,7 @@ static void compare_arrays(struct diff *d, struct json_value a, struct json_valu
         if (!has_a && !has_b)
             return;
         pointer_set there = canon_pointers_below_index(&d->c, set, depth, i);
-        if (pointers_end_at(d->c.ignore, there, depth + 1) && has_a && has_b)
+        if (pointers_end_at_depth(d->c.ignore, there, depth + 1) && has_a && has_b)
             continue;
         size_t n = d->pointer.n;
         buf_printf(&d->pointer, "/%zu", i);
@@ -489,7 +489,7 @@ size_t canon_find_differences(const struct rpc *ours, const struct rpc *theirs,
         .fn = fn,
         .ctx = ctx};
     canon_compare(&d, params_or_empty_object(ours), params_or_empty_object(theirs),
-                  pointers_at_root(d.c.ignore), 0, canon_special_of_method(ours));
+                  pointers_at_root(d.c.ignore), 0, canon_find_special_form(ours));
     canon_close(&d.c);
     buf_close(&d.a);
     buf_close(&d.b);

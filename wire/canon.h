@@ -47,7 +47,7 @@ static inline void canon_write_call(struct buf *b, struct json_value name,
         canon_write_value(b, arguments);
 }
 /* Returns a hash of a canonical text, never 0. */
-static inline uint64_t canon_hash(struct slice canonical)
+static inline uint64_t canon_hash_text(struct slice canonical)
 {
     return rpc_id_hash(canonical);
 }

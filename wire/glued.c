@@ -2,7 +2,7 @@
 
 #include "wire/lenient.h"
 
-bool glued_is_echo(const struct open_requests *open, const struct rpc *m)
+bool glued_message_is_echo(const struct open_requests *open, const struct rpc *m)
 {
     if (m->kind == RPC_NOTIFICATION)
         return rpc_method_is(m, "notifications/initialized") ||
@@ -15,12 +15,12 @@ bool glued_begins_value(struct slice s)
     return s.n > 0 && (s.p[0] == '{' || s.p[0] == '[');
 }
 
-static struct slice slice_from(struct slice line, const char *p)
+static struct slice slice_from_pointer(struct slice line, const char *p)
 {
     return (struct slice){p, (size_t)(line.p + line.n - p)};
 }
 
-static struct slice glued_text_before(struct slice line, const char *p)
+static struct slice slice_before_pointer(struct slice line, const char *p)
 {
     return (struct slice){line.p, (size_t)(p - line.p)};
 }
@@ -36,27 +36,27 @@ bool glued_find_message(struct slice line, const struct json_fault *fault,
         p = memchr(p + 1, '{', (size_t)(end - p) - 1);
         if (p == NULL)
             return false;
-        struct slice rest = slice_from(line, p);
+        struct slice rest = slice_from_pointer(line, p);
         struct rpc first;
         /* `rest` begins with another message, so the text before a later message is not only log
          * text */
         if (rpc_read(rest, ret) < 0 && ret->fault.kind == JSON_TRAILING &&
             rpc_read((struct slice){rest.p, ret->fault.at}, &first) == 0 &&
-            first.kind != RPC_INVALID && !glued_is_echo(open, &first))
+            first.kind != RPC_INVALID && !glued_message_is_echo(open, &first))
             return false;
         if (ret->fault.kind != JSON_OK || ret->kind == RPC_INVALID || ret->kind == RPC_BATCH ||
-            glued_is_echo(open, ret))
+            glued_message_is_echo(open, ret))
             continue;
         ret->findings |= FINDING(FIND_GLUED_TEXT);
-        *ret_before = glued_text_before(line, p);
+        *ret_before = slice_before_pointer(line, p);
         *ret_rest = rest;
         return true;
     }
     return false;
 }
 
-enum glued_result glued_read(struct slice line, size_t max, const struct open_requests *open,
-                             struct glued *ret)
+enum glued_result glued_find_first_message(struct slice line, size_t max,
+                                           const struct open_requests *open, struct glued *ret)
 {
     const char *p = line.p, *end = p + line.n;
     for (int i = 0; i < GLUED_TRIES; i++, p++) {
@@ -64,19 +64,19 @@ enum glued_result glued_read(struct slice line, size_t max, const struct open_re
         if (p == NULL)
             return GLUED_NONE;
         struct lenient l;
-        ret->before = glued_text_before(line, p);
-        ret->rest = slice_from(line, p);
+        ret->before = slice_before_pointer(line, p);
+        ret->rest = slice_from_pointer(line, p);
         mend_open(&ret->mend, max);
         enum mend_result result = mend_add_line(&ret->mend, ret->rest);
         ret->flaw_at = result == MEND_FLAWED ? ret->mend.flaw_at : ret->rest.n;
         bool whole = result == MEND_WHOLE;
         if (whole && !glued_begins_value(ret->mend.trailing) &&
             rpc_read(buf_slice(&ret->mend.text), &ret->rpc) == 0 && ret->rpc.kind != RPC_INVALID &&
-            ret->rpc.kind != RPC_BATCH && !glued_is_echo(open, &ret->rpc))
+            ret->rpc.kind != RPC_BATCH && !glued_message_is_echo(open, &ret->rpc))
             return GLUED_MESSAGE;
         lenient_read(ret->rest, &l);
         bool two = whole && glued_begins_value(ret->mend.trailing);
-        if (!two && l.is_answer && lenient_is_answer(&l) && open->has(open->ctx, l.id))
+        if (!two && l.is_answer && lenient_line_is_answer(&l) && open->has(open->ctx, l.id))
             return GLUED_UNREADABLE;
         mend_close(&ret->mend);
         if (two)

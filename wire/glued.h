@@ -22,7 +22,7 @@ struct open_requests {
 };
 
 /* Whether a message in the output of the server is a copy of a message of the client. */
-bool glued_is_echo(const struct open_requests *open, const struct rpc *m);
+bool glued_message_is_echo(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
 bool glued_begins_value(struct slice s);
 
@@ -49,7 +49,8 @@ struct glued {
 
 /* Finds the first message that can be repaired, or an answer that cannot be repaired. max: maximum
  * number of bytes of a message. */
-MI_MUST enum glued_result glued_read(struct slice line, size_t max,
-                                     const struct open_requests *open, struct glued *ret);
+MI_MUST enum glued_result glued_find_first_message(struct slice line, size_t max,
+                                                   const struct open_requests *open,
+                                                   struct glued *ret);
 
 #endif

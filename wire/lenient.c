@@ -21,7 +21,7 @@ static bool close_container(struct nesting *open, bool object)
 {
     if (open->depth == 0)
         return false;
-    bool same = nesting_in_object(open) == object;
+    bool same = nesting_is_in_object(open) == object;
     open->depth--;
     return same;
 }
@@ -135,7 +135,7 @@ static bool token_may_follow(enum token a, enum token b)
 
 /* Reads the line from its beginning. Returns true if a token does not fit, false if the object or
  * the line has ended. */
-static bool read_forward(struct slice line, struct lenient *ret)
+static bool scan_line_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
@@ -215,7 +215,7 @@ static bool brackets_are_balanced(struct slice line)
 }
 
 /* Reads the line from its end, until a token does not fit. */
-static void read_backward(struct slice line, struct lenient *ret)
+static void scan_line_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
     struct nesting open = {0};
@@ -249,7 +249,7 @@ static void read_backward(struct slice line, struct lenient *ret)
     }
 }
 
-bool lenient_is_answer(const struct lenient *l)
+bool lenient_line_is_answer(const struct lenient *l)
 {
     return l->id.type != JSON_NONE && (l->is_answer || (l->is_jsonrpc && !l->is_call));
 }
@@ -266,8 +266,8 @@ void lenient_read(struct slice line, struct lenient *ret)
     line.n -= space;
     if (line.n == 0 || line.p[0] != '{')
         return;
-    if (read_forward(line, ret) && ret->id.type == JSON_NONE && brackets_are_balanced(line))
-        read_backward(line, ret);
+    if (scan_line_forward(line, ret) && ret->id.type == JSON_NONE && brackets_are_balanced(line))
+        scan_line_backward(line, ret);
     ret->n += ret->n > 0 ? space : 0;
 }
 
@@ -295,7 +295,7 @@ void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t a
     size_t from = escape ? at - 1 : at;
     size_t n = text_utf8_len(text.p + at, text.n - at);
     buf_adds(b, escape ? "invalid escape '" : "unexpected '");
-    text_visible(b, (struct slice){text.p + from, at - from + (n > 0 ? n : 1)});
+    text_append_visible(b, (struct slice){text.p + from, at - from + (n > 0 ? n : 1)});
     buf_addc(b, '\'');
 }
 
@@ -303,15 +303,16 @@ void lenient_append_excerpt(struct slice text, size_t at, struct buf *b)
 {
     size_t from = at > LENIENT_EXCERPT / 2 ? at - LENIENT_EXCERPT / 2 : 0;
     size_t to = size_min(text.n, from + LENIENT_EXCERPT);
-    for (int i = 0; i < 3 && from > 0 && from < to && text_utf8_cont(text.p + from); i++)
+    for (int i = 0; i < 3 && from > 0 && from < to && text_is_utf8_continuation(text.p + from); i++)
         from++;
-    for (int i = 0; i < 3 && to < text.n && to > from && text_utf8_cont(text.p + to); i++)
+    for (int i = 0; i < 3 && to < text.n && to > from && text_is_utf8_continuation(text.p + to);
+         i++)
         to--;
     if (from > to)
         from = to;
     if (from > 0)
         buf_adds(b, "…");
-    text_visible(b, (struct slice){text.p + from, to - from});
+    text_append_visible(b, (struct slice){text.p + from, to - from});
     if (to < text.n)
         buf_adds(b, "…");
 }

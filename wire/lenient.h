@@ -36,7 +36,7 @@ void lenient_read(struct slice line, struct lenient *ret);
 bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
-bool lenient_is_answer(const struct lenient *l);
+bool lenient_line_is_answer(const struct lenient *l);
 /* Appends a description of the flaw at the offset where json_scan() or mend_add_line() has stopped.
  * It shows at most two characters of the text. */
 void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);

@@ -11,7 +11,7 @@ void line_open(struct line_reader *r, size_t max_len)
 
 void line_close(struct line_reader *r)
 {
-    chunk_drop(r->chunk);
+    chunk_release(r->chunk);
     r->chunk = NULL;
     r->head = r->scan = r->tail = 0;
 }
@@ -58,7 +58,7 @@ static bool make_room_in_chunk(struct line_reader *r)
         if (c == NULL)
             return false;
         memcpy(c->data, r->chunk->data + r->head, part);
-        chunk_drop(r->chunk);
+        chunk_release(r->chunk);
         r->chunk = c;
     }
     r->scan -= r->head;
@@ -105,7 +105,8 @@ void line_add_filled(struct line_reader *r, size_t n)
 
 /* Reports a line over the limit, with the bytes read so far. The rest of the line is discarded when
  * it arrives. */
-static enum line_result return_too_long(struct line_reader *r, const char *nl, struct line *ret)
+static enum line_result return_too_long_line(struct line_reader *r, const char *nl,
+                                             struct line *ret)
 {
     size_t end = nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail;
     *ret = (struct line){.p = r->chunk->data + r->head, .n = end - r->head, .chunk = r->chunk};
@@ -125,7 +126,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
             continue;
         }
         if (len > r->max_len)
-            return return_too_long(r, nl, ret);
+            return return_too_long_line(r, nl, ret);
         if (nl == NULL) {
             r->scan = r->tail;
             break;
@@ -138,7 +139,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
     return LINE_NEED_MORE;
 }
 
-enum line_result line_take_last(struct line_reader *r, struct line *ret)
+enum line_result line_take_unfinished(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
@@ -149,14 +150,14 @@ enum line_result line_take_last(struct line_reader *r, struct line *ret)
     return len > 0 && !skipping ? LINE_READY : LINE_NEED_MORE;
 }
 
-enum line_result line_give_up(struct line_reader *r, struct line *ret)
+enum line_result line_end_as_too_long(struct line_reader *r, struct line *ret)
 {
     if (line_partial_bytes(r) == 0 || r->skipping)
         return LINE_NEED_MORE;
-    return return_too_long(r, NULL, ret);
+    return return_too_long_line(r, NULL, ret);
 }
 
-void line_put_back(struct line_reader *r, const struct line *line)
+void line_unread_last_line(struct line_reader *r, const struct line *line)
 {
     r->head = (size_t)(line->p - r->chunk->data);
     r->scan = r->head + line->n;
@@ -210,7 +211,7 @@ static bool line_is_http(struct slice s)
     return memchr(s.p + target, ' ', last - before_n - target) == NULL;
 }
 
-findings line_other_framing(struct slice text, bool *http)
+findings line_find_other_framing(struct slice text, bool *http)
 {
     if (!*http && slice_begins(text, "Content-Length:"))
         return FINDING(FIND_CONTENT_LENGTH);

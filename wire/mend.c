@@ -51,7 +51,7 @@ struct part {
     const char *begin, *end;
 };
 
-static const char *mend_set_flaw(struct part *l, const char *p)
+static const char *mend_set_flaw_position(struct part *l, const char *p)
 {
     l->m->flaw_at = l->m->taken + (size_t)(p - l->begin);
     return NULL;
@@ -107,12 +107,12 @@ static const char *skip_escape(struct part *l, const char *p)
 {
     static const char hex[] = "0123456789abcdefABCDEF";
     if (++p == l->end || memchr("\"\\/bfnrtu", *p, 9) == NULL)
-        return mend_set_flaw(l, p);
+        return mend_set_flaw_position(l, p);
     if (*p++ != 'u')
         return p;
     for (int i = 0; i < 4; i++, p++)
         if (p == l->end || memchr(hex, *p, sizeof hex - 1) == NULL)
-            return mend_set_flaw(l, p);
+            return mend_set_flaw_position(l, p);
     return p;
 }
 
@@ -166,14 +166,14 @@ static const char *mend_bare_word(struct part *l, const char *p)
         }
     struct json_scan scan;
     if (json_scan(word, NULL, NULL, &scan) < 0)
-        return mend_set_flaw(l, word.p + scan.fault.at);
+        return mend_set_flaw_position(l, word.p + scan.fault.at);
     buf_slice_add(&l->m->text, word);
     return p;
 }
 
 static bool may_close_container(const struct mend *m, char c)
 {
-    if (m->open.depth == 0 || nesting_in_object(&m->open) != (c == '}'))
+    if (m->open.depth == 0 || nesting_is_in_object(&m->open) != (c == '}'))
         return false;
     return m->expect == EXPECT_COMMA ||
            m->expect == (c == '}' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE);
@@ -189,31 +189,31 @@ static const char *mend_structural_char(struct part *l, const char *p)
         if ((m->expect != EXPECT_ROOT && m->expect != EXPECT_VALUE &&
              m->expect != EXPECT_FIRST_VALUE) ||
             !nesting_open(&m->open, *p == '{'))
-            return mend_set_flaw(l, p);
+            return mend_set_flaw_position(l, p);
         m->expect = *p == '{' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE;
         break;
     case '}':
     case ']':
         if (!may_close_container(m, *p))
-            return mend_set_flaw(l, p);
+            return mend_set_flaw_position(l, p);
         m->open.depth--;
         m->expect = m->open.depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
         break;
     case ',':
         if (m->expect != EXPECT_COMMA)
-            return mend_set_flaw(l, p);
-        m->expect = nesting_in_object(&m->open) ? EXPECT_KEY : EXPECT_VALUE;
+            return mend_set_flaw_position(l, p);
+        m->expect = nesting_is_in_object(&m->open) ? EXPECT_KEY : EXPECT_VALUE;
         break;
     default:
         if (m->expect != EXPECT_COLON)
-            return mend_set_flaw(l, p);
+            return mend_set_flaw_position(l, p);
         m->expect = EXPECT_VALUE;
     }
     buf_addc(&m->text, *p);
     return p + 1;
 }
 
-static const char *mend_token(struct part *l, const char *p)
+static const char *mend_json_token(struct part *l, const char *p)
 {
     struct mend *m = l->m;
     bool key = m->expect == EXPECT_FIRST_KEY || m->expect == EXPECT_KEY;
@@ -226,10 +226,10 @@ static const char *mend_token(struct part *l, const char *p)
         buf_addc(&m->text, '"');
         return p + 1;
     }
-    return value ? mend_bare_word(l, p) : mend_set_flaw(l, p);
+    return value ? mend_bare_word(l, p) : mend_set_flaw_position(l, p);
 }
 
-static void cut_trailing(struct part *l, const char *p)
+static void cut_trailing_text(struct part *l, const char *p)
 {
     const char *end = l->end;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
@@ -280,14 +280,14 @@ enum mend_result mend_add_line(struct mend *m, struct slice line)
         if (p > from)
             buf_add(&m->text, from, (size_t)(p - from));
         else
-            p = mend_token(&l, p);
+            p = mend_json_token(&l, p);
     }
     if (p != NULL && m->text.failed)
-        p = mend_set_flaw(&l, l.end);
+        p = mend_set_flaw_position(&l, l.end);
     if (p == NULL)
         return MEND_FLAWED;
     if (m->expect == EXPECT_NOTHING)
-        cut_trailing(&l, p);
+        cut_trailing_text(&l, p);
     m->taken += line.n;
     return m->expect == EXPECT_NOTHING ? MEND_WHOLE
            : m->expect == EXPECT_ROOT  ? MEND_FLAWED

@@ -21,7 +21,7 @@ struct reader {
 #define KEY_IS(key, name)                                                                          \
     ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 
-static enum env env_of_unescaped_key(struct slice key)
+static enum env envelope_member_of_plain_key(struct slice key)
 {
     return KEY_IS(key, "jsonrpc")  ? ENV_JSONRPC
            : KEY_IS(key, "id")     ? ENV_ID
@@ -70,16 +70,16 @@ static struct slice unescape_short_key(struct slice key, char room[KEY_MAX])
     return key;
 }
 
-static enum env env_of_key(struct slice key)
+static enum env envelope_member_of_key(struct slice key)
 {
     char name[KEY_MAX];
-    enum env e = env_of_unescaped_key(key);
-    return e != ENV_OTHER ? e : env_of_unescaped_key(unescape_short_key(key, name));
+    enum env e = envelope_member_of_plain_key(key);
+    return e != ENV_OTHER ? e : envelope_member_of_plain_key(unescape_short_key(key, name));
 }
 
 static void read_envelope_member(struct reader *r, const struct json_member *mb)
 {
-    enum env e = env_of_key(mb->key);
+    enum env e = envelope_member_of_key(mb->key);
     if (e == ENV_OTHER)
         return;
     if (r->seen & 1u << e)
@@ -96,7 +96,7 @@ static void read_inner_member(struct reader *r, const struct json_member *mb)
     /* members of one object are reported one after the other, so its key is looked up only once */
     if (r->outer_at != mb->outer.p) {
         r->outer_at = mb->outer.p;
-        r->outer = env_of_key(mb->outer);
+        r->outer = envelope_member_of_key(mb->outer);
     }
     struct slice key = unescape_short_key(mb->key, name);
     if (r->outer == ENV_ERROR) {
@@ -277,7 +277,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     return 0;
 }
 
-void rpc_read_head(struct slice head, struct rpc *ret)
+void rpc_read_truncated_line(struct slice head, struct rpc *ret)
 {
     *ret = (struct rpc){.kind = RPC_INVALID};
     struct reader r = {.m = ret};
@@ -335,7 +335,7 @@ bool rpc_is_interposer_error(const struct rpc *answer)
     return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");
 }
 
-struct json_value rpc_input_requests(const struct rpc *m)
+struct json_value rpc_get_input_requests(const struct rpc *m)
 {
     bool notes = m->kind == RPC_NOTIFICATION;
     if ((notes ? m->in_params : m->in_result)[FIELD_INPUT_REQUESTS] == JSON_NONE)

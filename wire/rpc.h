@@ -68,7 +68,7 @@ MI_MUST int rpc_read(struct slice line, struct rpc *ret);
 
 /* Reads the id and the method of a line that exceeds the limit, if the head of the line contains
  * them. The id is needed to answer the request. */
-void rpc_read_head(struct slice head, struct rpc *ret);
+void rpc_read_truncated_line(struct slice head, struct rpc *ret);
 
 /* Compares the unescaped method with a name such as "notifications/cancelled". */
 bool rpc_method_is(const struct rpc *m, const char *method);
@@ -84,7 +84,7 @@ struct rpc_name {
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE
  * if there are none. */
-struct json_value rpc_input_requests(const struct rpc *m);
+struct json_value rpc_get_input_requests(const struct rpc *m);
 /* Whether the request has the protocol version in params._meta, as revision 2026-07-28 requires. */
 bool rpc_is_modern(const struct rpc *m);
 /* Whether the interposer made this answer, an error, in place of the server: error.data.source says

@@ -6,7 +6,7 @@ static void rpc_out_begin(struct json_out *j)
     json_out_str(j, "jsonrpc", "2.0");
 }
 
-void rpc_out_answer(struct json_out *j, struct slice id)
+void rpc_out_begin_answer(struct json_out *j, struct slice id)
 {
     rpc_out_begin(j);
     json_out_raw(j, "id", id);
@@ -15,7 +15,7 @@ void rpc_out_answer(struct json_out *j, struct slice id)
 void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
                    const char *cause)
 {
-    rpc_out_answer(j, id);
+    rpc_out_begin_answer(j, id);
     json_out_object(j, "error");
     json_out_int(j, "code", code);
     json_out_str(j, "message", message);
@@ -24,14 +24,14 @@ void rpc_out_error(struct json_out *j, struct slice id, int code, const char *me
     json_out_str(j, "cause", cause);
 }
 
-void rpc_out_request(struct json_out *j, struct slice id, const char *method)
+void rpc_out_begin_request(struct json_out *j, struct slice id, const char *method)
 {
     rpc_out_begin(j);
     json_out_raw(j, "id", id);
     json_out_str(j, "method", method);
 }
 
-void rpc_out_notification(struct json_out *j, const char *method)
+void rpc_out_begin_notification(struct json_out *j, const char *method)
 {
     rpc_out_begin(j);
     json_out_str(j, "method", method);

@@ -25,13 +25,13 @@ enum rpc_code {
 #define RPC_OUT_ID_AT (sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1)
 
 /* Begins an answer. id: {NULL, 0} is written as null. */
-void rpc_out_answer(struct json_out *j, struct slice id);
+void rpc_out_begin_answer(struct json_out *j, struct slice id);
 /* Begins an error. The object error.data, which has the source and the cause, stays open for more
  * members. */
 void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
                    const char *cause);
-void rpc_out_request(struct json_out *j, struct slice id, const char *method);
-void rpc_out_notification(struct json_out *j, const char *method);
+void rpc_out_begin_request(struct json_out *j, struct slice id, const char *method);
+void rpc_out_begin_notification(struct json_out *j, const char *method);
 /* Ends all open objects and arrays. */
 void rpc_out_end(struct json_out *j);
 

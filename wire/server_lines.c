@@ -55,8 +55,8 @@ static int report_lines_as_noise(struct server_lines *l, struct slice lines, str
 
 /* Reports the text as noise. found: the findings to report, unless the text is the waiting
  * lines. */
-static int server_lines_drop(struct server_lines *l, const struct text *x, findings found,
-                             bool meant)
+static int server_lines_report_noise(struct server_lines *l, const struct text *x, findings found,
+                                     bool meant)
 {
     struct slice all = {x->text.p, meant ? x->text.n : 0};
     if (l->waits && x->text.p == l->raw.p)
@@ -72,13 +72,14 @@ static bool request_is_open(const struct server_lines *l, struct json_value id)
 }
 
 /* Handles a line, or a part of a line, that is not JSON and cannot be repaired. */
-static int handle_unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
+static int handle_unreadable_line(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
     lenient_read(x->text, &found);
-    if (!lenient_is_answer(&found) || !request_is_open(l, found.id))
-        return server_lines_drop(l, x, x->m.findings | x->found,
-                                 found.id.type != JSON_NONE || found.is_answer || found.is_call);
+    if (!lenient_line_is_answer(&found) || !request_is_open(l, found.id))
+        return server_lines_report_noise(l, x, x->m.findings | x->found,
+                                         found.id.type != JSON_NONE || found.is_answer ||
+                                             found.is_call);
     struct server_line line = {.kind = SERVER_LINE_UNREADABLE,
                                .text = x->text,
                                .size = x->size,
@@ -104,7 +105,7 @@ static int handle_no_message(struct server_lines *l, const struct text *x, findi
         return emit_message(l, SERVER_LINE_REFUSED, &refused, x->m.id);
     if (answer && first.id.type != JSON_NONE && request_is_open(l, first.id))
         return emit_message(l, SERVER_LINE_REFUSED, &refused, first.id);
-    return server_lines_drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
+    return server_lines_report_noise(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
 }
 
 /* Handles a line with several values. Parsers read such a line in different ways, so each request
@@ -117,14 +118,15 @@ static int server_lines_handle_several(struct server_lines *l, const struct text
     int st = 0;
     refused.found |= FINDING(FIND_SEVERAL_VALUES) | FINDING(FIND_MALFORMED_ANSWER);
     while (st == 0 && lenient_next(&rest, &next)) {
-        if (!lenient_is_answer(&next) || !request_is_open(l, next.id))
+        if (!lenient_line_is_answer(&next) || !request_is_open(l, next.id))
             continue;
         st = emit_message(l, SERVER_LINE_REFUSED, &refused, next.id);
         refused.text.n = 0;
     }
     if (st < 0 || refused.text.n == 0)
         return st;
-    return server_lines_drop(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES), false);
+    return server_lines_report_noise(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES),
+                                     false);
 }
 
 /* Whether the text after an answer is the answer to another request: "{…}, {…}". */
@@ -133,7 +135,7 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 {
     struct lenient next;
     while (lenient_next(&behind, &next))
-        if (lenient_is_answer(&next) && request_is_open(l, next.id) &&
+        if (lenient_line_is_answer(&next) && request_is_open(l, next.id) &&
             !slice_eq(next.id.text, id.text))
             return true;
     return false;
@@ -143,8 +145,8 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 
 /* Handles a line whose repaired text is valid JSON. rpc: the message that was read from the
  * repaired text. */
-static int emit_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
-                         const struct rpc *rpc)
+static int emit_repaired_line(struct server_lines *l, const struct text *x, const struct mend *m,
+                              const struct rpc *rpc)
 {
     struct text as = {x->text, *rpc, x->found | repairs_as_findings(&m->repairs), x->at, x->size};
     /* an invalid message is not forwarded: it is recorded as it was received */
@@ -153,8 +155,8 @@ static int emit_repaired(struct server_lines *l, const struct text *x, const str
         as.m.fault = x->m.fault;
         return handle_no_message(l, &as, x->m.findings | x->found);
     }
-    if (m->trailing.n > 0 && glued_is_echo(&l->rules.open, rpc))
-        return server_lines_drop(l, x, x->m.findings | x->found, false);
+    if (m->trailing.n > 0 && glued_message_is_echo(&l->rules.open, rpc))
+        return server_lines_report_noise(l, x, x->m.findings | x->found, false);
     if (has_other_answer(l, m->trailing, rpc->id))
         return server_lines_handle_several(l, x);
     if (l->rules.keep_flaws) {
@@ -175,25 +177,25 @@ static int emit_repaired(struct server_lines *l, const struct text *x, const str
 }
 
 /* Handles the text `x` after mend.h has tried to repair it. result: result of the repair. */
-static int handle_mended(struct server_lines *l, const struct text *x, const struct mend *m,
-                         enum mend_result result)
+static int handle_mended_line(struct server_lines *l, const struct text *x, const struct mend *m,
+                              enum mend_result result)
 {
     struct rpc rpc;
     if (result == MEND_WHOLE && glued_begins_value(m->trailing))
         return server_lines_handle_several(l, x);
     if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
-        return emit_repaired(l, x, m, &rpc);
-    return handle_unreadable(l, x,
-                             result == MEND_FLAWED ? m->flaw_at
-                             : result == MEND_MORE ? x->text.n
-                                                   : x->m.fault.at);
+        return emit_repaired_line(l, x, m, &rpc);
+    return handle_unreadable_line(l, x,
+                                  result == MEND_FLAWED ? m->flaw_at
+                                  : result == MEND_MORE ? x->text.n
+                                                        : x->m.fault.at);
 }
 
 /* Handles a line that has log text, and after it a message with a flaw. */
 static int handle_glued_text(struct server_lines *l, const struct text *x)
 {
     struct glued g;
-    enum glued_result found = glued_read(x->text, l->rules.max, &l->rules.open, &g);
+    enum glued_result found = glued_find_first_message(x->text, l->rules.max, &l->rules.open, &g);
     if (found == GLUED_NONE)
         return emit_noise(l, x->text, x->m.findings | x->found, (struct slice){0});
     struct text rest = *x;
@@ -202,15 +204,15 @@ static int handle_glued_text(struct server_lines *l, const struct text *x)
     rest.found |= FINDING(FIND_GLUED_TEXT);
     int st = emit_log_text(l, g.before);
     if (st == 0)
-        st = found == GLUED_MESSAGE ? emit_repaired(l, &rest, &g.mend, &g.rpc)
-                                    : handle_unreadable(l, &rest, g.flaw_at);
+        st = found == GLUED_MESSAGE ? emit_repaired_line(l, &rest, &g.mend, &g.rpc)
+                                    : handle_unreadable_line(l, &rest, g.flaw_at);
     mend_close(&g.mend);
     return st;
 }
 
 /* ---- several lines -------------------------------------------------------------------------- */
 
-static void keep_waiting_line(struct server_lines *l, const struct text *x, int64_t now_us)
+static void append_waiting_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
     buf_slice_add(&l->raw, x->text);
     buf_addc(&l->raw, '\n');
@@ -237,13 +239,13 @@ static struct text join_waiting_lines(const struct server_lines *l)
     return x;
 }
 
-int server_lines_end(struct server_lines *l, bool cut)
+int server_lines_flush_waiting(struct server_lines *l, bool cut)
 {
     if (!l->waits)
         return 0;
     struct text x = join_waiting_lines(l);
     int st = cut ? report_lines_as_noise(l, x.text, (struct slice){0})
-                 : handle_unreadable(l, &x, x.text.n);
+                 : handle_unreadable_line(l, &x, x.text.n);
     server_lines_stop_waiting(l);
     return st;
 }
@@ -261,14 +263,14 @@ static int continue_waiting_lines(struct server_lines *l, const struct text *x, 
         result = mend_add_line(&l->mend, x->text);
     *ret_taken = result != MEND_FLAWED;
     if (!*ret_taken)
-        return server_lines_end(l, false);
-    keep_waiting_line(l, x, now_us);
+        return server_lines_flush_waiting(l, false);
+    append_waiting_line(l, x, now_us);
     if (l->raw.failed)
         return MI_ENOMEM;
     if (result != MEND_WHOLE)
         return 0;
     struct text joined = join_waiting_lines(l);
-    int st = handle_mended(l, &joined, &l->mend, MEND_WHOLE);
+    int st = handle_mended_line(l, &joined, &l->mend, MEND_WHOLE);
     server_lines_stop_waiting(l);
     return st;
 }
@@ -285,7 +287,7 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
         l->since_us = now_us;
         l->found = 0;
         buf_clear(&l->raw);
-        keep_waiting_line(l, x, now_us);
+        append_waiting_line(l, x, now_us);
         return l->raw.failed ? MI_ENOMEM : 0;
     }
     size_t flaw_at = l->mend.flaw_at;
@@ -298,11 +300,11 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)
-        st = server_lines_drop(l, x, x->m.findings | x->found, false);
+        st = server_lines_report_noise(l, x, x->m.findings | x->found, false);
     else if (is_log_text)
         st = handle_glued_text(l, x);
     else
-        st = handle_mended(l, x, &l->mend, result);
+        st = handle_mended_line(l, x, &l->mend, result);
     mend_close(&l->mend);
     return st;
 }
@@ -339,7 +341,7 @@ int server_lines_handle_line(struct server_lines *l, struct slice line, findings
     }
     if (json && x.m.kind != RPC_INVALID)
         return emit_message(l, SERVER_LINE_MESSAGE, &x, x.m.id);
-    x.found |= line_other_framing(x.text, &l->http);
+    x.found |= line_find_other_framing(x.text, &l->http);
     return handle_invalid_server_line(l, &x, now_us);
 }
 

@@ -75,7 +75,8 @@ struct server_lines {
     bool http;        /* true: a line of HTTP was received */
     findings found;   /* findings about the waiting lines */
     int64_t since_us; /* time at which the first of the waiting lines was received */
-    int64_t until_us; /* time at which the caller must end the wait with server_lines_end() */
+    int64_t
+        until_us; /* time at which the caller must end the wait with server_lines_flush_waiting() */
 };
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
@@ -88,6 +89,6 @@ MI_MUST int server_lines_handle_line(struct server_lines *l, struct slice line, 
                                      int64_t now_us);
 /* Stops waiting for the next line, and calls line() for the waiting lines. cut: true: the output
  * has ended. */
-MI_MUST int server_lines_end(struct server_lines *l, bool cut);
+MI_MUST int server_lines_flush_waiting(struct server_lines *l, bool cut);
 
 #endif

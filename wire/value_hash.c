@@ -19,7 +19,7 @@ static uint64_t hash_canonical(struct hasher *h, struct json_value v)
     h->failed |= b.failed;
     bool quoted = v.type == JSON_STRING && b.n >= 2;
     struct slice text = {b.p + quoted, b.n - 2 * (size_t)quoted};
-    uint64_t hash = keyed_mix(h->key, v.type, b.n > 0 ? text : (struct slice){"", 0});
+    uint64_t hash = keyed_mix_bytes(h->key, v.type, b.n > 0 ? text : (struct slice){"", 0});
     buf_close(&b);
     return hash;
 }
@@ -27,7 +27,7 @@ static uint64_t hash_canonical(struct hasher *h, struct json_value v)
 static uint64_t hash_string(struct hasher *h, struct slice raw)
 {
     if (memchr(raw.p, '\\', raw.n) == NULL)
-        return keyed_mix(h->key, JSON_STRING, raw);
+        return keyed_mix_bytes(h->key, JSON_STRING, raw);
     return hash_canonical(h, (struct json_value){JSON_STRING, {raw.p - 1, raw.n + 2}});
 }
 
@@ -37,7 +37,7 @@ static uint64_t hash_leaf(struct hasher *h, struct json_value v)
     if (v.type == JSON_STRING)
         return hash_string(h, json_string_raw(v));
     if (v.type != JSON_NUMBER)
-        return keyed_mix(h->key, v.type, v.text);
+        return keyed_mix_bytes(h->key, v.type, v.text);
     return json_int(v, &i) ? keyed_hash_pair(h->key, HASH_INTEGER, (uint64_t)i)
                            : hash_canonical(h, v);
 }
@@ -46,7 +46,7 @@ static uint64_t hash_leaf(struct hasher *h, struct json_value v)
 static uint64_t hash_container(struct hasher *h, const char *bracket, size_t depth, bool skip_meta,
                                const char **ret_end)
 {
-    struct json_walk w = json_walk_at(bracket);
+    struct json_walk w = json_walk_begin_at_bracket(bracket);
     struct slice key;
     const char *value;
     struct json_value v;

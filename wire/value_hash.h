@@ -7,7 +7,7 @@
  * Use       if values are only compared. This is faster than hashing the canonical text: nothing is
  *           sorted, and only strings with escapes and numbers that are not integers are written in
  *           canonical form.
- * Hash      keyed_mix() (base/keyed_hash.h).
+ * Hash      keyed_mix_bytes() (base/keyed_hash.h).
  * Errors    the hash is 0 if out of memory, otherwise never 0.
  * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
 #ifndef MI_WIRE_VALUE_HASH_H

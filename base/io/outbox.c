@@ -17,7 +17,7 @@ static struct segment *segment_at(const struct outbox *o, size_t i)
 
 static void outbox_drop_first(struct outbox *o)
 {
-    chunk_drop(segment_at(o, 0)->chunk);
+    chunk_release(segment_at(o, 0)->chunk);
     o->head = (o->head + 1) & (o->cap - 1);
     o->count--;
 }
@@ -36,7 +36,7 @@ void outbox_reset(struct outbox *o)
     o->broken = false;
 }
 
-void outbox_count_written_elsewhere(struct outbox *o, uint64_t n)
+void outbox_count_bytes_of_other_queue(struct outbox *o, uint64_t n)
 {
     o->staged += n;
     o->released += n;
@@ -98,16 +98,16 @@ int outbox_add_copy(struct outbox *o, struct slice s)
         return MI_ENOMEM;
     memcpy(c->data, s.p, s.n);
     int st = outbox_add(o, c, c->data, s.n);
-    chunk_drop(c);
+    chunk_release(c);
     return st;
 }
 
-void outbox_release(struct outbox *o)
+void outbox_release_staged(struct outbox *o)
 {
     o->released = o->staged;
 }
 
-bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret)
+bool outbox_next_staged_piece(const struct outbox *o, size_t *at, struct slice *ret)
 {
     uint64_t end = o->written; /* the end of the current segment, in bytes of the stream */
     for (size_t i = 0; i < o->count; i++) {
@@ -123,7 +123,7 @@ bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret)
     return false;
 }
 
-void outbox_drop_staged(struct outbox *o)
+void outbox_discard_staged_bytes(struct outbox *o)
 {
     while (o->staged > o->released) {
         struct segment *last = segment_at(o, o->count - 1);
@@ -131,7 +131,7 @@ void outbox_drop_staged(struct outbox *o)
         last->n -= extra;
         o->staged -= extra;
         if (last->n == 0) {
-            chunk_drop(last->chunk);
+            chunk_release(last->chunk);
             o->count--;
         }
     }

@@ -38,12 +38,13 @@ void outbox_close(struct outbox *o);
 bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* copies s into a new chunk */
-void outbox_release(struct outbox *o);
+void outbox_release_staged(struct outbox *o);
 /* Iterates over the staged bytes that are not released, oldest first, in pieces that never split
  * the bytes of one outbox_add(). *at starts at 0. Returns false when there are no more. Pieces are
  * valid until the outbox changes. */
-bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret);
-void outbox_drop_staged(struct outbox *o); /* drops the staged bytes that were not released */
+bool outbox_next_staged_piece(const struct outbox *o, size_t *at, struct slice *ret);
+void outbox_discard_staged_bytes(
+    struct outbox *o); /* drops the staged bytes that were not released */
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
@@ -53,7 +54,7 @@ void outbox_discard_after_error(struct outbox *o);
 void outbox_reset(struct outbox *o);
 /* Counts n bytes as written. Must be called when n bytes of another queue go to the same peer
  * before the bytes of this queue. */
-void outbox_count_written_elsewhere(struct outbox *o, uint64_t n);
+void outbox_count_bytes_of_other_queue(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */
 static inline uint64_t outbox_accepted_bytes(const struct outbox *o)

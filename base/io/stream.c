@@ -27,7 +27,7 @@ int stream_open(struct stream *s, int fd, bool for_writing)
     return s->fd >= 0 ? 0 : MI_EIO;
 }
 
-int stream_take_stdio(struct stream *in, struct stream *out)
+int stream_make_stdio_private(struct stream *in, struct stream *out)
 {
     if (stream_open(in, STDIN_FILENO, false) < 0 || stream_open(out, STDOUT_FILENO, true) < 0)
         return MI_EIO;
@@ -39,7 +39,7 @@ int stream_take_stdio(struct stream *in, struct stream *out)
     return 0;
 }
 
-struct stream stream_own(int fd)
+struct stream stream_take_over_fd(int fd)
 {
     return (struct stream){.fd = fd};
 }

@@ -26,9 +26,9 @@ MI_MUST int stream_open(struct stream *s, int fd, bool for_writing);
 /* Turns stdin and stdout into private streams. Descriptors 0 and 1 become /dev/null: no other code
  * can write to stdout, and closing the streams closes the pipes. Returns 0, or MI_EIO with
  * errno. */
-MI_MUST int stream_take_stdio(struct stream *in, struct stream *out);
+MI_MUST int stream_make_stdio_private(struct stream *in, struct stream *out);
 /* Takes over a descriptor that is already non-blocking and not shared. */
-struct stream stream_own(int fd);
+struct stream stream_take_over_fd(int fd);
 void stream_close(struct stream *s); /* safe to call twice */
 /* Returns the number of bytes read, 0 if none are available now, MI_ENOENT at the end of the
  * stream, or MI_EIO. */

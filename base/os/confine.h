@@ -45,7 +45,7 @@ int confine_self(const int *dir, size_t n);
 
 /* Returns the version of the system's mechanism; *ret_text is its name, such as "Landlock". Returns
  * 0 if there is none; *ret_text says why. */
-int confine_kernel_support(const char **ret_text);
+int confine_detect_kernel_support(const char **ret_text);
 
 /* System calls that were denied. Counted only on 64-bit x86 and ARM. */
 struct confine_denied {

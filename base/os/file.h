@@ -30,11 +30,11 @@ bool file_exists(int dir, const char *name);
 MI_MUST int file_may_write(int dir, const char *name);
 /* Renames within a directory, unless the new name exists. Returns 0, or MI_EIO with errno: EEXIST,
  * ENOTSUP, or another error. */
-MI_MUST int file_rename_new(int dir, const char *from, const char *to);
+MI_MUST int file_rename_no_replace(int dir, const char *from, const char *to);
 /* Tests whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns
  * 0 or an errno; also 0 if the test is not possible without changing the file system. dir: a
  * descriptor from file_open_dir(); folder: a path below that directory, or ".". */
-MI_MUST int file_test_space(int dir, const char *folder, size_t n);
+MI_MUST int file_test_free_space(int dir, const char *folder, size_t n);
 
 /* Returns the process that holds a POSIX write lock on the byte at the offset `at` of a file; 0:
  * none, or unknown. Does not open the file, because closing it would drop the locks of this
@@ -42,20 +42,20 @@ MI_MUST int file_test_space(int dir, const char *folder, size_t n);
 pid_t file_lock_owner(const char *path, int64_t at);
 
 /* Returns the time of the last change of the contents. */
-struct timespec file_changed_at(const struct stat *st);
+struct timespec file_get_change_time(const struct stat *st);
 
-/* file_next_hole() returns the offset of the first byte at or after `at` that is in a hole of the
- * file; file_next_data() returns that of the first byte that is not in a hole. Both return
+/* file_find_next_hole() returns the offset of the first byte at or after `at` that is in a hole of the
+ * file; file_find_next_data() returns that of the first byte that is not in a hole. Both return
  * INT64_MAX if there is no such byte, and change the offset of the descriptor. On a file system
  * without holes, no byte is in a hole. */
-int64_t file_next_hole(int fd, int64_t at);
-int64_t file_next_data(int fd, int64_t at);
+int64_t file_find_next_hole(int fd, int64_t at);
+int64_t file_find_next_data(int fd, int64_t at);
 
 /* Writes a file's bytes, and the metadata needed to read them, to the medium, and waits until they
  * are written. Returns 0 or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
 /* Writes the bytes from `from` to `to` of a file to the disk, waits until they are written, and
  * drops them from memory. A system may do nothing here. */
-void file_write_out(int fd, int64_t from, int64_t to);
+void file_write_to_disk(int fd, int64_t from, int64_t to);
 
 #endif

@@ -17,7 +17,7 @@
 /* Returns the directory on a file system in memory where every user may make files, such as
  * /dev/shm. A system without such a directory returns a directory for which memory_contains_file()
  * is false; then journals are files without a name. */
-const char *memory_dir(void);
+const char *memory_get_directory(void);
 /* Returns true if the file or directory is on a file system that keeps everything in memory. */
 bool memory_contains_file(int fd);
 /* Makes a file without a name in memory, empty, close-on-exec. The file disappears with its last
@@ -38,7 +38,7 @@ MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 MI_MUST int memory_make_private(void *p, size_t n);
 /* Maps all pages now, so that they are not mapped one by one at their first use. The pages must
  * already have memory. This only saves time, so a system may do nothing here. */
-void memory_touch(void *p, size_t n);
+void memory_map_all_pages(void *p, size_t n);
 
 /* ---- malloc() ---- */
 

@@ -21,7 +21,7 @@ MI_MUST int pipe_open(int fd[2], int flags);
  * nothing here. */
 size_t pipe_widen(int fd, size_t n);
 /* Reduces the buffer to n bytes. Returns false if the buffer contains more than n bytes now. */
-bool pipe_narrow(int fd, size_t n);
+bool pipe_reduce_buffer(int fd, size_t n);
 
 /* Opens a channel of two ends; both can send and receive. A message has 1 to 4096 bytes and arrives
  * complete and in order, or not at all. Returns 0 or MI_EIO. */

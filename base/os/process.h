@@ -38,9 +38,9 @@ struct process {
 MI_MUST int process_read(pid_t pid, struct process *ret);
 /* Lists at most `max` children, oldest first. Returns the number of listed children. Allocates
  * nothing. */
-size_t process_children(pid_t pid, pid_t *ret, size_t max);
+size_t process_read_children(pid_t pid, pid_t *ret, size_t max);
 /* Lists at most `max` running processes of a group. Reads every process of the machine. */
-size_t process_group(pid_t group, struct process *ret, size_t max);
+size_t process_list_group(pid_t group, struct process *ret, size_t max);
 /* Returns the start time of a running process, or 0 if it does not run. A zombie does not count as
  * running. */
 uint64_t process_start(pid_t pid);
@@ -61,20 +61,20 @@ void process_read_boot_id(char *ret);
 /* Returns the number of this process's pid namespace, within which pids are unique; 0 if unknown.
  * A system without namespaces returns 1. */
 int64_t process_pid_namespace(void);
-int64_t process_ticks_us(int64_t ticks);
+int64_t process_ticks_to_us(int64_t ticks);
 /* Returns the path of this program's file, which the caller frees; NULL if unknown or out of
  * memory. */
-char *process_program(void);
+char *process_program_path(void);
 /* Returns the user's home directory in the system's user database, which can differ from the
  * environment's; NULL if unknown. Valid until the next call. */
-const char *process_home(void);
+const char *process_find_home_directory(void);
 /* Returns the system and the processor that this program was built for, such as "linux-x64". */
 const char *process_compile_target(void);
 /* Returns the C library and its version, such as "glibc 2.36"; "" if unknown. Valid until the next
  * call. */
-const char *process_libc(void);
+const char *process_libc_version(void);
 /* Returns true if this program was linked without shared libraries. */
-bool process_is_static(void);
+bool process_is_statically_linked(void);
 
 /* ---- this process and those that it starts ---- */
 

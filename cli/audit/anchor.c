@@ -81,13 +81,14 @@ int anchor_find_file(const char *where, struct slice origin, struct buf *file, s
     buf_adds(file, path);
     if (is_git_anchor(where)) {
         buf_addc(file, '/');
-        anchor_git_name(file, origin);
+        anchor_git_append_file_name(file, origin);
     }
     free(path);
     return file->failed ? MI_ENOMEM : 0;
 }
 
-int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size, struct buf *error)
+int anchor_read_last_size(const char *where, struct slice origin, uint64_t *ret_size,
+                          struct buf *error)
 {
     struct buf file = {0};
     int st = anchor_find_file(where, origin, &file, error);

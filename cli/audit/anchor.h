@@ -40,8 +40,8 @@ MI_MUST int anchor_find_file(const char *where, struct slice origin, struct buf 
                              struct buf *error);
 /* Reads the size of the last checkpoint of a vault at an anchor. Returns MI_ENOENT if the anchor
  * has no checkpoint of the vault, and for syslog, which cannot be read back. */
-MI_MUST int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size,
-                             struct buf *error);
+MI_MUST int anchor_read_last_size(const char *where, struct slice origin, uint64_t *ret_size,
+                                  struct buf *error);
 /* Reads an anchor's file of notes. Does not wait for a writer if the file is a FIFO. Returns 0 or
  * an errno value: EFBIG if the file is larger than ANCHOR_FILE_MAX. */
 MI_MUST int anchor_file_read(const char *path, struct buf *text);
@@ -51,7 +51,7 @@ MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);
 MI_MUST int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
                                   struct buf *error);
 /* Appends the name of the file for an origin: the origin with - for each slash, and ".note". */
-void anchor_git_name(struct buf *b, struct slice origin);
+void anchor_git_append_file_name(struct buf *b, struct slice origin);
 MI_MUST int anchor_write_to_git(const struct anchoring *a, const char *dir);
 
 #endif

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int anchor_file_fail(const struct anchoring *a, const char *path)
+static int anchor_file_append_error(const struct anchoring *a, const char *path)
 {
     buf_printf(a->error, "cannot write the anchor %s: %s", path, strerror(errno));
     return MI_EIO;
@@ -44,7 +44,7 @@ static int find_last_note(struct slice origin, const char *path, struct slice te
     struct note n;
     struct checkpoint c;
     int st = MI_ENOENT, count = 0;
-    while (note_next(&text, &note)) {
+    while (note_read_next(&text, &note)) {
         count++;
         if (note_read(note, &n) < 0 || checkpoint_read(n.text, &c) < 0) {
             buf_printf(error, "%s is not a file of checkpoints: note %d is not valid", path, count);
@@ -79,7 +79,7 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
     *ret_new = true;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    st = signing_read_head(a->log, &now);
+    st = signing_read_log_head(a->log, &now);
     if (st == 0 && last.size > now.size) {
         buf_printf(a->error,
                    "the log has only %" PRIu64 " leaves, but %s has a checkpoint of %" PRIu64
@@ -109,7 +109,7 @@ static int anchor_file_append(const struct anchoring *a, const char *path, int f
     buf_slice_add(&b, a->note);
     int st = b.failed ? MI_ENOMEM : 0;
     if (st == 0 && (write_all(fd, buf_slice(&b)) < 0 || fsync(fd) < 0)) {
-        st = anchor_file_fail(a, path);
+        st = anchor_file_append_error(a, path);
         /* an incomplete note would make the file invalid for later notes */
         if (ftruncate(fd, (off_t)before) != 0)
             buf_printf(a->error, "; the file may now end with an incomplete note");
@@ -125,14 +125,14 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     bool is_new = false;
     int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
     if (fd < 0)
-        return anchor_file_fail(a, path);
+        return anchor_file_append_error(a, path);
     int st = 0;
     if (fstat(fd, &s) == 0 && !S_ISREG(s.st_mode)) {
         buf_printf(a->error, "the anchor %s is not a regular file", path);
         st = MI_EINVAL;
     } else if (anchor_file_lock(fd) < 0 ||
                (errno = input_read_fd(fd, ANCHOR_FILE_MAX, &text)) != 0) {
-        st = errno == ENOMEM ? MI_ENOMEM : anchor_file_fail(a, path);
+        st = errno == ENOMEM ? MI_ENOMEM : anchor_file_append_error(a, path);
     }
     if (st == 0)
         st = anchor_file_compare(a, path, buf_slice(&text), &is_new);

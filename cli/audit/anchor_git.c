@@ -39,7 +39,7 @@ struct streams {
     int null, out; /* descriptors of /dev/null and of the pipe for git's output */
 };
 
-static int anchor_git_redirect(const void *ctx)
+static int anchor_git_redirect_stdio(const void *ctx)
 {
     const struct streams *s = ctx;
     return dup2(s->null, STDIN_FILENO) < 0 || dup2(s->out, STDOUT_FILENO) < 0 ||
@@ -66,7 +66,7 @@ static bool git_succeeded(pid_t pid)
 }
 
 /* Appends the lines of a text as one line, separated by "; ". */
-static void add_lines(struct buf *b, struct slice text)
+static void append_lines_as_one(struct buf *b, struct slice text)
 {
     const char *before = "";
     while (text.n > 0) {
@@ -81,8 +81,8 @@ static void add_lines(struct buf *b, struct slice text)
 
 /* Runs git in `dir` without a shell, hooks and prompts, and stores its output in `out`. Returns 0,
  * MI_EIO or MI_ENOMEM. */
-static int anchor_git_run(const struct anchoring *a, const char *dir, const char *const *args,
-                          struct buf *out)
+static int anchor_git_run_command(const struct anchoring *a, const char *dir,
+                                  const char *const *args, struct buf *out)
 {
     static const char *const before[] = {"git",
                                          "-c",
@@ -116,7 +116,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     (void)fcntl(fd[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(fd[1], F_SETFD, FD_CLOEXEC);
     s.out = fd[1];
-    int st = spawn(argv, NULL, anchor_git_redirect, &s, &pid);
+    int st = spawn(argv, NULL, anchor_git_redirect_stdio, &s, &pid);
     if (st < 0)
         buf_printf(a->error, "cannot run git: %s",
                    errno == ENOENT ? "git is not installed" : strerror(errno));
@@ -126,7 +126,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
         read_output(fd[0], out);
         if (!git_succeeded(pid)) {
             buf_printf(a->error, "git %s in %s failed: ", args[0], dir);
-            add_lines(a->error, buf_slice(out));
+            append_lines_as_one(a->error, buf_slice(out));
             st = MI_EIO;
         }
     }
@@ -134,7 +134,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     return out->failed ? MI_ENOMEM : st;
 }
 
-void anchor_git_name(struct buf *b, struct slice origin)
+void anchor_git_append_file_name(struct buf *b, struct slice origin)
 {
     for (size_t i = 0; i < origin.n; i++)
         buf_addc(b, origin.p[i] == '/' ? '-' : origin.p[i]);
@@ -150,11 +150,11 @@ static int git_commit_file(const struct anchoring *a, const char *dir, const cha
     const char *const status[] = {"status", "--porcelain", "--", file, NULL};
     const char *const commit[] = {"commit",          "-q", "--no-verify", "-m",
                                   buf_str(&message), "--", file,          NULL};
-    int st = anchor_git_run(a, dir, add, &out);
+    int st = anchor_git_run_command(a, dir, add, &out);
     if (st == 0)
-        st = anchor_git_run(a, dir, status, &out);
+        st = anchor_git_run_command(a, dir, status, &out);
     if (st == 0 && out.n > 0) /* the file has changes to commit */
-        st = anchor_git_run(a, dir, commit, &out);
+        st = anchor_git_run_command(a, dir, commit, &out);
     if (message.failed)
         st = MI_ENOMEM;
     buf_close(&out);
@@ -167,9 +167,9 @@ int anchor_write_to_git(const struct anchoring *a, const char *dir)
     static const char *const check[] = {"rev-parse", "--is-inside-work-tree", NULL};
     struct buf file = {0}, path = {0}, out = {0};
     unset_git_variables();
-    anchor_git_name(&file, a->c.origin);
+    anchor_git_append_file_name(&file, a->c.origin);
     buf_printf(&path, "%s/%s", dir, buf_str(&file));
-    int st = file.failed || path.failed ? MI_ENOMEM : anchor_git_run(a, dir, check, &out);
+    int st = file.failed || path.failed ? MI_ENOMEM : anchor_git_run_command(a, dir, check, &out);
     if (st == 0)
         st = anchor_write_to_file(a, buf_str(&path));
     if (st == 0)

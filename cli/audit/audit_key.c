@@ -72,7 +72,7 @@ static int audit_key_call_with_log(const struct settings *s, log_fn fn, void *ct
 static int copy_log_origin(struct signing *log, void *ctx)
 {
     struct log_head head;
-    int st = signing_read_head(log, &head);
+    int st = signing_read_log_head(log, &head);
     if (st == 0)
         memcpy(ctx, head.origin, sizeof head.origin);
     return st;
@@ -88,7 +88,7 @@ static int sign_key_change(struct signing *log, void *ctx)
     struct succession *x = ctx;
     struct log_head head;
     struct kept kept = {0};
-    int st = signing_read_head(log, &head);
+    int st = signing_read_log_head(log, &head);
     if (st == 0)
         st = kept_notes_read(&kept, x->path, log->vault, log->error);
     log->kept = kept.at;
@@ -106,7 +106,7 @@ static int audit_key_make(const struct settings *s, char *path)
 {
     struct buf error = {0};
     struct secret_key k;
-    int st = key_make(slice_of(settings_text(s, "name")), &k);
+    int st = key_make(slice_of(settings_get_text(s, "name")), &k);
     if (st < 0)
         buf_adds(&error, "libsodium cannot be used");
     else
@@ -143,7 +143,7 @@ static int audit_key_rotate(const struct settings *s, char *path)
     int st = keyfile_read(path, &old, &error);
     if (st == 0) {
         bool named = opt_get_source(&s->set, "name") != OPT_DEFAULT;
-        st = key_make(slice_of(named ? settings_text(s, "name") : old.public.name), &k);
+        st = key_make(slice_of(named ? settings_get_text(s, "name") : old.public.name), &k);
         if (st < 0)
             buf_adds(&error, "libsodium cannot be used");
     }
@@ -154,7 +154,7 @@ static int audit_key_rotate(const struct settings *s, char *path)
     if (st == 0) {
         int printed = audit_key_print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;
-        keyfile_old_path(&old_path, path, &old.public);
+        keyfile_append_old_path(&old_path, path, &old.public);
         log_warn(
             "the old key is in %s; each vault needs it once, to sign the change to the new key: "
             "remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
@@ -176,7 +176,7 @@ static int audit_key_run(const struct settings *s)
 {
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing action: use new, show or rotate");
-    if (!key_name_is_valid(slice_of(settings_text(s, "name"))))
+    if (!key_name_is_valid(slice_of(settings_get_text(s, "name"))))
         return settings_fail_usage(
             s,
             "--name: invalid name: use 1 to %d ASCII characters without blanks "

@@ -29,7 +29,7 @@ static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c
     struct slice text;
     struct note n;
     struct checkpoint other;
-    while (note_next(&notes, &text))
+    while (note_read_next(&notes, &text))
         if (note_read(text, &n) == 0 && checkpoint_read(n.text, &other) == 0 &&
             slice_eq(other.origin, c->origin) && other.size == c->size &&
             digest_eq(&other.root, &c->root))
@@ -41,7 +41,7 @@ static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c
  * has this checkpoint, or if --checkpoint was not given. */
 static int check_anchor(const struct settings *s, const struct bundle *b, struct buf *why)
 {
-    const char *path = settings_text(s, "checkpoint");
+    const char *path = settings_get_text(s, "checkpoint");
     struct buf notes = {0};
     if (path == NULL)
         return EXIT_FINE;
@@ -69,7 +69,7 @@ static int audit_check_bundle(const struct settings *s, struct slice text,
                         .why = buf_str(&why),
                         .proven = status == EXIT_FINE,
                         .bodies = settings_is_on(s, "bodies"),
-                        .anchor = settings_text(s, "checkpoint")};
+                        .anchor = settings_get_text(s, "checkpoint")};
     if (st == MI_ENOMEM)
         log_error("out of memory");
     else if (status == EXIT_FINE || status == EXIT_FOUND) {
@@ -87,9 +87,9 @@ static int audit_check_run(const struct settings *s)
     struct buf text = {0};
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing FILE: a bundle that `audit prove` has written");
-    if (settings_text(s, "key") == NULL)
+    if (settings_get_text(s, "key") == NULL)
         return settings_fail_usage(s, "missing --key: the verifier key, or a file with it");
-    int status = input_read_public_key(settings_text(s, "key"), &key);
+    int status = input_read_public_key(settings_get_text(s, "key"), &key);
     if (status == EXIT_FINE)
         status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);
     if (status == EXIT_FINE)

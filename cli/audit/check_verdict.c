@@ -30,7 +30,7 @@ struct page {
 
 static void print_label(struct page *p, const char *name)
 {
-    out_styled_words(&p->o, OUT_DIM, name);
+    out_print_styled_words(&p->o, OUT_DIM, name);
     for (size_t n = strlen(name); n < INDENT; n++)
         out_raw(&p->o, " ");
     p->from = p->o.b.n;
@@ -124,7 +124,7 @@ static void print_call_status(struct page *p, struct query_message *m)
         m->request_action = p->request[i].action;
         if (__builtin_sub_overflow(m->t_us, p->request[i].t_us, &took_us))
             took_us = INT64_MAX;
-        out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
+        out_printf(&p->o, ", %s after %s", value_get_word(&call_statuses, query_get_call_status(m)),
                    units_format_duration(took_us).s);
     }
 }
@@ -143,7 +143,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
         at_us = INT64_MAX;
     out_raw(&p->o, clock_utc(at_us).s);
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
-               value_word(&row_kinds, m.kind));
+               value_get_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {
         out_raw(&p->o, " ");
         out_text(&p->o, m.method);
@@ -153,7 +153,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
         out_text(&p->o, m.target);
     }
     if (m.action != ROW_FORWARDED)
-        out_printf(&p->o, ", %s", value_word(&row_actions, m.action));
+        out_printf(&p->o, ", %s", value_get_word(&row_actions, m.action));
     print_call_status(p, &m);
     end_labelled_line(p);
     print_redaction_time(p, "after it was recorded", r->redacted_at_us);
@@ -188,7 +188,7 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
 static void print_verdict(struct page *p, const struct verdict *v)
 {
     long long sealed = v->b->leaf[v->b->seal].leaf.records;
-    out_styled_words(&p->o, OUT_GREEN, "PROVEN");
+    out_print_styled_words(&p->o, OUT_GREEN, "PROVEN");
     if (bundle_has_all_records(v->b))
         out_printf(&p->o, "      all %lld records of this session are as they were sealed", sealed);
     else
@@ -203,16 +203,17 @@ int verdict_text(const struct verdict *v)
     struct page p = {.b = v->b, .bodies = v->bodies};
     out_open(&p.o);
     if (!v->proven) {
-        out_styled_words(&p.o, OUT_RED, "NOT PROVEN");
+        out_print_styled_words(&p.o, OUT_RED, "NOT PROVEN");
         out_raw(&p.o, "  ");
         p.from = p.o.b.n;
         out_text(&p.o, slice_of(v->why));
         end_labelled_line(&p);
         return out_close(&p.o);
     }
-    p.first = bundle_begin(v->b);
+    p.first = bundle_begin_walk(v->b);
     p.last = p.at = p.first;
-    bool good = bundle_next(v->b, &p.first, &p.start) && bundle_end(v->b, &p.last, &p.end);
+    bool good = bundle_next_record(v->b, &p.first, &p.start) &&
+                bundle_read_end_record(v->b, &p.last, &p.end);
     if (good) {
         proven_read_session(&p.session, &p.start);
         proven_read_end(&p.session, &p.end);
@@ -221,7 +222,7 @@ int verdict_text(const struct verdict *v)
         print_checkpoint(&p, v);
         if (v->b->records_n <= VERDICT_MESSAGES) {
             struct bundle_record r;
-            while (bundle_next(p.b, &p.at, &r))
+            while (bundle_next_record(p.b, &p.at, &r))
                 if (r.kind == BUNDLE_MESSAGE)
                     print_message(&p, &r);
         }

@@ -58,7 +58,8 @@ static const struct opt table_of_options[] = {
 };
 
 /* Copies the note to all anchors, even if an anchor fails. */
-static int anchor_note_everywhere(const struct settings *s, struct signing *log, struct slice note)
+static int copy_note_to_all_anchors(const struct settings *s, struct signing *log,
+                                    struct slice note)
 {
     struct buf error = {0};
     struct anchoring a = {.log = log, .note = note, .error = &error};
@@ -91,7 +92,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     log.kept = kept.at;
     log.kept_n = kept.n;
     if (st == 0)
-        st = signing_checkpoint(&log, key, keyfile_read_previous, key_path, &note);
+        st = signing_sign_checkpoint(&log, key, keyfile_read_previous, key_path, &note);
     if (st == MI_EINVAL && log.changed)
         escalate_unsigned_log(vault, buf_str(&error));
     if (st == 0)
@@ -104,7 +105,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
         status = out_close(&o);
     }
     if (st == 0) {
-        int anchored = anchor_note_everywhere(s, &log, buf_slice(&note));
+        int anchored = copy_note_to_all_anchors(s, &log, buf_slice(&note));
         status = anchored != EXIT_FINE ? anchored : status;
     }
     signing_close(&log);

@@ -20,7 +20,7 @@
 static void kept_note_file_name(const char *vault, char ret[NAME_N])
 {
     char hex[DIGEST_HEX + 1];
-    struct digest d = digest_of(slice_of(vault));
+    struct digest d = digest_of_text(slice_of(vault));
     digest_hex(&d, hex);
     snprintf(ret, NAME_N, "%.32s.note", hex);
 }
@@ -33,7 +33,7 @@ static char *kept_note_folder_path(const char *key_path, size_t i)
     const char *slash = strrchr(key_path, '/');
     struct buf b = {0};
     if (i > 0)
-        return path_audit_state();
+        return path_of_audit_directory();
     buf_slice_add(&b, (struct slice){key_path, slash != NULL ? (size_t)(slash - key_path) + 1 : 0});
     buf_adds(&b, FOLDER);
     char *path = b.failed ? NULL : strdup(buf_str(&b));

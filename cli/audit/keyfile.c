@@ -87,7 +87,7 @@ struct folder {
 };
 
 /* Opens the directory of a file, and creates the directory if it is missing. */
-static int open_folder(const char *path, struct folder *ret, struct buf *error)
+static int open_or_create_folder(const char *path, struct folder *ret, struct buf *error)
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
@@ -122,7 +122,7 @@ static int open_folder(const char *path, struct folder *ret, struct buf *error)
 static int keyfile_move(int dir, const char *from, const char *to, bool replace)
 {
     struct stat st;
-    if (!replace && file_rename_new(dir, from, to) == 0)
+    if (!replace && file_rename_no_replace(dir, from, to) == 0)
         return 0;
     if (!replace && errno != ENOTSUP)
         return errno;
@@ -173,7 +173,7 @@ static int keyfile_fail_write(const char *path, int e, struct buf *error)
 int keyfile_create(const char *path, const struct secret_key *k, struct buf *error)
 {
     struct folder f;
-    int st = open_folder(path, &f, error);
+    int st = open_or_create_folder(path, &f, error);
     if (st < 0)
         return st;
     int e = keyfile_write_in_folder(&f, f.file, k, false);
@@ -188,7 +188,7 @@ int keyfile_create(const char *path, const struct secret_key *k, struct buf *err
     return e == 0 ? 0 : keyfile_fail_write(path, e, error);
 }
 
-void keyfile_old_path(struct buf *b, const char *path, const struct public_key *old)
+void keyfile_append_old_path(struct buf *b, const char *path, const struct public_key *old)
 {
     buf_printf(b, "%s.", path);
     for (size_t i = 0; i < KEY_HASH_N; i++)
@@ -200,10 +200,10 @@ int keyfile_replace(const char *path, const struct secret_key *old, const struct
 {
     struct folder f;
     struct buf name = {0};
-    int st = open_folder(path, &f, error);
+    int st = open_or_create_folder(path, &f, error);
     if (st < 0)
         return st;
-    keyfile_old_path(&name, f.file, &old->public);
+    keyfile_append_old_path(&name, f.file, &old->public);
     int e = name.failed ? ENOMEM : keyfile_write_in_folder(&f, buf_str(&name), old, true);
     e = e == 0 ? keyfile_write_in_folder(&f, f.file, k, true) : e;
     close(f.fd);
@@ -215,7 +215,7 @@ int keyfile_read_previous(void *ctx, const struct public_key *k, struct secret_k
                           struct buf *error)
 {
     struct buf path = {0}, why = {0}, name = {0};
-    keyfile_old_path(&path, ctx, k);
+    keyfile_append_old_path(&path, ctx, k);
     key_write_public(&name, k);
     int st = path.failed || name.failed ? MI_ENOMEM : keyfile_read(buf_str(&path), ret, &why);
     if (st == 0 && !key_eq(&ret->public, k)) {

@@ -7,7 +7,7 @@
 
 char *audit_key_path(const struct settings *s)
 {
-    char *path = path_audit_key(settings_text(s, "audit-key"));
+    char *path = path_of_audit_key(settings_get_text(s, "audit-key"));
     if (path == NULL)
         log_error("%s", errno == ENOENT ? "cannot locate the key: the home directory is unknown; "
                                           "use --audit-key FILE"

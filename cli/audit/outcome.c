@@ -34,7 +34,7 @@ void outcome_close(struct outcome *r)
     table_close(&r->table);
     buf_close(&r->details);
     buf_clear(&r->reporting.out.b); /* after a failure, the collected output is dropped */
-    reporting_drop(&r->reporting);
+    reporting_close_without_files(&r->reporting);
 }
 
 /* Appends a clause such as "message 12: it does not agree with its commitment". */
@@ -111,7 +111,7 @@ static void add_fault_case(struct report *r, struct report_case *c, const struct
 {
     c->outcome = REPORT_FAILED;
     c->rule = (struct report_rule){
-        audit_kind_name(w->kind), audit_kind_implies(w->kind),
+        audit_kind_name(w->kind), audit_kind_implication(w->kind),
         "Compare the vault with a copy that is older than the change, and with the checkpoints "
         "that were anchored. docs/evidence.md says what each kind of change means.",
         REPORT_ERROR};
@@ -133,9 +133,9 @@ static void add_session_case(struct report *r, const struct audit_session *s)
         return;
     }
     bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_OPEN;
-    c->outcome = audit_status_fails(s->status) ? REPORT_FAILED
-                 : skipped                     ? REPORT_SKIPPED
-                                               : REPORT_PASSED;
+    c->outcome = audit_status_is_failure(s->status) ? REPORT_FAILED
+                 : skipped                          ? REPORT_SKIPPED
+                                                    : REPORT_PASSED;
     c->rule = (struct report_rule){status, "The session is incomplete.",
                                    "The message says what is missing. A session stays incomplete "
                                    "if its proxy and its recorder were killed.",
@@ -144,7 +144,7 @@ static void add_session_case(struct report *r, const struct audit_session *s)
     report_add_case(r);
 }
 
-static struct report_case *new_log_case(struct report *r, const char *record)
+static struct report_case *begin_log_report_case(struct report *r, const char *record)
 {
     struct report_case *c = report_begin_case(r);
     buf_adds(&c->name, record[0] != '\0' ? record : "log");
@@ -161,7 +161,8 @@ static void add_fault_details(struct outcome *r, const char *where, const struct
         return;
     buf_printf(&r->details, "%s%s: ", where, where[0] != '\0' ? "" : "log");
     append_fault_clause(&r->details, w);
-    buf_printf(&r->details, " (%s). %s\n", audit_kind_name(w->kind), audit_kind_implies(w->kind));
+    buf_printf(&r->details, " (%s). %s\n", audit_kind_name(w->kind),
+               audit_kind_implication(w->kind));
 }
 
 static void outcome_add_row(struct outcome *r, const struct audit_session *s)
@@ -194,7 +195,7 @@ static void add_session_details(struct outcome *r, const struct audit_session *s
     } else if (s->status == AUDIT_REDACTED && r->shown++ < DETAILS_MAX) {
         buf_printf(&r->details, "%s: %lld record%s redacted, the last time %s.\n", where,
                    (long long)s->redacted, s->redacted == 1 ? " was" : "s were",
-                   clock_local(s->redacted_at_us).s);
+                   clock_format_local_time(s->redacted_at_us).s);
     }
 }
 
@@ -217,7 +218,7 @@ static void print_counts(struct outcome *r)
     out_fill_line(o, from, 2);
 }
 
-static void print_log(struct outcome *r, const struct audit_vault *v)
+static void print_log_outcome(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     size_t from = o->b.n;
@@ -259,7 +260,7 @@ static const char *outcome_verdict(const struct outcome *r)
 }
 
 /* Prints what was compared with the log and the checkpoints, and what was not. */
-static void print_compared(struct outcome *r, const struct audit_vault *v)
+static void print_what_was_compared(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     uint64_t covered = r->tests - r->n[AUDIT_NOT_COVERED] - r->n[AUDIT_REMOVING];
@@ -296,11 +297,11 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
     struct out *o = &r->reporting.out;
     unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = count_unfinished_sessions(r);
     out_raw(o, "verdict: ");
-    out_styled_words(o,
-                     wrong > 0  ? OUT_RED
-                     : open > 0 ? OUT_YELLOW
-                                : OUT_GREEN,
-                     outcome_verdict(r));
+    out_print_styled_words(o,
+                           wrong > 0  ? OUT_RED
+                           : open > 0 ? OUT_YELLOW
+                                      : OUT_GREEN,
+                           outcome_verdict(r));
     if (wrong > 0)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
                    v->stopped ? "nothing else was compared"
@@ -331,17 +332,17 @@ static int outcome_print_text(struct outcome *r, const struct audit_vault *v)
         fine = table_print(&r->table, o);
         out_end_line(o);
     }
-    out_paragraphs(o, 2, buf_slice(&r->details));
+    out_print_paragraphs(o, 2, buf_slice(&r->details));
     if (r->shown > DETAILS_MAX)
         out_printf(o, "and %zu more: see --json\n", r->shown - DETAILS_MAX);
     if (r->shown > 0)
         out_end_line(o);
     if (!v->stopped) {
         print_counts(r);
-        print_log(r, v);
+        print_log_outcome(r, v);
     }
     if (!v->stopped && v->has_log)
-        print_compared(r, v);
+        print_what_was_compared(r, v);
     print_verdict(r, v);
     return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
 }
@@ -364,7 +365,7 @@ void outcome_add_session(struct outcome *r, const struct audit_session *s)
 void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
 {
     r->wrong++;
-    add_fault_case(&r->reporting.report, new_log_case(&r->reporting.report, w->record), w);
+    add_fault_case(&r->reporting.report, begin_log_report_case(&r->reporting.report, w->record), w);
     if (r->reporting.json) {
         struct json_out *j = reporting_begin_row(&r->reporting);
         json_out_str(j, "type", "log");
@@ -379,7 +380,7 @@ int outcome_print(struct outcome *r, const struct audit_vault *v)
 {
     bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || count_unfinished_sessions(r) > 0;
     if (r->wrong == 0) {
-        (void)new_log_case(&r->reporting.report, "");
+        (void)begin_log_report_case(&r->reporting.report, "");
         report_add_case(&r->reporting.report);
     }
     if (r->reporting.json)

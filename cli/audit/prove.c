@@ -39,7 +39,7 @@ static int read_last_note(const char *path, struct buf *b, struct slice *ret)
     if (status != EXIT_FINE)
         return status;
     struct slice rest = buf_slice(b), note;
-    while (note_next(&rest, &note))
+    while (note_read_next(&rest, &note))
         *ret = note;
     if (ret->p != NULL && rest.n == 0)
         return EXIT_FINE;
@@ -52,7 +52,7 @@ static int read_last_note(const char *path, struct buf *b, struct slice *ret)
 static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
                                        struct prove_what *w)
 {
-    const char *text = settings_text(s, "checkpoint");
+    const char *text = settings_get_text(s, "checkpoint");
     char *end;
     if (text == NULL)
         return EXIT_FINE;
@@ -66,7 +66,7 @@ static int write_bundle(const struct settings *s, const struct query_session *se
                         const struct buf *bundle)
 {
     struct save file;
-    const char *path = settings_text(s, "output");
+    const char *path = settings_get_text(s, "output");
     save_open(&file, path, SAVE_PRIVATE);
     bool good = save_write(&file, buf_slice(bundle));
     int status = save_close(&file, good);
@@ -80,19 +80,20 @@ static int prove_one_session(struct query *q, const struct settings *s)
 {
     struct query_session session;
     struct buf note = {0}, bundle = {0}, error = {0};
-    struct prove_what w = {.seq = settings_text(s, "seq") != NULL ? settings_number(s, "seq") : 0};
+    struct prove_what w = {
+        .seq = settings_get_text(s, "seq") != NULL ? settings_get_number(s, "seq") : 0};
     int st = query_session(q, s->operands[0], &session);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     w.session_id = session.id;
     w.uid = session.uid;
     int status = audit_prove_read_checkpoint(s, &note, &w);
     if (status == EXIT_FINE) {
-        st = prove_write(q, &w, &bundle, &error);
+        st = prove_write_document(q, &w, &bundle, &error);
         if (st == MI_EINVAL)
             log_error("session %.*s: %s", (int)session.uid.n, session.uid.p, buf_str(&error));
         status = st == MI_EINVAL ? EXIT_TROUBLE
-                 : st < 0        ? session_fail(q, st)
+                 : st < 0        ? session_report_query_error(q, st)
                                  : write_bundle(s, &session, &bundle);
     }
     buf_close(&note);
@@ -106,7 +107,7 @@ static int audit_prove_run(const struct settings *s)
     (void)signal(SIGPIPE, SIG_IGN);
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing SESSION");
-    if (settings_text(s, "seq") != NULL && settings_number(s, "seq") < 1)
+    if (settings_get_text(s, "seq") != NULL && settings_get_number(s, "seq") < 1)
         return settings_fail_usage(s, "--seq: the first message is 1");
     return session_run_command(s, prove_one_session);
 }

@@ -37,10 +37,10 @@ static void add_checkpoint(struct json_out *j, const struct verdict *v)
 
 static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
 {
-    struct bundle_walk first = bundle_begin(b), last = first;
+    struct bundle_walk first = bundle_begin_walk(b), last = first;
     struct bundle_record start, end;
     struct query_session s;
-    bool good = bundle_next(b, &first, &start) && bundle_end(b, &last, &end);
+    bool good = bundle_next_record(b, &first, &start) && bundle_read_end_record(b, &last, &end);
     if (good) {
         proven_read_session(&s, &start);
         proven_read_end(&s, &end);
@@ -89,7 +89,7 @@ static void verdict_json_add_message(struct json_out *j, const struct bundle_rec
      * parsers, as a string. */
     struct json_scan scan;
     if (m.body.p != NULL && json_scan(m.body, NULL, NULL, &scan) == 0 && !scan.deep)
-        json_out_visible(j, "body", scan.root);
+        json_out_add_visible_json(j, "body", scan.root);
     else
         json_out_text(j, "body", m.body);
     json_out_end(j);
@@ -97,10 +97,10 @@ static void verdict_json_add_message(struct json_out *j, const struct bundle_rec
 
 static bool add_messages(struct json_out *j, const struct bundle *b)
 {
-    struct bundle_walk w = bundle_begin(b);
+    struct bundle_walk w = bundle_begin_walk(b);
     struct bundle_record r;
     json_out_array(j, "messages");
-    while (bundle_next(b, &w, &r))
+    while (bundle_next_record(b, &w, &r))
         if (r.kind == BUNDLE_MESSAGE)
             verdict_json_add_message(j, &r);
     json_out_end(j);

@@ -86,7 +86,7 @@ static int add_notes_of_text(struct reading *r, struct slice text)
 {
     struct slice note;
     int st = 0;
-    while (st == 0 && note_next(&text, &note))
+    while (st == 0 && note_read_next(&text, &note))
         st = add_vault_note(r, note);
     if (st == MI_ENOMEM) {
         log_error("out of memory");
@@ -156,25 +156,25 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
         status = add_notes_of_file(&(struct reading){.a = a, .path = x});
     at = 0;
     for (const char *x; status == EXIT_FINE && (x = settings_next_value(s, "anchor", &at)) != NULL;)
-        if (audit_origin(a).n > 0)
+        if (audit_get_origin(a).n > 0)
             status = add_notes_of_anchor(
-                s, &(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
+                s, &(struct reading){.a = a, .anchor = true, .origin = audit_get_origin(a)}, x);
         else
             log_warn("anchor %s: not compared, because the vault has no log", x);
     return status;
 }
 
 /* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
-static int add_kept_checkpoints(const struct settings *s, struct audit *a, const char *vault)
+static int add_checkpoints_beside_key(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};
     struct kept k = {0};
-    char *path = path_audit_key(settings_text(s, "audit-key"));
+    char *path = path_of_audit_key(settings_get_text(s, "audit-key"));
     int st = path != NULL      ? kept_notes_read(&k, path, vault, &error)
              : errno == ENOENT ? 0
                                : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++)
-        st = audit_add_kept(a, buf_slice(&k.note[i]));
+        st = audit_add_note_beside_key(a, buf_slice(&k.note[i]));
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     kept_notes_close(&k);
     buf_close(&error);
@@ -247,12 +247,12 @@ static int verify_named_sessions(const struct settings *s, struct query *q, stru
 static int verify_log_and_sessions(const struct settings *s, struct query *q, struct audit *a)
 {
     struct public_key key;
-    bool trusted = settings_text(s, "key") != NULL;
-    int status = trusted ? input_read_public_key(settings_text(s, "key"), &key) : EXIT_FINE;
+    bool trusted = settings_get_text(s, "key") != NULL;
+    int status = trusted ? input_read_public_key(settings_get_text(s, "key"), &key) : EXIT_FINE;
     if (status == EXIT_FINE)
         status = add_anchored_notes(s, a);
     if (status == EXIT_FINE)
-        status = add_kept_checkpoints(s, a, query_vault(q));
+        status = add_checkpoints_beside_key(s, a, query_vault(q));
     if (status != EXIT_FINE)
         return status;
     int st = audit_check_log(a, trusted ? &key : NULL);
@@ -297,7 +297,7 @@ static int audit_verify_run(const struct settings *s)
     struct job j = {.began_us = clock_mono_us(), .bar = isatty(STDERR_FILENO) == 1};
     int status = outcome_open(&j.outcome, s);
     if (status == EXIT_FINE)
-        status = session_vault_verify(s, &q);
+        status = session_vault_open_for_verify(s, &q);
     if (status == EXIT_FINE && !query_is_stored(q)) {
         log_error(QUERY_NOTHING_YET, query_vault(q));
         status = EXIT_TROUBLE;

@@ -42,11 +42,11 @@ static void checking_add_detail(void *ctx, const struct finding_info *info, stru
         return;
     } else if (c->message->kind == KIND_NOISE) {
         buf_addc(b, '"');
-        text_visible(b, text_head(c->text, TEXT_SHOWN));
+        text_append_visible(b, text_prefix(c->text, TEXT_SHOWN));
         buf_adds(b, c->text.n > TEXT_SHOWN ? "…\"" : "\"");
     } else if (c->message->origin == ROW_INTERPOSER && rpc_read(c->text, &rpc) == 0) {
         json_unescape(&text, json_string_raw(rpc.error_message));
-        text_visible(b, buf_slice(&text));
+        text_append_visible(b, buf_slice(&text));
     }
     buf_close(&text);
 }
@@ -65,8 +65,8 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     c->message = m;
     c->text = body;
     struct rpc rpc;
-    bool counts =
-        query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
+    bool counts = query_is_answer(m) && m->direction == ROW_S2C &&
+                  context_counts_method_results(m->request_method);
     c->report->tokens = -1; /* -1: the number of tokens is unknown, or no model reads the message */
     if (counts && body.p != NULL && rpc_read(body, &rpc) == 0)
         c->report->tokens = context_result(&rpc).tokens;

@@ -57,7 +57,7 @@ static int check_open_vault(const struct settings *s, struct check_report *repor
     if (status != EXIT_FINE)
         return status;
     int st = query_has_several_vaults(*q, &report->several);
-    return st < 0 ? session_fail(*q, st) : EXIT_FINE;
+    return st < 0 ? session_report_query_error(*q, st) : EXIT_FINE;
 }
 
 static int check_one_recording(const struct settings *s, struct check_report *report,
@@ -78,7 +78,7 @@ static int check_one_recording(const struct settings *s, struct check_report *re
     int st = query_session(*q, ref, &x);
     if (st == 0)
         st = check_recorded_session(report, filter, *q, &x, NULL);
-    return st < 0 ? session_fail(*q, st) : EXIT_FINE;
+    return st < 0 ? session_report_query_error(*q, st) : EXIT_FINE;
 }
 
 /* The sessions that match the options. */
@@ -124,7 +124,7 @@ static int check_matching_sessions(const struct settings *s, struct check_report
         if (st == 0)
             st = check_recorded_session(report, &w->filter, *q, &x, NULL);
     }
-    return st < 0 ? session_fail(*q, st) : EXIT_FINE;
+    return st < 0 ? session_report_query_error(*q, st) : EXIT_FINE;
 }
 
 static int check_operands(const struct settings *s, struct check_report *report, struct query **q)
@@ -165,24 +165,25 @@ static int check_run(const struct settings *s)
     struct reporting r;
     struct buf error = {0};
     int status = reporting_open(&r, s, settings_is_on(s, "json"));
-    check_open(&report);
-    if (status == EXIT_FINE && !check_fail_on(&report, settings_text(s, "fail-on"), &error))
+    check_report_open(&report);
+    if (status == EXIT_FINE &&
+        !check_set_failing_findings(&report, settings_get_text(s, "fail-on"), &error))
         status = settings_fail_usage(s, "--fail-on: %s", buf_str(&error));
-    else if (status == EXIT_FINE && settings_text(s, "ignore") != NULL &&
-             !check_ignore(&report, settings_text(s, "ignore"), &error))
+    else if (status == EXIT_FINE && settings_get_text(s, "ignore") != NULL &&
+             !check_ignore_findings(&report, settings_get_text(s, "ignore"), &error))
         status = settings_fail_usage(s, "--ignore: %s", buf_str(&error));
-    report.large_result = settings_number(s, "large-result");
-    report.of_client = !settings_is_word(s, "only", "server");
-    report.of_server = !settings_is_word(s, "only", "client");
+    report.large_result = settings_get_number(s, "large-result");
+    report.of_client = !settings_value_equals(s, "only", "server");
+    report.of_server = !settings_value_equals(s, "only", "client");
     if (status == EXIT_FINE)
         status = check_operands(s, &report, &q);
     if (status == EXIT_FINE)
         status = write_report(&report, &r);
     else
-        reporting_drop(&r);
+        reporting_close_without_files(&r);
     if (status == EXIT_FINE && report.failing > 0)
         status = EXIT_FOUND;
-    check_close(&report);
+    check_report_close(&report);
     query_close(q);
     buf_close(&error);
     return status;

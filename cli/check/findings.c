@@ -7,13 +7,13 @@
 
 #include <stdlib.h>
 
-void check_open(struct check_report *r)
+void check_report_open(struct check_report *r)
 {
     *r = (struct check_report){
         .of_client = true, .of_server = true, .large_result = CONTEXT_LARGE_RESULT, .tokens = -1};
 }
 
-void check_close(struct check_report *r)
+void check_report_close(struct check_report *r)
 {
     for (size_t i = 0; i < r->n; i++)
         free(r->recordings[i].findings);
@@ -28,7 +28,7 @@ static bool is_blank_char(char c)
 
 /* Removes the first word from a list such as "error, bom", and returns the word in *ret. Returns
  * false at the end of the list. */
-static bool take_listed_word(struct slice *list, struct slice *ret)
+static bool cut_first_list_word(struct slice *list, struct slice *ret)
 {
     while (list->n > 0 && (*list->p == ',' || is_blank_char(*list->p)))
         *list = (struct slice){list->p + 1, list->n - 1};
@@ -52,18 +52,18 @@ static int severity_by_name(struct slice word)
 
 static bool fail_unknown_finding(struct slice word, struct buf *error)
 {
-    char *list = path_document("findings.md");
+    char *list = path_find_document("findings.md");
     buf_printf(error, "unknown finding '%.*s'; %s lists them", (int)word.n, word.p,
                list != NULL ? list : "findings.md");
     free(list);
     return false;
 }
 
-bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
+bool check_set_failing_findings(struct check_report *r, const char *list, struct buf *error)
 {
     struct slice word, rest = slice_of(list);
     struct finding_info info;
-    while (take_listed_word(&rest, &word)) {
+    while (cut_first_list_word(&rest, &word)) {
         int s = severity_by_name(word);
         if (s >= 0) {
             for (; s <= SEVERITY_ERROR; s++) /* also sets all higher severities */
@@ -78,11 +78,11 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
     return true;
 }
 
-bool check_ignore(struct check_report *r, const char *list, struct buf *error)
+bool check_ignore_findings(struct check_report *r, const char *list, struct buf *error)
 {
     struct slice word, rest = slice_of(list);
     struct finding_info info;
-    while (take_listed_word(&rest, &word)) {
+    while (cut_first_list_word(&rest, &word)) {
         if (!finding_by_name(word, &info)) {
             return fail_unknown_finding(word, error);
         }
@@ -92,7 +92,7 @@ bool check_ignore(struct check_report *r, const char *list, struct buf *error)
     return true;
 }
 
-static struct check_text store_check_text(struct check_report *r, struct slice s)
+static struct check_text store_report_text(struct check_report *r, struct slice s)
 {
     struct check_text t = {r->text.n, s.n};
     buf_slice_add(&r->text, s);
@@ -109,13 +109,13 @@ void check_add_recording(struct check_report *r, struct slice name, int64_t sess
     }
     r->recordings = more;
     r->recordings[r->n++] = (struct check_recording){
-        .name = store_check_text(r, name), .session_id = session_id, .uid_shown = uid_shown};
+        .name = store_report_text(r, name), .session_id = session_id, .uid_shown = uid_shown};
 }
 
 void check_set_server(struct check_report *r, struct slice name)
 {
     if (r->n > 0)
-        r->recordings[r->n - 1].server = store_check_text(r, name);
+        r->recordings[r->n - 1].server = store_report_text(r, name);
 }
 
 /* A message, and the caller's function that adds details. */
@@ -125,8 +125,9 @@ struct subject {
     void *ctx;
 };
 
-static bool list_finding(struct check_report *r, struct check_recording *x, const struct subject *s,
-                         const struct finding_info *info, bool fails)
+static bool list_finding_of_message(struct check_report *r, struct check_recording *x,
+                                    const struct subject *s, const struct finding_info *info,
+                                    bool fails)
 {
     const struct query_message *m = s->m;
     if (x->n == CHECK_MAX) {
@@ -145,8 +146,8 @@ static bool list_finding(struct check_report *r, struct check_recording *x, cons
         .seq = m->seq,
         .from_client = m->direction == ROW_C2S,
         .fails = fails,
-        .method = store_check_text(r, has_method ? m->method : m->request_method),
-        .target = store_check_text(r, has_method ? m->target : m->request_target),
+        .method = store_report_text(r, has_method ? m->method : m->request_method),
+        .target = store_report_text(r, has_method ? m->target : m->request_target),
     };
     f->detail.at = r->text.n;
     s->detail(s->ctx, info, &r->text);
@@ -171,13 +172,13 @@ static bool add_finding(struct check_report *r, const struct subject *s, struct 
     x->count[info.severity]++;
     x->failing += fails;
     r->failing += fails;
-    return list_finding(r, x, s, &info, fails);
+    return list_finding_of_message(r, x, s, &info, fails);
 }
 
-static bool has_listed_word(struct slice names, const char *name)
+static bool list_has_word(struct slice names, const char *name)
 {
     struct slice word;
-    while (take_listed_word(&names, &word))
+    while (cut_first_list_word(&names, &word))
         if (slice_is(word, name))
             return true;
     return false;
@@ -195,14 +196,12 @@ bool check_add_message(struct check_report *r, const struct query_message *m, br
         return true;
     /* cut-json, not-json and malformed-answer describe the same fault: only the first of these
      * findings that is recorded and not ignored is listed */
-    bool cut =
-        has_listed_word(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
-    bool not_json = cut || (has_listed_word(names, "not-json") &&
+    bool cut = list_has_word(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
+    bool not_json = cut || (list_has_word(names, "not-json") &&
                             !(r->ignored_findings & FINDING(FIND_NOT_JSON)));
-    findings also =
-        (cut ? FINDING(FIND_NOT_JSON) : 0) |
-        (has_listed_word(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
-    while (take_listed_word(&names, &word)) {
+    findings also = (cut ? FINDING(FIND_NOT_JSON) : 0) |
+                    (list_has_word(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
+    while (cut_first_list_word(&names, &word)) {
         bool is_cut = slice_is(word, "cut-json"), is_not_json = slice_is(word, "not-json");
         if (slice_is(word, "own-request") || (is_not_json && cut) ||
             (not_json && slice_is(word, "malformed-answer")) ||
@@ -215,7 +214,7 @@ bool check_add_message(struct check_report *r, const struct query_message *m, br
         if ((broken & RULE(i)) == 0)
             continue;
         const char *name = rule_name((enum rule)i);
-        if (!has_listed_word(m->finding, name) && !add_finding(r, &s, slice_of(name), 0))
+        if (!list_has_word(m->finding, name) && !add_finding(r, &s, slice_of(name), 0))
             return false;
     }
     return true;
@@ -257,8 +256,8 @@ void check_append_subject(const struct check_report *r, const struct check_findi
     if (f->method.n == 0)
         return;
     buf_adds(b, before);
-    text_visible(b, check_text_slice(r, f->method));
+    text_append_visible(b, check_text_slice(r, f->method));
     buf_adds(b, f->target.n > 0 ? " " : "");
-    text_visible(b, text_head(check_text_slice(r, f->target), 200));
+    text_append_visible(b, text_prefix(check_text_slice(r, f->target), 200));
     buf_adds(b, after);
 }

@@ -1,6 +1,6 @@
 /* findings.h - the findings of recordings, collected for one report.
  *
- * Owns      all recordings and findings; check_close() frees them. All findings are counted, but
+ * Owns      all recordings and findings; check_report_close() frees them. All findings are counted, but
  *           only the first CHECK_MAX of a recording are listed.
  * Errors    if memory runs out, `failed` or `text.failed` is true. check_report_failed() tests
  *           both.
@@ -58,14 +58,14 @@ struct check_report {
     bool failed;    /* memory has run out */
 };
 
-void check_open(struct check_report *r);
-void check_close(struct check_report *r);
+void check_report_open(struct check_report *r);
+void check_report_close(struct check_report *r);
 /* Reads a list like "error,bom": names of findings, severities, or "none". Returns false if a word
  * is unknown; error then names the word. */
-bool check_fail_on(struct check_report *r, const char *list, struct buf *error);
+bool check_set_failing_findings(struct check_report *r, const char *list, struct buf *error);
 /* Reads a list like "crlf,unknown-method": the names of findings to ignore. Returns false if a word
  * is unknown; error then names the word. */
-bool check_ignore(struct check_report *r, const char *list, struct buf *error);
+bool check_ignore_findings(struct check_report *r, const char *list, struct buf *error);
 /* Adds a recording, to which check_add_message() then adds messages. The name of the server is set
  * later, when the header has been read. */
 void check_add_recording(struct check_report *r, struct slice name, int64_t session_id,

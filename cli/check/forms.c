@@ -21,7 +21,7 @@ static void print_title(const struct check_report *r, const struct check_recordi
     if (x->session_id != 0)
         out_raw(o, "session ");
     if (x->session_id == 0 || r->several)
-        out_text(o, x->session_id == 0 ? name : text_head(name, x->uid_shown));
+        out_text(o, x->session_id == 0 ? name : text_prefix(name, x->uid_shown));
     else
         out_printf(o, "%lld", (long long)x->session_id);
     if (x->server.n > 0) {
@@ -68,7 +68,7 @@ void check_print_text(const struct check_report *r, struct out *o)
 
 /* ---- JSON ---- */
 
-static void json_add_optional(struct json_out *j, const char *name, struct slice text)
+static void json_add_text_if_present(struct json_out *j, const char *name, struct slice text)
 {
     if (text.n > 0)
         json_out_text(j, name, text);
@@ -82,9 +82,9 @@ void check_finding_members(const struct check_report *r, const struct check_find
     json_out_str(j, "finding", f->name);
     json_out_str(j, "severity", severity_name(f->severity));
     json_out_str(j, "meaning", f->meaning);
-    json_add_optional(j, "method", check_text_slice(r, f->method));
-    json_add_optional(j, "target", check_text_slice(r, f->target));
-    json_add_optional(j, "why", check_text_slice(r, f->detail));
+    json_add_text_if_present(j, "method", check_text_slice(r, f->method));
+    json_add_text_if_present(j, "target", check_text_slice(r, f->target));
+    json_add_text_if_present(j, "why", check_text_slice(r, f->detail));
 }
 
 void check_print_json(const struct check_report *r, struct json_out *j)

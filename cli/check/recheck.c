@@ -28,7 +28,7 @@ void recheck_close(struct recheck *r)
 
 /* ---- pending requests ------------------------------------------------------------------------ */
 
-static struct recheck_request *recheck_find(struct recheck *r, int64_t seq)
+static struct recheck_request *recheck_find_request(struct recheck *r, int64_t seq)
 {
     size_t at = SEARCH_INT64(r->request, r->n, seq, seq);
     return at < r->n && r->request[at].seq == seq ? &r->request[at] : NULL;
@@ -54,7 +54,7 @@ static struct recheck_request *recheck_find_id(struct recheck *r, bool from_clie
     return NULL;
 }
 
-static void recheck_drop(struct recheck *r, struct recheck_request *q)
+static void recheck_remove_request(struct recheck *r, struct recheck_request *q)
 {
     buf_close(&q->tool);
     memmove(q, q + 1, (size_t)(r->request + r->n - (q + 1)) * sizeof *q);
@@ -88,7 +88,7 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
             buf_slice_add(&q.tool, json_string_raw(m->name));
     }
     if (r->n == RECHECK_PENDING_MAX)
-        recheck_drop(r, &r->request[0]);
+        recheck_remove_request(r, &r->request[0]);
     if (!GROW(r->request, r->n, r->cap)) {
         buf_close(&q.tool);
         return MI_ENOMEM;
@@ -118,7 +118,7 @@ static breaches recheck_notification(struct recheck *r, const struct rpc *m, boo
     if (q != NULL && !request_has_method(q, "initialize"))
         q->abandoned = true;
     if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
-        tools_forget(&r->tools);
+        tools_forget_all(&r->tools);
     if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
         return b;
     q = recheck_find_token(r, !from_client, rpc_id_hash_json(m->progress_token));
@@ -138,10 +138,10 @@ static breaches recheck_tools_answer(struct recheck *r, const struct rpc *m,
     return b;
 }
 
-static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t request_seq,
-                               bool from_client)
+static breaches recheck_check_answer(struct recheck *r, const struct rpc *m, int64_t request_seq,
+                                     bool from_client)
 {
-    struct recheck_request *q = recheck_find(r, request_seq);
+    struct recheck_request *q = recheck_find_request(r, request_seq);
     breaches b = 0;
     if (q == NULL)
         return 0;
@@ -150,7 +150,7 @@ static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t r
                                   &q->asked);
         b |= from_client ? 0 : recheck_tools_answer(r, m, q);
     }
-    recheck_drop(r, q);
+    recheck_remove_request(r, q);
     return b;
 }
 
@@ -166,7 +166,7 @@ static int recheck_forwarded_message(struct recheck *r, struct rpc *m,
         return 0;
     case RPC_RESULT:
     case RPC_ERROR:
-        *ret = recheck_answer(r, m, q->request_seq, from_client);
+        *ret = recheck_check_answer(r, m, q->request_seq, from_client);
         return 0;
     default:
         return 0;
@@ -175,8 +175,8 @@ static int recheck_forwarded_message(struct recheck *r, struct rpc *m,
 
 /* Finds calls without progress, as the recorder does (record/process/entries.c), in the stored
  * messages. */
-static breaches recheck_progress(struct recheck *r, const struct query_message *m,
-                                 const struct rpc *rpc)
+static breaches recheck_calls_without_progress(struct recheck *r, const struct query_message *m,
+                                               const struct rpc *rpc)
 {
     struct no_progress_message p = {
         .seq = m->seq,
@@ -195,18 +195,19 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
 {
     struct rpc rpc;
     bool readable = body.p != NULL && rpc_read(body, &rpc) == 0;
-    *ret = recheck_progress(r, m, readable ? &rpc : NULL);
+    *ret = recheck_calls_without_progress(r, m, readable ? &rpc : NULL);
     buf_clear(&r->fault.pointer);
     buf_clear(&r->fault.reason);
     bool from_client = m->direction == ROW_C2S;
     if (m->origin == ROW_INTERPOSER) {
         /* A request that the interposer has answered is abandoned. A new process of the server, to
          * which the interposer has sent `initialize`, may have other tools. */
-        struct recheck_request *q = m->request_seq > 0 ? recheck_find(r, m->request_seq) : NULL;
+        struct recheck_request *q =
+            m->request_seq > 0 ? recheck_find_request(r, m->request_seq) : NULL;
         if (q != NULL && m->kind == KIND_ERROR)
             q->abandoned = true;
         if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
-            tools_forget(&r->tools);
+            tools_forget_all(&r->tools);
     } else if (m->kind == KIND_REQUEST && body.p == NULL) {
         /* the id of the request is unknown */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
@@ -221,7 +222,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     breaches broken = 0;
     int st = recheck_forwarded_message(r, &rpc, m, &broken);
     *ret |= broken;
-    if (forms_note(&r->forms, redact_current(), &rpc, from_client))
+    if (forms_note_rpc(&r->forms, redact_get_current_sanitizer(), &rpc, from_client))
         *ret |= RULE(RULE_SECRET_IN_FORM);
     return st;
 }
@@ -233,9 +234,9 @@ void recheck_explain_breach(const struct recheck *r, enum rule broken, struct bu
     switch (broken) {
     case RULE_INVALID_ARGUMENTS:
     case RULE_INVALID_STRUCTURED_CONTENT:
-        text_visible(b, text_head(buf_slice(&r->fault.pointer), 200));
+        text_append_visible(b, text_prefix(buf_slice(&r->fault.pointer), 200));
         buf_adds(b, r->fault.pointer.n > 0 ? " " : "");
-        text_visible(b, text_head(buf_slice(&r->fault.reason), 400));
+        text_append_visible(b, text_prefix(buf_slice(&r->fault.reason), 400));
         break;
     case RULE_NO_PROGRESS:
         if (r->stuck.times > 0)

@@ -64,7 +64,7 @@ void candidates_add_recorded(struct candidates *c, struct slice text, const char
     candidates_add_line(c, text, about);
 }
 
-void candidates_ask_shell(struct candidates *c, const char *what)
+void candidates_request_from_shell(struct candidates *c, const char *what)
 {
     buf_printf(&c->lines, ":%s\n", what);
 }

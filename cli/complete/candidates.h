@@ -29,6 +29,6 @@ void candidates_add_words(struct candidates *c, const char *words);
  * recordings were added. */
 void candidates_add_recorded(struct candidates *c, struct slice text, const char *about);
 /* Adds a request to the script of the shell, such as `:files`. */
-void candidates_ask_shell(struct candidates *c, const char *what);
+void candidates_request_from_shell(struct candidates *c, const char *what);
 
 #endif

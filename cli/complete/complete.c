@@ -19,7 +19,7 @@ struct completing {
 
 /* Adds candidates from the vault that the typed command would read: --vault and --config of the
  * command line are used. */
-static void complete_recorded(struct completing *x, enum recorded what)
+static void complete_names_of_vault(struct completing *x, enum recorded what)
 {
     struct buf vault = {0}, config = {0}, error = {0};
     struct settings s;
@@ -36,8 +36,9 @@ static void complete_recorded(struct completing *x, enum recorded what)
     }
     if (!vault.failed && !config.failed) {
         char *path = NULL;
-        if (settings_read(&s, x->commands, x->line.command, argc, argv, &error) == SETTINGS_READY)
-            path = settings_vault(&s);
+        if (settings_read_all_sources(&s, x->commands, x->line.command, argc, argv, &error) ==
+            SETTINGS_READY)
+            path = settings_get_vault_path(&s);
         if (path != NULL)
             recorded_add_candidates(&x->found, what, path);
         free(path);
@@ -100,13 +101,13 @@ static void complete_recorded_names(struct completing *x, const char *option)
     bool is_server = strcmp(option, "server") == 0 ||
                      (strcmp(option, "name") == 0 && strcmp(x->line.command->name, "replay") == 0);
     if (is_server)
-        complete_recorded(x, RECORDED_SERVER);
+        complete_names_of_vault(x, RECORDED_SERVER);
     else if (strcmp(option, "client") == 0)
-        complete_recorded(x, RECORDED_CLIENT);
+        complete_names_of_vault(x, RECORDED_CLIENT);
     else if (strcmp(option, "tool") == 0)
-        complete_recorded(x, RECORDED_TOOL);
+        complete_names_of_vault(x, RECORDED_TOOL);
     else if (strcmp(option, "method") == 0)
-        complete_recorded(x, RECORDED_METHOD);
+        complete_names_of_vault(x, RECORDED_METHOD);
 }
 
 /* Compares the name of the option's argument, but ignores the dots that mark a repeatable
@@ -126,17 +127,17 @@ static void complete_option_value(struct completing *x)
         for (size_t i = 0; client_name(i) != NULL; i++)
             candidates_add(&x->found, client_name(i), NULL);
     } else if (option_takes_argument(o, "FILE")) {
-        candidates_ask_shell(&x->found, "files");
+        candidates_request_from_shell(&x->found, "files");
     } else if (option_takes_argument(o, "DIR")) {
-        candidates_ask_shell(&x->found, "directories");
+        candidates_request_from_shell(&x->found, "directories");
     } else if (option_takes_argument(o, "SESSION")) {
-        complete_recorded(x, RECORDED_SESSION);
+        complete_names_of_vault(x, RECORDED_SESSION);
     } else if (option_takes_argument(o, "LIST")) {
         begin_last_element(&x->found);
         complete_finding_names(x, strcmp(o->name, "fail-on") == 0);
     } else if (option_takes_argument(o, "TOOLS")) {
         begin_last_element(&x->found);
-        complete_recorded(x, RECORDED_TOOL);
+        complete_names_of_vault(x, RECORDED_TOOL);
     } else {
         complete_recorded_names(x, o->name);
     }
@@ -169,14 +170,14 @@ static void complete_search_field(struct completing *x)
 
 /* The first operand is a method that a client may request, or the name of a tool. The second is the
  * name of a tool. */
-static void complete_request(struct completing *x)
+static void complete_request_operand(struct completing *x)
 {
     const struct method *m;
-    for (size_t i = 0; x->line.operands == 0 && (m = method_get(i)) != NULL; i++)
+    for (size_t i = 0; x->line.operands == 0 && (m = method_at_index(i)) != NULL; i++)
         if (m->is_request && m->from_client != 0)
             candidates_add(&x->found, m->name, NULL);
     if (x->line.operands < 2)
-        complete_recorded(x, RECORDED_TOOL);
+        complete_names_of_vault(x, RECORDED_TOOL);
 }
 
 static void complete_operand(struct completing *x)
@@ -184,17 +185,17 @@ static void complete_operand(struct completing *x)
     const struct command *c = x->line.command;
     const char *last = strrchr(c->usage, ' ');
     if (cmdline_takes_operand(c, "SESSION"))
-        complete_recorded(x, RECORDED_SESSION);
+        complete_names_of_vault(x, RECORDED_SESSION);
     if (cmdline_takes_operand(c, "[METHOD]"))
-        complete_request(x);
+        complete_request_operand(x);
     if (cmdline_takes_operand(c, "[SERVER]"))
-        complete_recorded(x, RECORDED_SERVER);
+        complete_names_of_vault(x, RECORDED_SERVER);
     if (cmdline_takes_operand(c, "FIELD:"))
         complete_search_field(x);
     else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* words, such as bash|zsh|fish */
         candidates_add_words(&x->found, last + 1);
     if (cmdline_takes_operand(c, "FILE"))
-        candidates_ask_shell(&x->found, "files");
+        candidates_request_from_shell(&x->found, "files");
 }
 
 void complete_command_line(struct buf *ret, const struct command *const *commands, int n,
@@ -234,7 +235,7 @@ void complete_command_line(struct buf *ret, const struct command *const *command
     case CMDLINE_SERVER: {
         char text[32];
         snprintf(text, sizeof text, "server %d", x.line.server_at);
-        candidates_ask_shell(&x.found, text);
+        candidates_request_from_shell(&x.found, text);
         break;
     }
     }

@@ -27,8 +27,8 @@ static void recorded_add_session(struct candidates *c, const struct query_sessio
     char id[24];
     struct buf about = {0};
     snprintf(id, sizeof id, "%lld", (long long)s->id);
-    text_visible(&about, s->name);
-    buf_printf(&about, ", %s", clock_local(s->started_at_us).s);
+    text_append_visible(&about, s->name);
+    buf_printf(&about, ", %s", clock_format_local_time(s->started_at_us).s);
     candidates_add_recorded(c, slice_of(id), buf_str(&about));
     candidates_add_recorded(c, s->name, "its newest session");
     buf_close(&about);

@@ -70,7 +70,7 @@ static int read_factor(const char *text, double *ret)
     return 0;
 }
 
-static int read_ignore(struct diffing *x)
+static int read_ignore_option(struct diffing *x)
 {
     struct buf error = {0};
     const char *pointer;
@@ -93,7 +93,7 @@ static bool diff_selects_call(void *ctx, struct slice method, struct slice targe
 
 static int read_options(struct diffing *x)
 {
-    const char *slower = settings_text(x->s, "slower");
+    const char *slower = settings_get_text(x->s, "slower");
     x->rules.canon.across = true;
     x->rules.slower_min_us = settings_duration_us(x->s, "slower-by");
     x->verbose = settings_is_on(x->s, "verbose");
@@ -108,7 +108,7 @@ static int read_options(struct diffing *x)
     if (slower != NULL && read_factor(slower, &x->rules.slower) < 0)
         return settings_fail_usage(
             x->s, "--slower: invalid factor '%s': use a number such as 2 or 1.5", slower);
-    return read_ignore(x);
+    return read_ignore_option(x);
 }
 
 /* ---- the recordings ---- */
@@ -131,7 +131,7 @@ static int open_recordings(struct diffing *x)
     } else {
         status = recording_find(b, x->s, ref[0], NULL);
         if (status == EXIT_FINE)
-            status = recording_find_before(a, x->s, b);
+            status = recording_open_previous(a, x->s, b);
     }
     for (int i = 0; i < DIFF_SIDES; i++) {
         x->name[i] = x->recording[i].name;
@@ -166,7 +166,7 @@ static void diff_print_row(struct diffing *x)
     bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
     struct report_case *c = diff_add_row_case(&to->report, &to->out, r, x->place);
     if (to->json && shown) {
-        diff_json_row(reporting_begin_row(to), r, SIZE_MAX);
+        diff_json_add_row(reporting_begin_row(to), r, SIZE_MAX);
         reporting_end_row(to);
     }
     if (to->text && shown)
@@ -175,7 +175,7 @@ static void diff_print_row(struct diffing *x)
     report_add_case(&to->report);
 }
 
-static void end_output(struct diffing *x)
+static void finish_diff_output(struct diffing *x)
 {
     if (x->reporting.json) {
         struct json_out *j = reporting_begin_row(&x->reporting);
@@ -183,8 +183,8 @@ static void end_output(struct diffing *x)
         for (int i = 0; i < DIFF_SIDES; i++)
             name[i] = (struct diff_name){x->name[i], x->recording[i].session_id};
         json_out_str(j, "type", "summary");
-        diff_json_sides(j, x->diff, name);
-        diff_json_counts(j, &x->counts);
+        diff_json_add_sides(j, x->diff, name);
+        diff_json_add_counts(j, &x->counts);
         reporting_end_row(&x->reporting);
     }
     if (x->reporting.text)
@@ -197,7 +197,7 @@ static int compare_rows(struct diffing *x, int64_t began_us)
 {
     uint32_t n = diff_count_rows(x->diff);
     struct diff_fact f;
-    for (size_t i = 0; diff_get_fact(x->diff, i, &f); i++)
+    for (size_t i = 0; diff_get_different_fact(x->diff, i, &f); i++)
         x->counts.facts += f.counts;
     begin_output(x, began_us);
     for (uint32_t i = 0; i < n; i++) {
@@ -210,7 +210,7 @@ static int compare_rows(struct diffing *x, int64_t began_us)
         result_add_to_counts(&x->counts, &x->result);
         diff_print_row(x);
     }
-    end_output(x);
+    finish_diff_output(x);
     return 0;
 }
 
@@ -232,7 +232,7 @@ static int diff_compare_and_print(struct diffing *x)
     if (st < 0)
         log_error("%s", diff_error(x->diff));
     int status = st < 0 ? EXIT_TROUBLE : reporting_close(&x->reporting);
-    reporting_drop(&x->reporting);
+    reporting_close_without_files(&x->reporting);
     pager_close(&pager);
     return status != EXIT_FINE                  ? status
            : result_has_differences(&x->counts) ? EXIT_FOUND
@@ -254,7 +254,7 @@ static int diff_run(const struct settings *s)
         status = diff_compare_and_print(x);
     diff_close(x->diff);
     result_close(&x->result);
-    reporting_drop(&x->reporting);
+    reporting_close_without_files(&x->reporting);
     for (int i = 0; i < DIFF_SIDES; i++)
         recording_close(&x->recording[i]);
     pointers_close(&x->rules.canon.ignore);

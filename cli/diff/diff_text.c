@@ -26,7 +26,7 @@ static void diff_text_add_value(struct buf *b, struct slice value)
 static void print_session_differences(struct out *o, const struct diff *d)
 {
     struct diff_fact f;
-    for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_different_fact(d, i, &f); i++) {
         struct buf text = {0}, name = {0};
         for (const char *c = f.name; *c != '\0'; c++)
             buf_addc(&name, *c == '_' ? ' ' : *c);
@@ -34,9 +34,9 @@ static void print_session_differences(struct out *o, const struct diff *d)
         out_printf(o, "    %-18s", buf_str(&name));
         out_style(o, OUT_PLAIN);
         diff_text_add_value(&text, f.value[DIFF_A]);
-        buf_printf(&text, " %s ", out_arrow(o, true));
+        buf_printf(&text, " %s ", out_direction_arrow(o, true));
         diff_text_add_value(&text, f.value[DIFF_B]);
-        (void)out_fit(o, OUT_PLAIN, buf_slice(&text), diff_text_columns_left(o, 22));
+        (void)out_add_fitting_text(o, OUT_PLAIN, buf_slice(&text), diff_text_columns_left(o, 22));
         o->b.failed |= text.failed;
         buf_close(&text);
         out_end_line(o);
@@ -50,7 +50,7 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
     for (int i = 0; i < DIFF_SIDES; i++) {
         out_style(o, side_styles[i]);
         out_raw(o, marks[i]);
-        (void)out_fit(o, OUT_PLAIN, title[i], diff_text_columns_left(o, 4));
+        (void)out_add_fitting_text(o, OUT_PLAIN, title[i], diff_text_columns_left(o, 4));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
     }
@@ -74,7 +74,7 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
         if (!r->has[i])
             continue;
         if (b->n > 0)
-            buf_printf(b, " %s ", out_arrow(o, true));
+            buf_printf(b, " %s ", out_direction_arrow(o, true));
         if (r->call[i].took_us < 0)
             buf_addc(b, '-');
         else
@@ -125,11 +125,11 @@ static void print_heading(struct out *o, const struct result *r)
     out_style(o, OUT_PLAIN);
     print_seq(o, r, DIFF_A);
     print_seq(o, r, DIFF_B);
-    size_t printed = out_fit(o, OUT_PLAIN, buf_slice(&name), width);
+    size_t printed = out_add_fitting_text(o, OUT_PLAIN, buf_slice(&name), width);
     if (o->is_terminal && printed < width)
         out_printf(o, "%*s", (int)(width - printed), "");
     out_raw(o, "  ");
-    out_styled_words(o, r->look.slower ? OUT_YELLOW : OUT_DIM, buf_str(&took));
+    out_print_styled_words(o, r->look.slower ? OUT_YELLOW : OUT_DIM, buf_str(&took));
     out_end_line(o);
     o->b.failed |= name.failed || took.failed;
     buf_close(&name);

@@ -8,7 +8,7 @@
 
 /* Returns the start of the escape that contains byte `at`. If no escape contains it, returns
  * `at`. */
-static size_t start_of_escape_at(struct slice s, size_t at)
+static size_t find_start_of_escape(struct slice s, size_t at)
 {
     for (size_t i = at; i > 0 && at - i < 6; i--) {
         size_t slashes = 0;
@@ -28,9 +28,9 @@ static size_t excerpt_begin(struct slice a, size_t differs)
     if (differs <= SHORT)
         return 0;
     size_t at = differs - BEFORE;
-    while (at > 0 && text_utf8_cont(a.p + at))
+    while (at > 0 && text_is_utf8_continuation(a.p + at))
         at--;
-    return start_of_escape_at(a, at);
+    return find_start_of_escape(a, at);
 }
 
 struct excerpt excerpt_of_difference(struct slice a, struct slice b)
@@ -47,7 +47,7 @@ struct excerpt excerpt_of_difference(struct slice a, struct slice b)
         if (value[i].p == NULL)
             continue;
         struct slice rest = {value[i].p + e.at, value[i].n - e.at};
-        e.text[i] = text_head(rest, EXCERPT_MAX);
+        e.text[i] = text_prefix(rest, EXCERPT_MAX);
         e.cut[i] = e.text[i].n < rest.n;
     }
     return e;

@@ -7,11 +7,11 @@
 
 static const char *const sides[DIFF_SIDES] = {"a", "b"};
 
-static void diff_json_facts(struct json_out *j, const struct diff *d)
+static void diff_json_add_session_facts(struct json_out *j, const struct diff *d)
 {
     struct diff_fact f;
     json_out_array(j, "session");
-    for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_different_fact(d, i, &f); i++) {
         json_out_object(j, NULL);
         json_out_str(j, "name", f.name);
         for (int side = 0; side < DIFF_SIDES; side++)
@@ -22,7 +22,7 @@ static void diff_json_facts(struct json_out *j, const struct diff *d)
     json_out_end(j);
 }
 
-static void diff_json_call(struct json_out *j, const struct result *r, enum diff_side side)
+static void diff_json_add_call(struct json_out *j, const struct result *r, enum diff_side side)
 {
     const struct diff_call *c = &r->call[side];
     if (!r->has[side]) {
@@ -39,8 +39,8 @@ static void diff_json_call(struct json_out *j, const struct result *r, enum diff
     json_out_end(j);
 }
 
-static void diff_json_difference(struct json_out *j, const struct result *r,
-                                 const struct result_difference *d)
+static void diff_json_add_difference(struct json_out *j, const struct result *r,
+                                     const struct result_difference *d)
 {
     json_out_object(j, NULL);
     json_out_str(j, "part", result_part_name(d->part));
@@ -58,15 +58,15 @@ static void diff_json_difference(struct json_out *j, const struct result *r,
     json_out_end(j);
 }
 
-void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes)
+void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_bytes)
 {
     const struct diff_call *c = result_call_naming_row(r);
     json_out_str(j, "type", "call");
     json_out_str(j, "change", result_change_name(r->change));
     json_out_text(j, "method", c->method);
     json_out_text(j, "target", c->target.n > 0 ? c->target : (struct slice){0});
-    diff_json_call(j, r, DIFF_A);
-    diff_json_call(j, r, DIFF_B);
+    diff_json_add_call(j, r, DIFF_A);
+    diff_json_add_call(j, r, DIFF_B);
     json_out_bool(j, "moved", r->look.moved);
     json_out_bool(j, "status_differs", r->look.status);
     json_out_bool(j, "slower", r->look.slower);
@@ -75,12 +75,12 @@ void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes)
     json_out_array(j, "differences");
     size_t from = j->b->n;
     for (size_t i = 0; i < r->listed && j->b->n - from < max_bytes; i++)
-        diff_json_difference(j, r, &r->difference[i]);
+        diff_json_add_difference(j, r, &r->difference[i]);
     json_out_end(j);
 }
 
-void diff_json_sides(struct json_out *j, const struct diff *d,
-                     const struct diff_name name[DIFF_SIDES])
+void diff_json_add_sides(struct json_out *j, const struct diff *d,
+                         const struct diff_name name[DIFF_SIDES])
 {
     for (int side = 0; side < DIFF_SIDES; side++) {
         json_out_object(j, sides[side]);
@@ -90,10 +90,10 @@ void diff_json_sides(struct json_out *j, const struct diff *d,
         json_out_uint(j, "calls", diff_count_calls(d, (enum diff_side)side));
         json_out_end(j);
     }
-    diff_json_facts(j, d);
+    diff_json_add_session_facts(j, d);
 }
 
-void diff_json_counts(struct json_out *j, const struct result_counts *c)
+void diff_json_add_counts(struct json_out *j, const struct result_counts *c)
 {
     static const char *const tools[] = {"tools_new", "tools_changed", "tools_gone"};
     for (int i = 0; i < RESULT_CHANGES; i++)
@@ -116,7 +116,7 @@ static void diff_forms_add_value(struct buf *b, const struct out *o, const struc
         return;
     buf_adds(b, marks[side]);
     buf_adds(b, d->at > 0 ? dots : "");
-    text_visible(b, result_text(r, d->value[side]));
+    text_append_visible(b, result_text(r, d->value[side]));
     buf_adds(b, d->cut[side] ? dots : "");
     buf_addc(b, '\n');
 }
@@ -135,16 +135,16 @@ static void diff_forms_add_location(struct buf *b, const struct result *r,
         buf_adds(b, !d->is_entry ? "changed " : d->value[DIFF_A].exists ? "gone " : "new ");
         buf_adds(b, result_entry_kind(r, d));
         buf_addc(b, ' ');
-        text_visible(b, is_string ? buf_slice(&plain) : name);
+        text_append_visible(b, is_string ? buf_slice(&plain) : name);
         buf_adds(b, d->is_entry ? "" : " ");
-        text_visible(b, result_text(r, d->below));
+        text_append_visible(b, result_text(r, d->below));
         b->failed |= plain.failed;
         buf_close(&plain);
     } else {
         struct slice pointer = result_text(r, d->pointer);
         buf_adds(b, result_part_name(d->part));
         buf_adds(b, pointer.n > 0 ? " " : "");
-        text_visible(b, pointer);
+        text_append_visible(b, pointer);
     }
     if (d->at > 0)
         buf_printf(b, ", from byte %zu on", d->at);
@@ -157,7 +157,7 @@ static void diff_forms_add_details(const struct out *o, const struct result *r, 
         buf_adds(b, "moved\n");
     if (r->look.status)
         buf_printf(b, "status %s %s %s\n", call_status_name(r->call[DIFF_A].status),
-                   out_arrow(o, true), call_status_name(r->call[DIFF_B].status));
+                   out_direction_arrow(o, true), call_status_name(r->call[DIFF_B].status));
     if (r->look.slower)
         buf_adds(b, "slower\n");
     if (r->look.unread)
@@ -203,7 +203,7 @@ void diff_add_sessions_case(struct report *report, const struct diff *d,
                                    REPORT_ERROR};
     c->place = place[DIFF_B];
     buf_adds(&c->name, "session");
-    for (size_t i = 0; diff_get_fact(d, i, &f); i++) {
+    for (size_t i = 0; diff_get_different_fact(d, i, &f); i++) {
         if (!f.counts)
             continue;
         c->outcome = REPORT_FAILED;
@@ -212,7 +212,8 @@ void diff_add_sessions_case(struct report *report, const struct diff *d,
         buf_printf(&c->detail, "%s:\n", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
             buf_adds(&c->detail, marks[side]);
-            text_visible(&c->detail, f.value[side].p != NULL ? f.value[side] : slice_of("unknown"));
+            text_append_visible(&c->detail,
+                                f.value[side].p != NULL ? f.value[side] : slice_of("unknown"));
             buf_addc(&c->detail, '\n');
         }
     }

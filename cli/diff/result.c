@@ -70,9 +70,9 @@ static bool result_on_difference(void *ctx, const struct diff_difference *one)
     struct result_difference *d = &r->difference[r->listed++];
     struct excerpt e = excerpt_of_difference(one->value[DIFF_A], one->value[DIFF_B]);
     *d = (struct result_difference){.part = one->part, .is_entry = one->is_entry, .at = e.at};
-    d->pointer = result_store_text(r, text_head(one->pointer, RESULT_POINTER_MAX));
-    d->entry = result_store_text(r, text_head(one->entry, RESULT_POINTER_MAX));
-    d->below = result_store_text(r, text_head(one->below, RESULT_POINTER_MAX));
+    d->pointer = result_store_text(r, text_prefix(one->pointer, RESULT_POINTER_MAX));
+    d->entry = result_store_text(r, text_prefix(one->entry, RESULT_POINTER_MAX));
+    d->below = result_store_text(r, text_prefix(one->below, RESULT_POINTER_MAX));
     for (int i = 0; i < DIFF_SIDES; i++) {
         d->value[i] = result_store_text(r, e.text[i]);
         d->cut[i] = e.cut[i];

@@ -89,7 +89,7 @@ void doctor_report_fault(struct doctor *d, const char *check, const char *remedy
     d->found++;
 }
 
-void doctor_print_fine(struct doctor *d)
+void doctor_print_passed_checks(struct doctor *d)
 {
     struct out *o = &d->reporting.out;
     struct slice rest = buf_slice(&d->fine);

@@ -33,7 +33,7 @@ void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ..
 void doctor_report_fault(struct doctor *d, const char *check, const char *remedy, const char *fmt,
                          ...) MI_FORMAT(4, 5);
 /* Prints the checks that found no problem, or only their number. */
-void doctor_print_fine(struct doctor *d);
+void doctor_print_passed_checks(struct doctor *d);
 
 /* ---- files.c ---- */
 

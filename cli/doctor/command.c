@@ -51,14 +51,14 @@ static const char about[] =
 
 static void check_schema(struct doctor *d, const struct health *h)
 {
-    if (h->version > health_schema())
+    if (h->version > health_get_schema_version())
         doctor_report_fault(d, "schema", "use the newer mcp-interposer",
                             "version %lld is newer than %lld, the latest known to this program",
-                            (long long)h->version, (long long)health_schema());
-    else if (h->version < health_schema())
+                            (long long)h->version, (long long)health_get_schema_version());
+    else if (h->version < health_get_schema_version())
         doctor_report_fault(d, "schema", "start a proxy once: it upgrades the schema",
                             "version %lld is older than %lld", (long long)h->version,
-                            (long long)health_schema());
+                            (long long)health_get_schema_version());
     else
         doctor_report_fine(d, "schema", "version %lld", (long long)h->version);
     if (!h->journal_is_wal)
@@ -125,9 +125,9 @@ static void check_database(struct doctor *d, bool quick)
             doctor_report_note(d, "record",
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
                                (long long)h.gaps, h.gaps == 1 ? "" : "s");
-        int64_t n = health_count_unfilled(d->vault);
+        int64_t n = health_count_without_call_rows(d->vault);
         /* if a proxy is running, its recorder adds these sessions */
-        if (n > 0 && !running_has_any(d->vault))
+        if (n > 0 && !running_has_any_proxy(d->vault))
             doctor_report_note(
                 d, "calls",
                 "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
@@ -191,7 +191,7 @@ static void check_proxies(struct doctor *d)
     struct running_list l;
     struct buf error = {0};
     int64_t live = 0, dead = 0, left = 0;
-    if (running_open(&l, d->vault, &error) < 0) { /* check_database() has reported the error */
+    if (running_list_open(&l, d->vault, &error) < 0) { /* check_database() has reported the error */
         buf_close(&error);
         return;
     }
@@ -200,8 +200,9 @@ static void check_proxies(struct doctor *d)
         enum session_state state = running_row_state(&l, &l.row[i]);
         live += state == SESSION_LIVE;
         dead += state == SESSION_DIED;
-        left +=
-            state == SESSION_DIED ? (int64_t)running_read_group(&l.row[i].r, group, GROUP_MAX) : 0;
+        left += state == SESSION_DIED
+                    ? (int64_t)running_read_process_group(&l.row[i].r, group, GROUP_MAX)
+                    : 0;
     }
     if (dead > 0)
         doctor_report_fault(
@@ -212,7 +213,7 @@ static void check_proxies(struct doctor *d)
             left == 1 ? "" : "es");
     else
         doctor_report_fine(d, "proxies", "%lld running", (long long)live);
-    running_close(&l);
+    running_list_close(&l);
     buf_close(&error);
 }
 
@@ -236,7 +237,7 @@ static void check_libraries(struct doctor *d)
 
 static void check_configuration(struct doctor *d, const struct settings *s, const char *fault)
 {
-    char *path = path_config(settings_text(s, "config"));
+    char *path = path_of_config_file(settings_get_text(s, "config"));
     if (fault != NULL)
         doctor_report_fault(
             d, "configuration",
@@ -302,7 +303,7 @@ static int doctor_check_all(const struct settings *s, const char *fault)
 {
     struct doctor d = {.verbose = settings_is_on(s, "verbose")};
     int status = reporting_open(&d.reporting, s, settings_is_on(s, "json"));
-    char *named = status == EXIT_FINE ? settings_vault(s) : NULL;
+    char *named = status == EXIT_FINE ? settings_get_vault_path(s) : NULL;
     char *real = named != NULL ? realpath(named, NULL) : NULL;
     if (named != NULL) {
         report_suite(&d.reporting.report, slice_of("mcp-interposer doctor"),
@@ -322,13 +323,13 @@ static int doctor_check_all(const struct settings *s, const char *fault)
             check_shipping(&d, s->ship_url);
         check_servers(&d, s, real != NULL && !settings_is_on(s, "quick"));
         check_libraries(&d);
-        doctor_print_fine(&d);
+        doctor_print_passed_checks(&d);
     } else if (status == EXIT_FINE) {
         status = EXIT_TROUBLE;
     }
     if (named != NULL)
         status = reporting_close(&d.reporting);
-    reporting_drop(&d.reporting);
+    reporting_close_without_files(&d.reporting);
     free(named);
     free(real);
     return status == EXIT_FINE && d.found > 0 ? EXIT_FOUND : status;

@@ -14,11 +14,11 @@ static int read_server_rules(const struct rules *r, int argc, char **argv, struc
     struct settings s;
     int st = MI_EINVAL;
     const struct command *proxy = command_find(r->settings->commands, "proxy");
-    switch (settings_read(&s, r->settings->commands, proxy, argc, argv, error)) {
+    switch (settings_read_all_sources(&s, r->settings->commands, proxy, argc, argv, error)) {
     case SETTINGS_READY:
         *ret = (struct rules_server){.max_us = settings_duration_us(&s, "max-timeout")};
         if (s.operands_n > 0)
-            server_name_choose(settings_text(&s, "name"), s.operands, ret->name);
+            server_name_choose(settings_get_text(&s, "name"), s.operands, ret->name);
         st = settings_read_deadlines(&s, &ret->deadlines, error);
         if (st < 0)
             deadlines_close(&ret->deadlines);
@@ -26,7 +26,7 @@ static int read_server_rules(const struct rules *r, int argc, char **argv, struc
             st = MI_EINVAL;
         break;
     case SETTINGS_BAD_FILE:
-        st = settings_text(&s, "config") != NULL ? MI_EINVAL : MI_ENOENT;
+        st = settings_get_text(&s, "config") != NULL ? MI_EINVAL : MI_ENOENT;
         break;
     case SETTINGS_HELP:
         buf_adds(error, "--help starts no server");
@@ -53,7 +53,7 @@ int rules_add_server(struct rules *r, int argc, char **argv, struct buf *error)
 int rules_open(struct rules *r, const struct settings *s)
 {
     static char command[] = "proxy", option[] = "--config";
-    const char *config = settings_text(s, "config");
+    const char *config = settings_get_text(s, "config");
     char *file = config != NULL ? strdup(config) : NULL;
     char *argv[] = {command, file != NULL ? option : NULL, file, NULL};
     struct buf error = {0};

@@ -138,7 +138,7 @@ static bool failing_on_message(void *ctx, const struct query_message *m)
     if (m->kind == KIND_STDERR && m->body.p != NULL) {
         stderr_reason_read_line(&e->reason, m->body);
     } else if (m->kind == KIND_ERROR && m->direction == ROW_S2C && m->body.p != NULL &&
-               query_status(m) != CALL_INTERRUPTED && rpc_read(m->body, &rpc) == 0) {
+               query_get_call_status(m) != CALL_INTERRUPTED && rpc_read(m->body, &rpc) == 0) {
         buf_clear(&e->answer);
         json_unescape(&e->answer, json_string_raw(rpc.error_message));
     }
@@ -156,7 +156,7 @@ static int failing_add_error(struct buf *b, struct query *q, const struct failin
     struct slice text = buf_slice(e.answer.n > 0 ? &e.answer : &reason);
     if (st == 0 && text.n > 0) {
         buf_adds(b, "; the last error was: ");
-        buf_slice_add(b, text_head(text, ERROR_MAX));
+        buf_slice_add(b, text_prefix(text, ERROR_MAX));
         buf_adds(b, text.n > ERROR_MAX ? " ..." : "");
     }
     buf_close(&e.answer);
@@ -167,7 +167,7 @@ static int failing_add_error(struct buf *b, struct query *q, const struct failin
 
 /* ---- the report ---- */
 
-static int report_server(struct doctor *d, const struct failing *f, size_t i)
+static int report_failing_server(struct doctor *d, const struct failing *f, size_t i)
 {
     const struct failing_server *server = &f->server[i];
     struct slice name = intern_get_text(&f->names, (uint32_t)i);
@@ -197,7 +197,7 @@ static int failing_report_servers(struct doctor *d, struct failing *f)
     size_t found = 0;
     for (size_t i = 0; i < f->n && f->status == 0; i++)
         if (f->server[i].failed > 0 && found++ < NAMED_MAX)
-            f->status = report_server(d, f, i);
+            f->status = report_failing_server(d, f, i);
     if (found > NAMED_MAX)
         doctor_report_fault(d, "servers", "mcp-interposer sessions --failed lists their sessions",
                             "%zu more servers failed in their last sessions", found - NAMED_MAX);

@@ -136,7 +136,7 @@ static void count_escalations(struct escalations *m, DIR *d)
         if (n < 4 || n >= sizeof m->newest || strcmp(e->d_name + n - 3, ".md") != 0 ||
             e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        struct timespec at = file_changed_at(&st);
+        struct timespec at = file_get_change_time(&st);
         int64_t at_us = (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
         if (m->n++ == 0 || at_us > m->newest_us) {
             m->newest_us = at_us;

@@ -20,11 +20,11 @@ struct hidden {
 };
 
 /* Returns a copy of the text without control characters, shortened to NAME_SHOWN bytes. */
-static struct buf visible_name(struct slice text)
+static struct buf make_visible_name(struct slice text)
 {
     struct buf b = {0};
-    struct slice head = text_head(text, NAME_SHOWN);
-    text_visible(&b, head);
+    struct slice head = text_prefix(text, NAME_SHOWN);
+    text_append_visible(&b, head);
     buf_adds(&b, head.n < text.n ? "…" : "");
     return b;
 }
@@ -32,8 +32,8 @@ static struct buf visible_name(struct slice text)
 static bool doctor_on_hidden_tool(void *ctx, const struct cell *row, size_t n)
 {
     struct hidden *h = ctx;
-    struct buf server = visible_name(row[0].text), tool = visible_name(row[1].text),
-               rule = visible_name(row[3].text);
+    struct buf server = make_visible_name(row[0].text), tool = make_visible_name(row[1].text),
+               rule = make_visible_name(row[3].text);
     struct buf remedy = {0};
     long long calls = row[2].number;
     (void)n;

@@ -20,6 +20,6 @@ void libraries_append_versions(struct buf *b)
     confine_append_library(b);
     buf_adds(b, ", ");
     evidence_append_library_versions(b);
-    if (process_libc()[0] != '\0')
-        buf_printf(b, ", %s", process_libc());
+    if (process_libc_version()[0] != '\0')
+        buf_printf(b, ", %s", process_libc_version());
 }

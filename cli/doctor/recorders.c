@@ -116,7 +116,7 @@ static void check_journal_directory(struct doctor *d)
     char remedy[160];
     snprintf(remedy, sizeof remedy,
              "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on one",
-             memory_dir());
+             memory_get_directory());
     journal_file_append_dir(&where);
     journal_file_find_problem(&problem);
     if (problem.n > 0)
@@ -148,7 +148,7 @@ static void report_denied_system_call(struct doctor *d, const struct journal_vie
 static void check_confinement(struct doctor *d, const struct journals *l)
 {
     const char *text = "";
-    int version = confine_kernel_support(&text);
+    int version = confine_detect_kernel_support(&text);
     size_t recorders = 0, confined = 0, filtered = 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct journal_view *v = &l->row[i];

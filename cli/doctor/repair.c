@@ -70,14 +70,14 @@ static void repair_report_lost(struct repair *p, const char *why)
 /* ---- the links ---- */
 
 /* Copies a sparse file: holes are not filled. */
-static bool repair_copy(int from, int to)
+static bool repair_copy_sparse_file(int from, int to)
 {
     char part[65536];
     struct stat st;
     int64_t at = 0;
     if (fstat(from, &st) != 0 || ftruncate(to, st.st_size) != 0)
         return false;
-    while ((at = file_next_data(from, at)) < st.st_size) {
+    while ((at = file_find_next_data(from, at)) < st.st_size) {
         ssize_t n = pread(from, part, sizeof part, at);
         if (n <= 0 || pwrite(to, part, (size_t)n, at) != n)
             return n == 0;
@@ -119,8 +119,8 @@ static bool repair_copy_with_header(const struct repair *p, const char *header)
 {
     int from = vault_dir_open_file(p->dir, p->name, O_RDONLY);
     int to = vault_dir_open_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
-    bool done =
-        from >= 0 && to >= 0 && repair_copy(from, to) && pwrite(to, header, HEADER, 0) == HEADER;
+    bool done = from >= 0 && to >= 0 && repair_copy_sparse_file(from, to) &&
+                pwrite(to, header, HEADER, 0) == HEADER;
     if (from >= 0)
         close(from);
     if (to >= 0)
@@ -275,13 +275,13 @@ static int repair_one_session(struct repair *p, int64_t id, struct buf *error)
     json_out_str(&j, "uid", p->uid);
     json_out_end(&j);
     if (origin.n > 2 && !origin.failed)
-        import_origin(p->import, (struct slice){origin.p + 1, origin.n - 2});
+        import_set_origin(p->import, (struct slice){origin.p + 1, origin.n - 2});
     if (p->status == 0)
         repair_messages(p, id);
     if (p->status == 0)
         p->status = import_commit(p->import);
     if (p->status < 0)
-        buf_adds(error, import_error(p->import));
+        buf_adds(error, import_error_text(p->import));
     p->sessions += p->status == 0;
     p->messages += p->status == 0 ? p->got : 0;
     p->before += p->status > 0;
@@ -301,7 +301,7 @@ static bool on_repaired_session(void *ctx, const struct query_session *s)
     return true;
 }
 
-static void repair_report(struct repair *p, int st, struct buf *error)
+static void repair_report_result(struct repair *p, int st, struct buf *error)
 {
     char remedy[4400];
     snprintf(remedy, sizeof remedy, "sqlite3 '%s/%s' .recover | sqlite3 recovered.db may find more",
@@ -343,7 +343,7 @@ static void repair_database(void *ctx, const char *name)
         st = repair_one_session(&p, p.id[--p.n], &error);
     query_close(p.q);
     repair_remove_link_directory(&p);
-    repair_report(&p, st, &error);
+    repair_report_result(&p, st, &error);
     free(p.id);
     buf_close(&p.why);
     buf_close(&p.large);
@@ -357,6 +357,6 @@ void doctor_repair(struct doctor *d)
         return;
     if (aside_count_databases(p.dir, NULL) == 0)
         doctor_report_note(d, "repair", "no database was put aside");
-    aside_each_database(p.dir, repair_database, &p);
+    aside_visit_databases(p.dir, repair_database, &p);
     close(p.dir);
 }

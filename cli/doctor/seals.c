@@ -37,7 +37,7 @@ static bool seals_on_session(void *ctx, const struct query_session *s)
             row = &x->running.row[i];
     int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
     enum session_state state =
-        row != NULL ? running_row_state(&x->running, row) : session_state_of(x->q, s);
+        row != NULL ? running_row_state(&x->running, row) : session_determine_state(x->q, s);
     if (s->ended_at_us != 0)
         x->ended++;
     else if (state == SESSION_ELSEWHERE)
@@ -74,7 +74,7 @@ void doctor_check_seals(struct doctor *d)
 {
     struct unsealed x = {.now_us = clock_wall_us()};
     struct buf error = {0};
-    int st = running_open(&x.running, d->vault, &error);
+    int st = running_list_open(&x.running, d->vault, &error);
     if (st == 0)
         st = query_open(&x.q, d->vault, &error);
     if (st == 0)
@@ -83,6 +83,6 @@ void doctor_check_seals(struct doctor *d)
     if (st == 0)
         seals_report_all(d, &x);
     query_close(x.q);
-    running_close(&x.running);
+    running_list_close(&x.running);
     buf_close(&error);
 }

@@ -28,8 +28,9 @@ static void check_anchors(struct doctor *d, const struct settings *own,
     for (const char *where; (where = settings_next_value(own, "anchor", &at)) != NULL;) {
         uint64_t size = 0;
         buf_clear(&error);
-        int st = anchor_check(where, &error) ? anchor_read_last(where, last->origin, &size, &error)
-                                             : MI_EINVAL;
+        int st = anchor_check(where, &error)
+                     ? anchor_read_last_size(where, last->origin, &size, &error)
+                     : MI_EINVAL;
         if (st < 0 && st != MI_ENOENT)
             doctor_report_fault(d, "anchor", REMEDY, "%s",
                                 st == MI_ENOMEM ? "out of memory" : buf_str(&error));
@@ -79,7 +80,7 @@ static void check_log_is_signed(struct doctor *d, const struct settings *own)
     struct note note;
     struct checkpoint last;
     int64_t late = 0;
-    int st = health_check_signed(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
+    int st = health_count_unsigned_seals(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
     if (st < 0 && st != MI_ENOENT)
         doctor_report_fault(d, "signing", REMEDY, "%s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));
@@ -125,7 +126,7 @@ static void check_signing_key(struct doctor *d, const struct settings *own, bool
 void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_vault)
 {
     const struct command *audit = command_find(s->commands, "audit");
-    const char *config = settings_text(s, "config");
+    const char *config = settings_get_text(s, "config");
     struct settings own;
     struct buf error = {0}, option = {0};
     char name[] = "checkpoint";
@@ -135,8 +136,9 @@ void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_v
         buf_addc(&option, '\0');
         argv[1] = option.p;
     }
-    if (settings_read(&own, s->commands, command_find_verb(audit, "checkpoint"),
-                      option.failed || config == NULL ? 1 : 2, argv, &error) == SETTINGS_READY)
+    if (settings_read_all_sources(&own, s->commands, command_find_verb(audit, "checkpoint"),
+                                  option.failed || config == NULL ? 1 : 2, argv,
+                                  &error) == SETTINGS_READY)
         check_signing_key(d, &own, has_vault);
     settings_close(&own);
     buf_close(&error);

@@ -29,7 +29,7 @@ struct slow {
     size_t found;       /* number of tools reported so far */
 };
 
-static void report_tool(struct slow *s)
+static void report_slow_tool(struct slow *s)
 {
     struct buf text = {0}, remedy = {0}, rule = {0};
     long long minutes = deadline_suggest_minutes(s->deadline_us);
@@ -64,7 +64,7 @@ static bool slow_on_call(void *ctx, const struct cell *call, size_t n)
     int64_t took_us = call[3].number;
     (void)n;
     if (!slice_eq(server, buf_slice(&s->server)) || !slice_eq(tool, buf_slice(&s->tool))) {
-        report_tool(s);
+        report_slow_tool(s);
         buf_clear(&s->server);
         buf_clear(&s->tool);
         buf_slice_add(&s->server, server);
@@ -97,7 +97,7 @@ void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
     if (st == 0)
         st = query_ask_calls(q, &x, slow_on_call, &s);
     if (st == 0) {
-        report_tool(&s);
+        report_slow_tool(&s);
         if (s.found > NAMED_MAX)
             doctor_report_fault(
                 d, "deadlines", "mcp-interposer stats lists the longest calls of all tools",

@@ -114,7 +114,7 @@ static void wrapped_check_file(struct doctor *d, const struct client_file *where
         return;
     int st = replace_open(&file, path);
     if (st == 0)
-        st = mcpfile_read(&f, buf_slice(&file.text), mcpfile_format_of(path));
+        st = mcpfile_read_servers(&f, buf_slice(&file.text), mcpfile_format_by_name(path));
     if (st == MI_EINVAL && f.error.n > 0 && client_file_fixed[where->kind].state != NULL)
         doctor_report_note(d, "clients", "%s: %s", path, buf_str(&f.error));
     else if (st == MI_EINVAL && f.error.n > 0)
@@ -131,9 +131,9 @@ void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules)
     struct client_files files = {.n = 0};
     struct servers all = {0};
     int64_t before = d->found;
-    char *backups = path_backups();
+    char *backups = path_of_backup_directory();
     if (client_files_find(&files) == 0 && backups != NULL &&
-        elsewhere_find_files(&files, backups) == 0)
+        elsewhere_find_client_files(&files, backups) == 0)
         for (size_t i = 0; i < files.n; i++)
             wrapped_check_file(d, &files.file[i], rules, &all);
     if (all.fixed.n > 0 && !all.fixed.failed)

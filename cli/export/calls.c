@@ -12,12 +12,12 @@ const struct exported_call *calls_find_request(const struct exported_calls *c, i
     return at < c->n && c->call[at].seq == seq ? &c->call[at] : NULL;
 }
 
-enum call_status calls_status(const struct exported_call *c)
+enum call_status calls_get_status(const struct exported_call *c)
 {
     return c->operation != NULL ? c->operation->status : c->status;
 }
 
-int64_t calls_duration_us(const struct exported_call *c)
+int64_t calls_get_duration_us(const struct exported_call *c)
 {
     if (c->operation != NULL)
         return c->operation->duration_us;
@@ -42,7 +42,7 @@ static void reopen_operations(struct operation_list *l, int64_t last_seq)
 /* Counts a request. A request that continues an operation is not counted as a call. */
 static void count_call(struct exported_calls *c, const struct exported_call *x)
 {
-    bool failed = call_status_failed(calls_status(x));
+    bool failed = call_status_failed(calls_get_status(x));
     c->requests_n += !x->from_server;
     if (x->operation_seq != 0)
         return;

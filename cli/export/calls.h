@@ -56,7 +56,7 @@ void calls_close(struct exported_calls *c);
 const struct exported_call *calls_find_request(const struct exported_calls *c, int64_t seq);
 /* If the request begins an operation, these functions return the status and the duration of the
  * operation, otherwise those of the request. The duration is -1 if there is no answer yet. */
-enum call_status calls_status(const struct exported_call *c);
-int64_t calls_duration_us(const struct exported_call *c);
+enum call_status calls_get_status(const struct exported_call *c);
+int64_t calls_get_duration_us(const struct exported_call *c);
 
 #endif

@@ -92,9 +92,9 @@ static const struct {
 /* Returns the format, or NULL if the name of the file does not determine it. */
 static const char *chosen_export_format(const struct settings *s)
 {
-    if (!settings_is_word(s, "format", "auto"))
-        return settings_text(s, "format");
-    const char *path = settings_text(s, "output"), *slash = strrchr(path, '/');
+    if (!settings_value_equals(s, "format", "auto"))
+        return settings_get_text(s, "format");
+    const char *path = settings_get_text(s, "output"), *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
     /* a name like .name has no suffix */
     const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL;
@@ -104,7 +104,7 @@ static const char *chosen_export_format(const struct settings *s)
     return NULL;
 }
 
-static bool exports_cassette(const struct settings *s)
+static bool export_is_cassette(const struct settings *s)
 {
     return strcmp(chosen_export_format(s), "cassette") == 0;
 }
@@ -126,7 +126,7 @@ static int write_export_format(const struct settings *settings, struct query *q,
     *ret_calls = x.calls.selected_n;
     export_close(&x);
     if (st < 0 && file->error == 0)
-        (void)session_fail(q, st);
+        (void)session_report_query_error(q, st);
     return st;
 }
 
@@ -134,7 +134,7 @@ static int write_export_format(const struct settings *settings, struct query *q,
 static void report_what_was_written(const struct settings *settings, const char *title,
                                     bool selected, size_t calls, uint64_t bytes)
 {
-    const char *path = settings_text(settings, "output");
+    const char *path = settings_get_text(settings, "output");
     bool to_stdout = strcmp(path, "-") == 0;
     char some[40] = "";
     if (to_stdout && settings->operands[0] != NULL)
@@ -154,14 +154,14 @@ static int export_session(const struct settings *settings, struct query *q,
     int st = session_describe(q, s, &title);
     if (st < 0) {
         buf_close(&title);
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     }
-    save_open(&file, settings_text(settings, "output"), SAVE_PRIVATE);
+    save_open(&file, settings_get_text(settings, "output"), SAVE_PRIVATE);
     if (file.error != 0)
         st = MI_EIO;
     else
-        st = exports_cassette(settings) ? write_cassette(settings, q, s, &file)
-                                        : write_export_format(settings, q, s, f, &file, &calls);
+        st = export_is_cassette(settings) ? write_cassette(settings, q, s, &file)
+                                          : write_export_format(settings, q, s, f, &file, &calls);
     uint64_t bytes = file.bytes;
     int status = save_close(&file, st == 0);
     if (st == 0 && status == EXIT_FINE)
@@ -185,7 +185,7 @@ static int export_one_session(struct query *q, const struct settings *settings)
  * with. */
 static int export_check_file(const struct settings *s)
 {
-    const char *path = settings_text(s, "output");
+    const char *path = settings_get_text(s, "output");
     struct stat st;
     if (settings_is_on(s, "force") || strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
         !S_ISREG(st.st_mode))
@@ -194,9 +194,9 @@ static int export_check_file(const struct settings *s)
         return settings_fail_usage(
             s, "%s exists: add --force to replace it, or choose another file", path);
     struct buf question = {0};
-    text_visible(&question, slice_of(path));
+    text_append_visible(&question, slice_of(path));
     buf_adds(&question, " exists. Replace it?");
-    bool yes = ask_yes(buf_str(&question));
+    bool yes = ask_user_for_yes(buf_str(&question));
     buf_close(&question);
     if (!yes)
         log_note("nothing was written");
@@ -210,7 +210,7 @@ static int export_run(const struct settings *s)
             s,
             "--output: the suffix of '%s' does not select a format: use .jsonl, .csv, .md or "
             ".html, or --format",
-            settings_text(s, "output"));
+            settings_get_text(s, "output"));
     if ((settings_is_on(s, "content") || settings_is_on(s, "notifications")) &&
         strcmp(chosen_export_format(s), "otlp") != 0)
         return settings_fail_usage(s, "--content and --notifications require --format otlp");
@@ -219,7 +219,7 @@ static int export_run(const struct settings *s)
         return settings_fail_usage(s, "--requests requires --format markdown or html");
     struct filter f;
     filter_read(&f, s);
-    if (exports_cassette(s) && filter_selects_rows(&f))
+    if (export_is_cassette(s) && filter_selects_rows(&f))
         return settings_fail_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "
                "--until require --format jsonl, csv, otlp, markdown or html");

@@ -41,8 +41,8 @@ int export_end(struct export *x)
     return x->status;
 }
 
-struct slice export_body(struct export *x, const struct query_message *m, size_t max,
-                         const char **ret_error)
+struct slice export_read_body(struct export *x, const struct query_message *m, size_t max,
+                              const char **ret_error)
 {
     struct slice body;
     int st = session_read_body(x->q, x->s->uid, m, max, &x->body, &body, ret_error);

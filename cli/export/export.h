@@ -53,8 +53,8 @@ bool export_selects_event(const struct export *x, const struct query_event *e);
  * until the next call. Returns {NULL, 0} in three cases: no body was recorded; the file of the body
  * cannot be read, and *ret_error is the reason; the vault cannot be read, x->status is set, and
  * export_flush() returns false. */
-struct slice export_body(struct export *x, const struct query_message *m, size_t max,
-                         const char **ret_error);
+struct slice export_read_body(struct export *x, const struct query_message *m, size_t max,
+                              const char **ret_error);
 /* If x->b is large, writes x->b to the file. Returns false if the export has failed (x->status). */
 bool export_flush(struct export *x);
 int export_end(struct export *x); /* writes x->b; returns x->status */

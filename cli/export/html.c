@@ -29,7 +29,7 @@ static void page_add_string(struct page *p, const char *name, struct slice text)
         return;
     struct buf *b = &p->x->b;
     struct buf json = {0};
-    text_json(&json, text);
+    text_append_json(&json, text);
     json_out_name(&p->j, name);
     for (size_t i = 0; i < json.n; i++) {
         if (strchr("<>&", json.p[i]) != NULL)
@@ -48,7 +48,7 @@ static void page_add_text(struct page *p, const char *name, struct slice text)
     if (text.p == NULL)
         return;
     struct buf visible = {0};
-    text_visible(&visible, text);
+    text_append_visible(&visible, text);
     page_add_string(p, name, buf_slice(&visible));
     p->x->b.failed |= visible.failed;
     buf_close(&visible);
@@ -59,7 +59,7 @@ static void page_add_preview(struct page *p)
 {
     struct buf *text = &p->x->text;
     if (text->n > PREVIEW_MAX) {
-        text->n = text_head(buf_slice(text), PREVIEW_MAX).n;
+        text->n = text_prefix(buf_slice(text), PREVIEW_MAX).n;
         buf_adds(text, "…");
     }
     if (text->n > 0)
@@ -76,7 +76,7 @@ static void page_add_content(struct page *p, struct slice content)
         return;
     }
     buf_clear(text);
-    text_json_visible(text, scan.root);
+    text_append_visible_json(text, scan.root);
     page_add_string(p, "body", buf_slice(text));
     json_out_bool(&p->j, "json", true);
 }
@@ -85,9 +85,9 @@ static void page_add_body(struct page *p, const struct query_message *m)
 {
     struct export *x = p->x;
     const char *error;
-    struct slice body = export_body(x, m, BODY_MAX, &error);
+    struct slice body = export_read_body(x, m, BODY_MAX, &error);
     int64_t whole = m->is_large ? m->body_length : (int64_t)body.n;
-    body = text_head(body, BODY_MAX);
+    body = text_prefix(body, BODY_MAX);
     if (body.p == NULL) {
         if (error != NULL)
             page_add_text(p, "error", slice_of(error));
@@ -105,11 +105,11 @@ static void page_add_body(struct page *p, const struct query_message *m)
 
 static void page_add_call(struct page *p, const struct exported_call *c)
 {
-    enum call_status status = calls_status(c);
+    enum call_status status = calls_get_status(c);
     const struct listed_operation *o = c->operation;
     json_out_str(&p->j, "status", call_status_name(status));
-    if (calls_duration_us(c) >= 0)
-        json_out_int(&p->j, "took", calls_duration_us(c));
+    if (calls_get_duration_us(c) >= 0)
+        json_out_int(&p->j, "took", calls_get_duration_us(c));
     if (c->answer_seq > 0)
         json_out_int(&p->j, "answer", c->answer_seq);
     if (c->from_server)
@@ -178,7 +178,7 @@ static bool html_on_event(void *ctx, const struct query_event *e)
     event_words_append(&p->x->text, e->kind, e->detail);
     page_add_preview(p);
     if (e->detail.p != NULL)
-        page_add_content(p, text_head(e->detail, BODY_MAX));
+        page_add_content(p, text_prefix(e->detail, BODY_MAX));
     return page_end_row(p);
 }
 
@@ -232,7 +232,7 @@ static int page_add_session(struct page *p)
 static void page_add_title(struct export *x)
 {
     buf_clear(&x->text);
-    text_visible(&x->text, x->s->name);
+    text_append_visible(&x->text, x->s->name);
     for (size_t i = 0; i < x->text.n; i++) {
         if (strchr("<>&", x->text.p[i]) != NULL)
             buf_printf(&x->b, "&#%d;", x->text.p[i]);

@@ -35,10 +35,10 @@ static bool html_cost_on_message(void *ctx, const struct query_message *m)
     const char *error;
     struct rpc rpc;
     if (m->direction != ROW_S2C || !query_message_ended_call(m) ||
-        !context_counts_results(m->request_method))
+        !context_counts_method_results(m->request_method))
         return true;
     bool fits = !m->is_large || (uint64_t)m->body_length <= BODY_MAX;
-    struct slice body = fits ? export_body(x, m, BODY_MAX, &error) : (struct slice){0};
+    struct slice body = fits ? export_read_body(x, m, BODY_MAX, &error) : (struct slice){0};
     if (x->status == 0 && !GROW(r->list, r->n, r->cap))
         x->status = MI_ENOMEM;
     if (x->status < 0)
@@ -68,7 +68,7 @@ static struct context_result html_find_result(void *ctx, int64_t seq)
 static void html_add_escaped(struct buf *b, struct slice text)
 {
     struct buf visible = {0};
-    text_visible(&visible, text);
+    text_append_visible(&visible, text);
     for (size_t i = 0; i < visible.n; i++) {
         if (strchr("<>&\"'", visible.p[i]) != NULL)
             buf_printf(b, "&#%d;", visible.p[i]);
@@ -96,7 +96,7 @@ static void html_add_tool(struct buf *b, const struct cost_tool *t, int64_t most
                           int64_t most_results, bool binaries)
 {
     buf_adds(b, "<tr><th scope=\"row\">");
-    html_add_escaped(b, text_head(t->name, 100));
+    html_add_escaped(b, text_prefix(t->name, 100));
     buf_adds(b, "</th>");
     html_add_bar(b, t->definition_tokens, most, t->calls > 0 ? "used" : "unused");
     buf_printf(b, "<td class=\"num\">%lld</td>", (long long)t->calls);
@@ -167,7 +167,7 @@ int export_html_cost(struct export *x)
     if (st == 0)
         st = cost_read(&c, x->q);
     if (st == 0 && c.n > 0 && c.list[0].tool_n > 0) {
-        st = cost_tool_lines(&c.list[0], &l);
+        st = cost_make_tool_lines(&c.list[0], &l);
         if (st == 0)
             html_add_table(&x->b, &c.list[0], l);
     }

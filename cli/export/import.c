@@ -63,7 +63,7 @@ static int import_bundle_add_origin(struct import *d, const struct bundle *b)
     json_out_str(&j, "root", root);
     bool good = !text.failed;
     if (good)
-        import_origin(d, buf_slice(&text));
+        import_set_origin(d, buf_slice(&text));
     buf_close(&text);
     return good ? 0 : MI_ENOMEM;
 }
@@ -72,11 +72,11 @@ static int import_bundle_add_origin(struct import *d, const struct bundle *b)
 static int import_bundle_add_session(struct import *d, const struct bundle *b, const char *name,
                                      int *ret_status)
 {
-    struct bundle_walk first = bundle_begin(b), last = first;
+    struct bundle_walk first = bundle_begin_walk(b), last = first;
     struct bundle_record start, end;
     struct query_session s;
     int st = MI_ENOMEM;
-    if (bundle_next(b, &first, &start) && bundle_end(b, &last, &end)) {
+    if (bundle_next_record(b, &first, &start) && bundle_read_end_record(b, &last, &end)) {
         proven_read_session(&s, &start);
         proven_read_end(&s, &end);
         *ret_status = import_session(d, &s, name);
@@ -89,9 +89,9 @@ static int import_bundle_add_session(struct import *d, const struct bundle *b, c
 
 static int import_bundle_add_messages(struct import *d, const struct bundle *b, int *ret_status)
 {
-    struct bundle_walk w = bundle_begin(b);
+    struct bundle_walk w = bundle_begin_walk(b);
     struct bundle_record r;
-    while (*ret_status == 0 && bundle_next(b, &w, &r)) {
+    while (*ret_status == 0 && bundle_next_record(b, &w, &r)) {
         if (r.kind != BUNDLE_MESSAGE)
             continue;
         struct query_message m = proven_read_message(&r);
@@ -160,14 +160,14 @@ static int print_imported_session(const struct settings *settings, const struct 
         struct json_out j = json_out_to(&o.b);
         json_out_object(&j, NULL);
         json_out_str(&j, "type", "imported");
-        json_out_int(&j, "id", import_id(d));
-        json_out_str(&j, "uid", import_uid(d));
+        json_out_int(&j, "id", import_get_session_id(d));
+        json_out_str(&j, "uid", import_get_session_uid(d));
         json_out_int(&j, "messages", import_messages(d));
         json_out_bool(&j, "already_imported", before);
         json_out_end(&j);
     } else {
-        out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_id(d),
-                   (long long)import_messages(d), import_uid(d),
+        out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_get_session_id(d),
+                   (long long)import_messages(d), import_get_session_uid(d),
                    before ? "; the recording was imported before, nothing changed" : "");
     }
     out_end_line(&o);
@@ -178,7 +178,7 @@ static int print_imported_session(const struct settings *settings, const struct 
 static int import_file(const struct settings *settings, const char *vault, struct slice bundle,
                        const struct public_key *key)
 {
-    struct import_run im = {.name = settings_text(settings, "name")};
+    struct import_run im = {.name = settings_get_text(settings, "name")};
     struct buf error = {0};
     int st = import_open(&im.import, vault, &error);
     if (st == 0) {
@@ -193,7 +193,7 @@ static int import_file(const struct settings *settings, const char *vault, struc
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
         status = EXIT_TROUBLE;
     } else if (im.status < 0) {
-        log_error("%s", import_error(im.import));
+        log_error("%s", import_error_text(im.import));
         status = EXIT_TROUBLE;
     } else {
         status = print_imported_session(settings, im.import, im.status > 0);
@@ -207,7 +207,7 @@ static int import_command_run(const struct settings *settings)
 {
     if (settings->operands_n == 0)
         return settings_fail_usage(settings, "missing FILE: a cassette or another recording");
-    const char *path = settings->operands[0], *key_text = settings_text(settings, "key");
+    const char *path = settings->operands[0], *key_text = settings_get_text(settings, "key");
     struct public_key key;
     struct buf text = {0};
     bool bundle = import_is_bundle(path);
@@ -217,7 +217,7 @@ static int import_command_run(const struct settings *settings)
     if (status == EXIT_FINE && bundle)
         status = input_read(path, BUNDLE_MAX, &text);
     if (status == EXIT_FINE) {
-        char *vault = settings_vault(settings);
+        char *vault = settings_get_vault_path(settings);
         status = vault == NULL
                      ? EXIT_TROUBLE
                      : import_file(settings, vault, bundle ? buf_slice(&text) : (struct slice){0},

@@ -9,7 +9,7 @@ static bool jsonl_write_message(void *ctx, const struct query_message *m)
     const char *error;
     if (export_skips_message(x, m))
         return true;
-    struct slice body = export_body(x, m, SIZE_MAX, &error);
+    struct slice body = export_read_body(x, m, SIZE_MAX, &error);
     record_json_message(&x->b, x->s, m, &x->calls.operations, body, error);
     buf_addc(&x->b, '\n');
     return export_flush(x);
@@ -25,10 +25,10 @@ static bool jsonl_write_event(void *ctx, const struct query_event *e)
 
 int export_jsonl(struct export *x)
 {
-    record_json_session(&x->b, x->s, &x->view);
+    record_json_append_session(&x->b, x->s, &x->view);
     buf_addc(&x->b, '\n');
     struct message_question selected = {x->filter, x->s->id, x->s->started_at_us, 0,
                                         x->view.summary.last_seq};
-    int st = query_timeline_of(x->q, &selected, jsonl_write_message, jsonl_write_event, x);
+    int st = query_messages_and_events(x->q, &selected, jsonl_write_message, jsonl_write_event, x);
     return st == 0 ? export_end(x) : st;
 }

@@ -27,7 +27,7 @@ struct note {
 static void markdown_add_plain(struct export *x, struct slice text)
 {
     struct buf visible = {0};
-    text_visible(&visible, text);
+    text_append_visible(&visible, text);
     for (size_t i = 0; i < visible.n; i++) {
         if (strchr("\\`*_{}[]<>()#+-!|~$&=^%@:\"'", visible.p[i]) != NULL)
             buf_addc(&x->b, '\\');
@@ -56,7 +56,7 @@ static void add_code_block(struct export *x, const char *language, struct slice 
     struct slice head = text;
     size_t chars = 0;
     for (size_t i = 0; i < text.n; i++) {
-        chars += !text_utf8_cont(text.p + i);
+        chars += !text_is_utf8_continuation(text.p + i);
         if (chars <= BODY_CHARS)
             head.n = i + 1;
     }
@@ -80,7 +80,7 @@ static void markdown_add_body(struct note *n, const struct query_message *m)
     struct export *x = n->x;
     const char *error;
     struct json_scan scan;
-    struct slice body = export_body(x, m, BODY_READ, &error);
+    struct slice body = export_read_body(x, m, BODY_READ, &error);
     if (m->finding.p != NULL) {
         buf_adds(&x->b, "Findings: ");
         markdown_add_plain(x, m->finding);
@@ -100,7 +100,7 @@ static void markdown_add_body(struct note *n, const struct query_message *m)
         add_code_block(x, "json", buf_slice(&n->out.b));
     } else {
         buf_clear(&x->text);
-        text_visible(&x->text, body);
+        text_append_visible(&x->text, body);
         add_code_block(x, "text", buf_slice(&x->text));
     }
 }
@@ -117,8 +117,8 @@ static void add_method_and_target(struct export *x, const struct query_message *
 
 static void add_call_duration(struct export *x, const struct exported_call *c)
 {
-    if (calls_duration_us(c) >= 0)
-        units_show_duration(&x->b, calls_duration_us(c));
+    if (calls_get_duration_us(c) >= 0)
+        units_show_duration(&x->b, calls_get_duration_us(c));
     else
         buf_addc(&x->b, '-');
 }
@@ -150,7 +150,8 @@ static void for_each_continuation(struct export *x, const struct exported_call *
 {
     size_t n = 0;
     const struct listed_hop *hop =
-        c->operation != NULL ? operation_list_hops(&x->calls.operations, c->seq, &n) : NULL;
+        c->operation != NULL ? operation_list_get_continuations(&x->calls.operations, c->seq, &n)
+                             : NULL;
     for (size_t i = 0; i < n && x->status == 0; i++)
         x->status = query_timeline(x->q, x->s->id, hop[i].seq, hop[i].seq, on_hop, NULL, ctx);
 }
@@ -163,7 +164,7 @@ static void markdown_add_string(struct export *x, const char *key, struct slice 
     if (text.p == NULL)
         return;
     buf_printf(&x->b, "%s: ", key);
-    text_json(&x->b, text);
+    text_append_json(&x->b, text);
     buf_addc(&x->b, '\n');
 }
 
@@ -258,7 +259,7 @@ static void markdown_add_row(struct export *x, const struct query_message *m,
                c->from_server ? "server" : "client", is_continuation_of_call(x, c) ? "↳ " : "");
     add_method_and_target(x, m);
     add_request_count(x, c);
-    buf_printf(&x->b, " | %s | ", call_status_name(calls_status(c)));
+    buf_printf(&x->b, " | %s | ", call_status_name(calls_get_status(c)));
     add_call_duration(x, c);
     buf_adds(&x->b, " |\n");
 }
@@ -299,7 +300,7 @@ static void markdown_add_call(struct note *n, const struct query_message *m,
                (long long)m->seq);
     add_method_and_target(x, m);
     add_request_count(x, c);
-    buf_printf(&x->b, " · %s · ", call_status_name(calls_status(c)));
+    buf_printf(&x->b, " · %s · ", call_status_name(calls_get_status(c)));
     add_call_duration(x, c);
     buf_printf(&x->b, "\n\n%s:\n\n", c->from_server ? "Request of the server" : "Request");
     markdown_add_body(n, m);
@@ -345,7 +346,7 @@ static bool markdown_on_event(void *ctx, const struct query_event *e)
     event_words_append(&x->text, e->kind, e->detail);
     if (x->text.n > 0)
         buf_adds(&x->b, ": ");
-    markdown_add_plain(x, text_head(buf_slice(&x->text), BODY_CHARS));
+    markdown_add_plain(x, text_prefix(buf_slice(&x->text), BODY_CHARS));
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }

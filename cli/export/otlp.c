@@ -34,7 +34,7 @@ static bool otlp_on_answer(void *ctx, const struct query_message *m)
     const char *error;
     buf_clear(&p->answer);
     if (m->size <= OTLP_ANSWER_MAX)
-        buf_slice_add(&p->answer, export_body(p->x, m, SIZE_MAX, &error));
+        buf_slice_add(&p->answer, export_read_body(p->x, m, SIZE_MAX, &error));
     return false;
 }
 
@@ -54,7 +54,8 @@ static bool otlp_on_first_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const char *error;
-    p->operation = otlp_make_operation(&p->session, m->seq, export_body(p->x, m, SIZE_MAX, &error));
+    p->operation =
+        otlp_make_operation(&p->session, m->seq, export_read_body(p->x, m, SIZE_MAX, &error));
     return false;
 }
 
@@ -84,7 +85,7 @@ static void otlp_add_call(struct spans *p, const struct query_message *m,
     }
     set_span_operation(p, c);
     struct otlp_call call = {.request = m,
-                             .body = export_body(p->x, m, SIZE_MAX, &error),
+                             .body = export_read_body(p->x, m, SIZE_MAX, &error),
                              .answer = buf_slice(&p->answer),
                              .status = c->status,
                              .end_us = c->end_us >= 0 ? c->end_us : p->x->view.summary.last_t_us,
@@ -105,7 +106,7 @@ static bool otlp_on_message(void *ctx, const struct query_message *m)
     const char *error;
     if (p->x->notifications && otlp_notification_has_span(m) && export_selects_message(p->x, m)) {
         struct otlp_call call = {.request = m,
-                                 .body = export_body(p->x, m, SIZE_MAX, &error),
+                                 .body = export_read_body(p->x, m, SIZE_MAX, &error),
                                  .status = CALL_OK,
                                  .end_us = m->t_us};
         otlp_add_span(next_span_request(p), &p->session, &call);

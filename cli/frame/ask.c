@@ -13,7 +13,7 @@ bool ask_is_possible(void)
     return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
 }
 
-bool ask_yes(const char *question)
+bool ask_user_for_yes(const char *question)
 {
     char *line = NULL;
     size_t room = 0;

@@ -10,7 +10,7 @@
 bool ask_is_possible(void);
 /* Writes the question and `[y/N]` to stderr, and reads a line from stdin. Returns true if the line
  * is `y` or `yes`. */
-bool ask_yes(const char *question);
+bool ask_user_for_yes(const char *question);
 /* Maximum bytes of a secret. A line of a terminal has at most 4095 bytes (N_TTY); the kernel
  * silently drops the rest of a longer line. */
 #define ASK_SECRET_MAX ((size_t)4094)

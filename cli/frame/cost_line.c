@@ -71,7 +71,7 @@ static int compare_tool_lines(const void *a, const void *b, void *ctx)
     return slice_cmp(x->t.name, y->t.name);
 }
 
-int cost_tool_lines(const struct cost_server *s, struct cost_tool_line **ret)
+int cost_make_tool_lines(const struct cost_server *s, struct cost_tool_line **ret)
 {
     int64_t most = 0;
     struct cost_tool_line *l = calloc(s->tool_n + 1, sizeof *l);

@@ -23,7 +23,7 @@ extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
 
 /* Sets *ret to an array of s->tool_n lines, the largest definition first; the caller frees the
  * array. Returns 0 or MI_ENOMEM. */
-MI_MUST int cost_tool_lines(const struct cost_server *s, struct cost_tool_line **ret);
+MI_MUST int cost_make_tool_lines(const struct cost_server *s, struct cost_tool_line **ret);
 /* Appends the number and the size of images, audio and blobs: "3, 1.5MiB". */
 void cost_binaries_add(struct buf *b, const struct cost_binaries *x);
 /* Appends a sentence about what the table of tools leaves out: instructions, prompts, resources. */

@@ -78,7 +78,7 @@ static const struct {
     {"finding-added", NULL, NULL, "message {seq} has another finding: {finding}"},
 };
 
-static struct slice event_words_member_text(struct json_value v)
+static struct slice get_member_value_text(struct json_value v)
 {
     return v.type == JSON_STRING ? json_string_raw(v) : v.text;
 }
@@ -93,13 +93,13 @@ static void event_words_add_list(struct buf *b, struct json_value list)
         buf_adds(b, gap);
         gap = ", ";
         if (item.type != JSON_OBJECT) {
-            buf_slice_add(b, event_words_member_text(item));
+            buf_slice_add(b, get_member_value_text(item));
             continue;
         }
         const char *blank = "";
         for (struct json_walk o = json_walk_begin(item); json_walk_next(&o, &key, &value);) {
             buf_adds(b, blank);
-            buf_slice_add(b, event_words_member_text(value));
+            buf_slice_add(b, get_member_value_text(value));
             blank = " ";
         }
     }
@@ -112,7 +112,7 @@ static bool append_words_with_members(struct buf *b, const char *words, struct j
     for (const char *open; (open = strchr(words, '{')) != NULL;) {
         const char *close = strchr(open, '}');
         struct slice name = {open + 1, (size_t)(close - open) - 1};
-        struct json_value v = json_get_raw(detail, name);
+        struct json_value v = json_get_by_raw_name(detail, name);
         bool is_time = name.n > 3 && memcmp(close - 3, "_ms", 3) == 0;
         int64_t ms;
         if (v.type == JSON_NONE)
@@ -123,7 +123,7 @@ static bool append_words_with_members(struct buf *b, const char *words, struct j
         else if (v.type == JSON_ARRAY)
             event_words_add_list(b, v);
         else
-            buf_slice_add(b, event_words_member_text(v));
+            buf_slice_add(b, get_member_value_text(v));
         words = close + 1;
     }
     buf_adds(b, words);
@@ -131,7 +131,7 @@ static bool append_words_with_members(struct buf *b, const char *words, struct j
 }
 
 /* Returns the detail as an object; type JSON_NONE if the detail is not an object. */
-static struct json_value detail_as_object(struct slice detail)
+static struct json_value parse_detail_object(struct slice detail)
 {
     struct json_scan scan;
     if (detail.p == NULL || json_scan(detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -141,7 +141,7 @@ static struct json_value detail_as_object(struct slice detail)
 
 static void add_members(struct buf *b, struct slice detail)
 {
-    struct json_value members = detail_as_object(detail), v;
+    struct json_value members = parse_detail_object(detail), v;
     struct slice key;
     const char *gap = "";
     if (members.type == JSON_NONE) {
@@ -153,20 +153,20 @@ static void add_members(struct buf *b, struct slice detail)
         buf_adds(b, gap);
         buf_slice_add(b, key);
         buf_addc(b, '=');
-        buf_slice_add(b, event_words_member_text(v));
+        buf_slice_add(b, get_member_value_text(v));
         gap = " ";
     }
 }
 
 void event_words_append(struct buf *b, struct slice kind, struct slice detail)
 {
-    struct json_value members = detail_as_object(detail);
+    struct json_value members = parse_detail_object(detail);
     size_t from = b->n;
     for (size_t i = 0; i < MI_COUNT(events); i++) {
         const char *member = events[i].member;
         if (!slice_is(kind, events[i].kind) ||
             (member != NULL &&
-             !slice_is(event_words_member_text(json_get(members, member)), events[i].value)))
+             !slice_is(get_member_value_text(json_get(members, member)), events[i].value)))
             continue;
         if (append_words_with_members(b, events[i].words, members))
             return;

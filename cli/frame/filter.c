@@ -7,7 +7,7 @@
 
 static const char *filter_option_text(const struct settings *s, const char *name)
 {
-    return settings_has(s, name) ? settings_text(s, name) : NULL;
+    return settings_has_option(s, name) ? settings_get_text(s, name) : NULL;
 }
 
 /* Returns the directory without symbolic links, as a recorder stores it. Returns the text unchanged
@@ -27,16 +27,16 @@ void filter_read(struct filter *f, const struct settings *s)
         .project = resolve_project_path(filter_option_text(s, "project")),
         .method = filter_option_text(s, "method"),
         .tool = filter_option_text(s, "tool"),
-        .failed = settings_has(s, "failed") && settings_is_on(s, "failed"),
+        .failed = settings_has_option(s, "failed") && settings_is_on(s, "failed"),
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };
     if (filter_option_text(s, "slow") != NULL)
         f->slow_us = settings_duration_us(s, "slow");
     if (filter_option_text(s, "since") != NULL)
-        f->since_us = settings_when_us(s, "since");
+        f->since_us = settings_get_time_us(s, "since");
     if (filter_option_text(s, "until") != NULL)
-        f->until_us = settings_when_us(s, "until");
+        f->until_us = settings_get_time_us(s, "until");
 }
 
 int filter_find_session(struct filter *f, const struct settings *s, struct query *q)
@@ -61,7 +61,7 @@ static bool pick_on_session(void *ctx, const struct query_session *s)
     struct picking *p = ctx;
     int64_t seq = 0, event;
     p->newest = p->newest == 0 ? s->id : p->newest;
-    p->status = query_last_positions(p->q, s->id, &seq, &event);
+    p->status = query_last_seq_and_event(p->q, s->id, &seq, &event);
     p->used = seq > 0 ? s->id : 0;
     return p->status == 0 && p->used == 0;
 }
@@ -92,5 +92,5 @@ int filter_pick_session(const struct filter *f, const struct settings *s, struct
         if (st == 0)
             st = query_session_by_id(q, p.used != 0 ? p.used : p.newest, ret);
     }
-    return st < 0 ? session_fail(q, st) : EXIT_FINE;
+    return st < 0 ? session_report_query_error(q, st) : EXIT_FINE;
 }

@@ -33,11 +33,11 @@ static struct group_line group_line(const struct count *c, size_t i)
 static void append_day(struct buf *b, const void *row, struct cell at)
 {
     (void)row;
-    buf_add(b, clock_local(at.number).s, 10);
+    buf_add(b, clock_format_local_time(at.number).s, 10);
 }
 
 /* Draws one character for each bucket; its height is relative to the largest bucket. */
-static void histogram_text(struct buf *b, const void *row, struct cell first)
+static void append_histogram(struct buf *b, const void *row, struct cell first)
 {
     static const char *const blocks[] = {" ",
                                          "\xE2\x96\x81",
@@ -119,7 +119,7 @@ static const struct show_column columns[] = {
     {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = append_day, .style = OUT_DIM},
     {SHOW_AS("last_at_us", g.last_at_us, TIME, NOT_NULL), .json = true, .table = {"LAST", 10, 7}, .text = append_day, .style = OUT_DIM},
     {SHOW_AS("latency", g.bucket, TIME, NOT_NULL), .json = true, .table = {"LATENCY", TALLY_BUCKETS, 3},
-     .text = histogram_text, .value = add_histogram_member, .style = OUT_CYAN},
+     .text = append_histogram, .value = add_histogram_member, .style = OUT_CYAN},
     {SHOW(operations, NUMBER, NOT_NULL), .json = true},
     {SHOW(server_us, TOOK, NOT_NULL), .json = true},
     {SHOW(person_us, TOOK, NOT_NULL), .json = true},
@@ -192,7 +192,7 @@ int make_group_lines(struct count *c, const struct count *again, const char *sor
     const struct show_column *by = columns;
     size_t n = c->tally.n;
     struct group_line *l = calloc(n + 1, sizeof *l);
-    if (l == NULL || tally_sort(&c->tally) < 0) {
+    if (l == NULL || tally_sort_durations(&c->tally) < 0) {
         free(l);
         return MI_ENOMEM;
     }

@@ -34,16 +34,16 @@ static bool is_path_of_vault(const struct search *s, struct slice path)
            st.st_dev == s->vault_stat.st_dev && st.st_ino == s->vault_stat.st_ino;
 }
 
-static void journals_fill(struct journal_view *v, const struct journal_file *f,
-                          const struct ring *r, const struct session_start *start)
+static void journals_fill_view(struct journal_view *v, const struct journal_file *f,
+                               const struct ring *r, const struct session_start *start)
 {
     struct ring_shared *s = r->shared;
     *v = (struct journal_view){.started_wall_us = start->started_wall_us};
     memcpy(v->uid, f->uid, sizeof v->uid);
     snprintf(v->name, sizeof v->name, "%.*s", (int)size_min(start->name.n, sizeof v->name),
              start->name.n > 0 ? start->name.p : "");
-    v->writer = journal_file_is_held(f, JOURNAL_WRITER);
-    v->reader = journal_file_is_held(f, JOURNAL_READER);
+    v->writer = journal_file_is_locked(f, JOURNAL_WRITER);
+    v->reader = journal_file_is_locked(f, JOURNAL_READER);
     v->recorder = (pid_t)atomic_load(&s->reader_pid);
     v->stored = atomic_load(&s->tail);
     v->unstored = ring_unread_bytes(r);
@@ -69,15 +69,15 @@ static struct journal_view *new_journal_row(struct journals *l)
 static int open_ring(struct ring *r, const struct journal_file *f, struct session_start *start)
 {
     int st = ring_open(r, f->fd);
-    return st == 0 ? form_read_start(ring_start(r), start) : st;
+    return st == 0 ? form_read_session_start(ring_get_session_start(r), start) : st;
 }
 
 /* Whether the journal is damaged. st: result of open_ring(). A locked journal does not count as
  * damaged, because the proxy locks the journal of a new session before it writes anything. */
 static bool is_journal_damaged(const struct journal_file *f, int st)
 {
-    return st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER) &&
-           !journal_file_is_held(f, JOURNAL_READER);
+    return st == MI_EINVAL && !journal_file_is_locked(f, JOURNAL_WRITER) &&
+           !journal_file_is_locked(f, JOURNAL_READER);
 }
 
 static bool is_vault_writable(const char *vault)
@@ -98,8 +98,8 @@ static bool count_if_stranded(struct stranded *x, const struct journal_file *f,
     char vault[4096];
     int n = snprintf(vault, sizeof vault, "%.*s", (int)size_min(start->vault.n, sizeof vault),
                      start->vault.p);
-    if (n < 0 || (size_t)n >= sizeof vault || journal_file_is_held(f, JOURNAL_WRITER) ||
-        journal_file_is_held(f, JOURNAL_READER) || is_vault_writable(vault))
+    if (n < 0 || (size_t)n >= sizeof vault || journal_file_is_locked(f, JOURNAL_WRITER) ||
+        journal_file_is_locked(f, JOURNAL_READER) || is_vault_writable(vault))
         return false;
     if (x->n++ == 0)
         snprintf(x->vault, sizeof x->vault, "%.*s", (int)sizeof x->vault - 1, vault);
@@ -117,7 +117,7 @@ static bool journals_add(void *ctx, const struct journal_file *f)
         is_path_of_vault(s, start.vault)) {
         struct journal_view *v = new_journal_row(s->list);
         if (v != NULL) {
-            journals_fill(v, f, &r, &start);
+            journals_fill_view(v, f, &r, &start);
             s->list->n++;
         } else {
             s->failed = true;
@@ -133,7 +133,7 @@ int journals_open(struct journals *ret, const char *vault)
     *ret = (struct journals){.n = 0};
     struct search s = {.list = ret, .vault = vault};
     s.vault_exists = stat(vault, &s.vault_stat) == 0;
-    int st = journal_file_each(journals_add, &s);
+    int st = journal_file_for_each(journals_add, &s);
     if (s.failed)
         st = MI_ENOMEM;
     if (st == MI_ENOENT)
@@ -155,7 +155,7 @@ struct removal {
     struct stranded stranded;
 };
 
-static bool remove_if_useless(void *ctx, const struct journal_file *f)
+static bool remove_journal_if_useless(void *ctx, const struct journal_file *f)
 {
     struct removal *x = ctx;
     struct stranded stranded = x->stranded;
@@ -167,7 +167,7 @@ static bool remove_if_useless(void *ctx, const struct journal_file *f)
     bool unreadable = is_journal_damaged(f, st);
     if ((unreadable || (st == 0 && count_if_stranded(&stranded, f, &r, &start))) &&
         journal_file_open(&own, f->uid) == 0) {
-        if (!journal_file_is_held(&own, JOURNAL_WRITER)) {
+        if (!journal_file_is_locked(&own, JOURNAL_WRITER)) {
             journal_file_remove(&own);
             x->unreadable += unreadable;
             if (!unreadable)
@@ -182,7 +182,7 @@ static bool remove_if_useless(void *ctx, const struct journal_file *f)
 int journals_remove(size_t *ret_unreadable, struct stranded *ret_stranded)
 {
     struct removal x = {.unreadable = 0};
-    int st = journal_file_each(remove_if_useless, &x);
+    int st = journal_file_for_each(remove_journal_if_useless, &x);
     *ret_unreadable = x.unreadable;
     *ret_stranded = x.stranded;
     return st;
@@ -211,8 +211,9 @@ static bool refresh_awaited_journal(void *ctx, const struct journal_file *f)
     struct session_start start;
     if (strcmp(f->uid, w->v->uid) != 0)
         return true;
-    if (ring_open(&r, f->fd) == 0 && form_read_start(ring_start(&r), &start) == 0) {
-        journals_fill(w->v, f, &r, &start);
+    if (ring_open(&r, f->fd) == 0 &&
+        form_read_session_start(ring_get_session_start(&r), &start) == 0) {
+        journals_fill_view(w->v, f, &r, &start);
         w->found = true;
     }
     ring_close(&r);
@@ -225,7 +226,7 @@ bool journals_wait_until_stored(struct journal_view *v, int64_t limit_ms)
     int64_t end_us = clock_mono_us() + limit_ms * 1000;
     while (v->stored < w.wanted || !v->reader) {
         w.found = false;
-        if (journal_file_each(refresh_awaited_journal, &w) < 0 || !w.found)
+        if (journal_file_for_each(refresh_awaited_journal, &w) < 0 || !w.found)
             return true; /* the journal was removed */
         if (clock_mono_us() > end_us)
             return v->stored >= w.wanted && v->reader;

@@ -16,8 +16,8 @@ int list_out_open(struct list_out *o, const struct settings *s, const struct sho
         return settings_fail_usage(s, "--json and --csv: give only one of them");
     for (const struct show_column *c = list->column; c < list->column + list->n; c++)
         if (c->table.title != NULL && show_list_has_column(list, c))
-            o->columns[n++] = (struct table_column){c->table.title, show_is_number(c), c->table.max,
-                                                    c->table.spare};
+            o->columns[n++] = (struct table_column){c->table.title, show_column_is_number(c),
+                                                    c->table.max, c->table.spare};
     table_open(&o->table, o->columns, n);
     out_open(&o->out);
     if (csv)
@@ -25,7 +25,7 @@ int list_out_open(struct list_out *o, const struct settings *s, const struct sho
     return EXIT_FINE;
 }
 
-bool list_out_row(void *list_out, const void *row)
+bool list_out_add_row(void *list_out, const void *row)
 {
     struct list_out *o = list_out;
     struct json_out j = json_out_to(&o->out.b);
@@ -50,7 +50,7 @@ int list_out_close(struct list_out *o)
     bool table = o->form == LIST_TABLE && o->n > 0;
     o->out.b.failed |= table && !table_print(&o->table, &o->out);
     if (table && o->more.n > 0 && o->out.is_terminal) {
-        out_styled_words(&o->out, OUT_DIM, buf_str(&o->more));
+        out_print_styled_words(&o->out, OUT_DIM, buf_str(&o->more));
         out_end_line(&o->out);
     }
     table_close(&o->table);

@@ -36,7 +36,7 @@ struct list_out {
 MI_MUST int list_out_open(struct list_out *o, const struct settings *s,
                           const struct show_list *list);
 /* Adds a row. Returns false if no further output is needed. */
-bool list_out_row(void *list_out, const void *row);
+bool list_out_add_row(void *list_out, const void *row);
 /* Prints the table, unless the output is JSON or CSV. Returns the exit status. */
 MI_MUST int list_out_close(struct list_out *o);
 

@@ -16,7 +16,7 @@
 
 #define BLOCK ((size_t)32 << 10)
 
-static bool out_has_variable(const char *variable)
+static bool environment_has_variable(const char *variable)
 {
     const char *v = getenv(variable);
     return v != NULL && v[0] != '\0';
@@ -26,10 +26,10 @@ static bool out_has_variable(const char *variable)
  * installed. */
 static bool locale_is_utf8(void)
 {
-    const char *variable = out_has_variable("LC_ALL")     ? "LC_ALL"
-                           : out_has_variable("LC_CTYPE") ? "LC_CTYPE"
-                                                          : "LANG";
-    const char *charset = out_has_variable(variable) ? strchr(getenv(variable), '.') : NULL;
+    const char *variable = environment_has_variable("LC_ALL")     ? "LC_ALL"
+                           : environment_has_variable("LC_CTYPE") ? "LC_CTYPE"
+                                                                  : "LANG";
+    const char *charset = environment_has_variable(variable) ? strchr(getenv(variable), '.') : NULL;
     return charset != NULL &&
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
@@ -43,7 +43,7 @@ void out_open(struct out *o)
     o->is_terminal = columns > 0;
     const char *term = getenv("TERM");
     o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
-    o->coloured = o->controlled && !out_has_variable("NO_COLOR");
+    o->coloured = o->controlled && !environment_has_variable("NO_COLOR");
     o->columns = o->is_terminal ? columns : OUT_UNLIMITED;
 }
 
@@ -92,7 +92,7 @@ void out_printf(struct out *o, const char *fmt, ...)
 void out_text(struct out *o, struct slice text)
 {
     if (text.p != NULL)
-        text_visible(&o->b, text);
+        text_append_visible(&o->b, text);
 }
 
 void out_style(struct out *o, enum out_style style)
@@ -105,21 +105,21 @@ void out_style(struct out *o, enum out_style style)
     }
 }
 
-void out_styled_words(struct out *o, enum out_style style, const char *text)
+void out_print_styled_words(struct out *o, enum out_style style, const char *text)
 {
     out_style(o, style);
     out_raw(o, text);
     out_style(o, OUT_PLAIN);
 }
 
-const char *out_arrow(const struct out *o, bool to_server)
+const char *out_direction_arrow(const struct out *o, bool to_server)
 {
     if (to_server)
         return o->utf8 ? "\xE2\x86\x92" : "->";
     return o->utf8 ? "\xE2\x86\x90" : "<-";
 }
 
-void out_styled(struct out *o, enum out_style style, struct slice text)
+void out_write_styled(struct out *o, enum out_style style, struct slice text)
 {
     out_style(o, style);
     out_text(o, text);
@@ -140,7 +140,7 @@ static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
     size_t i = 0, width = 0;
     while (i < s.n) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
-        size_t w = text_char_columns(s.p + i, len);
+        size_t w = text_columns_of_char(s.p + i, len);
         if (width + w > max)
             break;
         width += w;
@@ -155,7 +155,7 @@ static struct slice out_make_visible(struct out *o, struct slice text)
 {
     buf_clear(&o->text);
     if (text.p != NULL)
-        text_visible(&o->text, text);
+        text_append_visible(&o->text, text);
     return buf_slice(&o->text);
 }
 
@@ -176,7 +176,7 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     size_t max = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : width;
     struct slice head = text;
     if (text.p != NULL && max < SIZE_MAX / 16)
-        head = text_head(text, 8 * max + 64); /* more bytes than these never fit into the cell */
+        head = text_prefix(text, 8 * max + 64); /* more bytes than these never fit into the cell */
     struct slice v = out_make_visible(o, head);
     size_t taken;
     size_t n = out_fit_text(v, max, &taken);
@@ -199,13 +199,13 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     return taken;
 }
 
-void out_fixed_cell(struct out *o, enum out_style style, struct slice text, size_t width,
-                    bool right)
+void out_add_fixed_cell(struct out *o, enum out_style style, struct slice text, size_t width,
+                        bool right)
 {
     (void)add_cell(o, style, text, width, true, right);
 }
 
-size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width)
+size_t out_add_fitting_text(struct out *o, enum out_style style, struct slice text, size_t width)
 {
     return add_cell(o, style, text, width, false, false);
 }
@@ -222,7 +222,7 @@ void out_fill_line(struct out *o, size_t from, size_t indent)
     out_end_line(o);
 }
 
-void out_paragraphs(struct out *o, size_t indent, struct slice text)
+void out_print_paragraphs(struct out *o, size_t indent, struct slice text)
 {
     while (text.n > 0) {
         size_t from = o->b.n;
@@ -233,5 +233,5 @@ void out_paragraphs(struct out *o, size_t indent, struct slice text)
 
 size_t out_width(struct out *o, struct slice text)
 {
-    return text_columns(out_make_visible(o, text));
+    return text_count_columns(out_make_visible(o, text));
 }

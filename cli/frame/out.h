@@ -1,6 +1,6 @@
 /* out.h - output of commands to stdout, without control characters from recordings.
  *
- * Rules     recorded text is added with out_text(), out_fixed_cell() or out_fit(). They make
+ * Rules     recorded text is added with out_text(), out_add_fixed_cell() or out_add_fitting_text(). They make
  *           control characters visible. Colour is used only on a terminal, if NO_COLOR is not set
  *           and TERM is not `dumb`. Arrows and ellipses are ASCII unless the locale (LC_ALL,
  *           LC_CTYPE, LANG) is UTF-8.
@@ -15,7 +15,7 @@
 
 struct out {
     struct buf b;    /* owned; output that is not written yet */
-    struct buf text; /* owned; scratch of out_text() and out_fixed_cell() */
+    struct buf text; /* owned; scratch of out_text() and out_add_fixed_cell() */
     bool is_terminal, coloured, utf8;
     /* columns of the terminal; OUT_UNLIMITED (nothing is truncated) if stdout is not a terminal */
     size_t columns;
@@ -41,27 +41,27 @@ void out_text(struct out *o, struct slice text); /* writes recorded text, escape
 /* Sets the style of the following output, until the next call. OUT_PLAIN ends a style. */
 void out_style(struct out *o, enum out_style style);
 /* Writes text of this program in a style. */
-void out_styled_words(struct out *o, enum out_style style, const char *text);
+void out_print_styled_words(struct out *o, enum out_style style, const char *text);
 /* Writes recorded text in a style. */
-void out_styled(struct out *o, enum out_style style, struct slice text);
+void out_write_styled(struct out *o, enum out_style style, struct slice text);
 void out_end_line(struct out *o); /* writes a newline, and the buffer if it is large */
 /* Returns an arrow to the server or to the client; the arrow takes one column, or two columns
  * without UTF-8. */
-const char *out_arrow(const struct out *o, bool to_server);
+const char *out_direction_arrow(const struct out *o, bool to_server);
 
 /* Adds a cell of `width` columns. On a terminal longer text is truncated with an ellipsis. Shorter
  * text is padded on the right; if `right`, on the left. */
-void out_fixed_cell(struct out *o, enum out_style style, struct slice text, size_t width,
-                    bool right);
-/* Adds text like out_fixed_cell(), but without padding. Returns the number of columns that were
+void out_add_fixed_cell(struct out *o, enum out_style style, struct slice text, size_t width,
+                        bool right);
+/* Adds text like out_add_fixed_cell(), but without padding. Returns the number of columns that were
  * printed. */
-size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width);
+size_t out_add_fitting_text(struct out *o, enum out_style style, struct slice text, size_t width);
 /* Ends a line that consists of sentences. They are the output from offset `from` of `b` on, have no
  * styles, and begin at column `indent`. On a terminal they are wrapped between words, and each
  * further line begins at the same column. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
 /* Prints each line of the text as a paragraph, which is wrapped as in out_fill_line(). */
-void out_paragraphs(struct out *o, size_t indent, struct slice text);
+void out_print_paragraphs(struct out *o, size_t indent, struct slice text);
 /* Returns the width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);
 

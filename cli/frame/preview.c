@@ -23,9 +23,9 @@ static void preview_on_member(void *ctx, const struct json_member *m)
         p->error = m->value;
 }
 
-static void append_text_head(struct buf *b, struct slice text, size_t max)
+static void append_first_bytes(struct buf *b, struct slice text, size_t max)
 {
-    buf_slice_add(b, text_head(text, max));
+    buf_slice_add(b, text_prefix(text, max));
 }
 
 /* Returns the beginning of a JSON string's raw text: at most `max` bytes, which end between two
@@ -41,7 +41,7 @@ static struct slice json_string_prefix(struct slice raw, size_t max)
             break;
         i += step;
     }
-    return text_head(raw, i);
+    return text_prefix(raw, i);
 }
 
 /* Appends a string without its quotes; appends any other value unchanged. */
@@ -50,7 +50,7 @@ static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
     if (v.type == JSON_STRING)
         json_unescape(b, json_string_prefix(json_string_raw(v), max));
     else
-        append_text_head(b, v.text, max);
+        append_first_bytes(b, v.text, max);
 }
 
 static struct json_value preview_get_member(struct json_value v, const char *name)
@@ -73,11 +73,11 @@ static void preview_add_error(struct buf *b, struct json_value error, size_t max
     struct json_value code = preview_get_member(error, "code");
     struct json_value message = preview_get_member(error, "message");
     if (message.type != JSON_STRING) {
-        append_text_head(b, error.text, max);
+        append_first_bytes(b, error.text, max);
         return;
     }
     if (code.type != JSON_NONE) {
-        append_text_head(b, code.text, 32);
+        append_first_bytes(b, code.text, 32);
         buf_addc(b, ' ');
     }
     preview_add_plain(b, message, max);
@@ -158,10 +158,10 @@ static bool add_progress(struct buf *b, struct json_value params, size_t max)
     struct json_value text = preview_get_member(params, "message");
     if (done.type != JSON_NUMBER)
         return false;
-    append_text_head(b, done.text, 32);
+    append_first_bytes(b, done.text, 32);
     if (total.type == JSON_NUMBER) {
         buf_adds(b, " of ");
-        append_text_head(b, total.text, 32);
+        append_first_bytes(b, total.text, 32);
     }
     if (text.type == JSON_STRING) {
         buf_adds(b, ": ");
@@ -188,12 +188,12 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
     if (v.type != JSON_NONE)
         preview_add_plain(b, v, max);
     else if (inner == NULL || params.type != JSON_OBJECT)
-        append_text_head(b, params.text, max);
+        append_first_bytes(b, params.text, max);
 }
 
 /* In incomplete JSON, returns the text after the first key with this name; {NULL, 0} if there is
  * none. A heuristic, for display only: the key may be at another level than expected. */
-static struct slice text_after_key(struct slice text, const char *name)
+static struct slice find_text_after_key(struct slice text, const char *name)
 {
     const char *end = text.p + text.n;
     size_t n = strlen(name);
@@ -218,8 +218,8 @@ static void append_partial_preview(struct buf *b, const struct query_message *m,
     bool call = m->kind == KIND_REQUEST || m->kind == KIND_NOTIFICATION;
     struct slice rest = {0};
     for (size_t i = call ? 0 : 1; i < MI_COUNT(keys) && rest.p == NULL; i += 2)
-        rest = text_after_key(head, keys[i]);
-    append_text_head(b, rest.p != NULL ? rest : head, max);
+        rest = find_text_after_key(head, keys[i]);
+    append_first_bytes(b, rest.p != NULL ? rest : head, max);
 }
 
 static void preview_add_body(struct buf *b, const struct query_message *m, struct slice body,
@@ -235,11 +235,11 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
         if (!append_peer_preview(b, preview_get_member(p.result, "serverInfo"),
                                  preview_get_member(p.result, "protocolVersion"), max) &&
             !preview_add_list(b, p.result, max) && !preview_add_content(b, p.result, max))
-            append_text_head(b, p.result.text, max);
+            append_first_bytes(b, p.result.text, max);
     } else if (p.params.type != JSON_NONE) {
         add_params(b, m, p.params, max);
     } else if (m->method.p == NULL) {
-        append_text_head(b, body, max); /* the body is not a message of a known type */
+        append_first_bytes(b, body, max); /* the body is not a message of a known type */
     }
 }
 
@@ -264,12 +264,12 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
     if (body.p == NULL)
         return;
     if (m->kind == KIND_STDERR) { /* a line of stderr is shown unchanged */
-        append_text_head(b, body, max);
+        append_first_bytes(b, body, max);
         return;
     }
     preview_add_body(b, m, body, max < SIZE_MAX / INDENT_FACTOR ? INDENT_FACTOR * max : SIZE_MAX);
     if (b->failed || b->n == from)
         return;
     collapse_white_space(b, from);
-    b->n = from + text_head((struct slice){b->p + from, b->n - from}, max).n;
+    b->n = from + text_prefix((struct slice){b->p + from, b->n - from}, max).n;
 }

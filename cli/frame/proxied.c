@@ -41,15 +41,15 @@ static bool add_path_option(struct proxied *p, const char *name, const char *pat
 int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],
                  char *const *server)
 {
-    char *program = process_program(), *vault = NULL, *journals = NULL;
+    char *program = process_program_path(), *vault = NULL, *journals = NULL;
     *p = (struct proxied){0};
     int status = settings_journal_dir(s, &journals);
-    if (status == EXIT_FINE && (vault = settings_vault(s)) == NULL)
+    if (status == EXIT_FINE && (vault = settings_get_vault_path(s)) == NULL)
         status = EXIT_TROUBLE;
     bool fine = program != NULL && proxied_add_word(p, program) && proxied_add_word(p, "proxy") &&
                 add_path_option(p, "--vault", vault) &&
                 add_path_option(p, "--journal-dir", journals) &&
-                add_path_option(p, "--config", settings_text(s, "config"));
+                add_path_option(p, "--config", settings_get_text(s, "config"));
     for (size_t i = 0; fine && options[i] != NULL; i += 2)
         fine = add_option(p, options[i], options[i + 1]);
     fine = fine && proxied_add_word(p, "--");

@@ -10,8 +10,8 @@ static void record_json_add_number(struct json_out *j, const char *name, bool kn
         json_out_null(j, name);
 }
 
-void record_json_message_members(struct json_out *j, const struct query_session *s,
-                                 const struct query_message *m)
+void record_json_add_message_members(struct json_out *j, const struct query_session *s,
+                                     const struct query_message *m)
 {
     json_out_str(j, "type", "message");
     json_out_int(j, "session_id", s->number);
@@ -19,15 +19,15 @@ void record_json_message_members(struct json_out *j, const struct query_session 
     if (query_message_ended_call(m)) {
         json_out_text(j, "request_method", m->request_method);
         json_out_text(j, "request_target", m->request_target);
-        json_out_str(j, "status", call_status_name(query_status(m)));
+        json_out_str(j, "status", call_status_name(query_get_call_status(m)));
         json_out_int(j, "duration_us", m->t_us - m->request_t_us);
     }
     record_json_add_number(j, "body_offset", m->is_large, m->body_offset);
     record_json_add_number(j, "body_length", m->is_large, m->body_length);
 }
 
-void record_json_event_members(struct json_out *j, const struct query_session *s,
-                               const struct query_event *e)
+void record_json_add_event_members(struct json_out *j, const struct query_session *s,
+                                   const struct query_event *e)
 {
     json_out_str(j, "type", "event");
     json_out_int(j, "session_id", s->number);
@@ -54,7 +54,8 @@ static struct json_out record_json_begin_object(struct buf *b)
     return j;
 }
 
-void record_json_session(struct buf *b, const struct query_session *s, const struct session_view *v)
+void record_json_append_session(struct buf *b, const struct query_session *s,
+                                const struct session_view *v)
 {
     struct session_line line = session_line(s, v);
     struct json_out j = json_out_to(b);
@@ -67,14 +68,14 @@ void record_json_message(struct buf *b, const struct query_session *s,
                          struct slice body, const char *body_error)
 {
     struct json_out j = record_json_begin_object(b);
-    record_json_message_members(&j, s, m);
+    record_json_add_message_members(&j, s, m);
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
     show_add_text(&j, "body", body);
     if (operations != NULL && (m->kind == KIND_REQUEST || query_is_answer(m))) {
         /* seq of the first request of the operation to which this request or answer belongs */
-        int64_t first =
-            operation_list_continues(operations, m->kind == KIND_REQUEST ? m->seq : m->request_seq);
+        int64_t first = operation_list_find_continued_seq(
+            operations, m->kind == KIND_REQUEST ? m->seq : m->request_seq);
         record_json_add_number(&j, "operation_seq", first != 0, first);
     }
     json_out_end(&j);
@@ -83,6 +84,6 @@ void record_json_message(struct buf *b, const struct query_session *s,
 void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
 {
     struct json_out j = record_json_begin_object(b);
-    record_json_event_members(&j, s, e);
+    record_json_add_event_members(&j, s, e);
     json_out_end(&j);
 }

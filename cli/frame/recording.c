@@ -9,7 +9,7 @@ bool recording_is_file(const char *operand)
 }
 
 /* Opens the session and describes it. */
-static int recording_take_session(struct recording *r, const struct query_session *session,
+static int recording_open_session(struct recording *r, const struct query_session *session,
                                   struct buf *error)
 {
     int st = session_describe(r->query, session, &r->title);
@@ -27,14 +27,14 @@ static int open_newest_session(struct recording *r, const char *server, int64_t 
     struct query_session session;
     int st = source_pick_session(r->query, server, before, session_is_running, &session, error);
     r->picked = true;
-    return st < 0 ? st : recording_take_session(r, &session, error);
+    return st < 0 ? st : recording_open_session(r, &session, error);
 }
 
 static int open_session(struct recording *r, const char *ref, const char *server, struct buf *error)
 {
     struct query_session session;
     bool named = false;
-    int st = ref != NULL ? query_is_server(r->query, ref, &named) : 0;
+    int st = ref != NULL ? query_ref_is_server_name(r->query, ref, &named) : 0;
     if (st == 0 && (ref == NULL || named || strcmp(ref, "last") == 0))
         return open_newest_session(r, named ? ref : server, 0, error);
     if (st == 0)
@@ -43,7 +43,7 @@ static int open_session(struct recording *r, const char *ref, const char *server
         buf_adds(error, query_error(r->query));
         return st;
     }
-    return recording_take_session(r, &session, error);
+    return recording_open_session(r, &session, error);
 }
 
 static int open_previous_session(struct recording *r, const struct recording *of, struct buf *error)
@@ -91,7 +91,8 @@ int recording_find(struct recording *r, const struct settings *s, const char *op
     return recording_finish(r, source_open_cassette(&r->source, r->file, &error), &error);
 }
 
-int recording_find_before(struct recording *r, const struct settings *s, const struct recording *of)
+int recording_open_previous(struct recording *r, const struct settings *s,
+                            const struct recording *of)
 {
     struct buf error = {0};
     *r = (struct recording){0};

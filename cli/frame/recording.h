@@ -38,8 +38,8 @@ MI_MUST int recording_find(struct recording *r, const struct settings *s, const 
                            const char *server);
 /* Finds the newest session of the same server that has ended and is older than `of`, which must be
  * a session. */
-MI_MUST int recording_find_before(struct recording *r, const struct settings *s,
-                                  const struct recording *of);
+MI_MUST int recording_open_previous(struct recording *r, const struct settings *s,
+                                    const struct recording *of);
 void recording_close(struct recording *r); /* safe after a failed recording_open() */
 
 #endif

@@ -62,7 +62,7 @@ void replace_close(struct replace *r)
     *r = (struct replace){0};
 }
 
-int replace_check(struct replace *r)
+int replace_check_file(struct replace *r)
 {
     struct stat now;
     if ((r->was.st_mode & S_IWUSR) == 0 || access(r->path, W_OK) != 0)
@@ -70,7 +70,7 @@ int replace_check(struct replace *r)
                                  "; to allow changes: chmod u+w");
     if (stat(r->path, &now) != 0)
         return replace_set_error(r, MI_EIO, strerror(errno), "");
-    struct timespec at = file_changed_at(&now), was_at = file_changed_at(&r->was);
+    struct timespec at = file_get_change_time(&now), was_at = file_get_change_time(&r->was);
     if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
         now.st_size != r->was.st_size || at.tv_sec != was_at.tv_sec || at.tv_nsec != was_at.tv_nsec)
         return replace_set_error(r, MI_EINVAL, "another program has changed the file meanwhile",
@@ -79,10 +79,10 @@ int replace_check(struct replace *r)
 }
 
 /* Writes and syncs a new file in the same directory, and renames it to the path. */
-int replace_write(struct replace *r, struct slice text)
+int replace_write_file(struct replace *r, struct slice text)
 {
     char *beside;
-    int st = replace_check(r);
+    int st = replace_check_file(r);
     if (st < 0)
         return st;
     if (asprintf(&beside, "%s.%ld.part", r->path, (long)getpid()) < 0)

@@ -28,8 +28,8 @@ void replace_close(struct replace *r); /* safe to call twice */
 
 /* Replaces the content of the file. Returns 0, MI_EIO, MI_EINVAL (the file must not be changed) or
  * MI_ENOMEM. */
-MI_MUST int replace_write(struct replace *r, struct slice text);
-/* Makes the checks of replace_write() and returns the same status, but does not write. */
-MI_MUST int replace_check(struct replace *r);
+MI_MUST int replace_write_file(struct replace *r, struct slice text);
+/* Makes the checks of replace_write_file() and returns the same status, but does not write. */
+MI_MUST int replace_check_file(struct replace *r);
 
 #endif

@@ -17,18 +17,19 @@ static bool is_path_of_stdout(const char *path)
  * form. */
 static int read_format(struct reporting *r, const struct settings *s)
 {
-    const char *format = settings_text(s, "format");
+    const char *format = settings_get_text(s, "format");
     if (settings_is_on(s, "json") && opt_get_source(&s->set, "format") == OPT_FLAG &&
         strcmp(format, "json") != 0)
         return settings_fail_usage(s, "--json and --format %s: choose one", format);
-    r->output = is_path_of_stdout(settings_text(s, "output")) ? NULL : settings_text(s, "output");
+    r->output =
+        is_path_of_stdout(settings_get_text(s, "output")) ? NULL : settings_get_text(s, "output");
     r->json |= strcmp(format, "json") == 0;
     if (r->json || strcmp(format, "text") == 0)
         return EXIT_FINE;
     const char **file = strcmp(format, "junit") == 0 ? &r->junit : &r->sarif;
     if (*file != NULL)
         return settings_fail_usage(s, "--format %s and --%s: choose one", format, format);
-    *file = settings_text(s, "output");
+    *file = settings_get_text(s, "output");
     r->output = NULL;
     r->text = false;
     return EXIT_FINE;
@@ -39,10 +40,10 @@ int reporting_open(struct reporting *r, const struct settings *s, bool json)
     *r = (struct reporting){
         .text = true,
         .json = json,
-        .junit = settings_text(s, "junit"),
-        .sarif = settings_text(s, "sarif"),
+        .junit = settings_get_text(s, "junit"),
+        .sarif = settings_get_text(s, "sarif"),
     };
-    int status = settings_has(s, "format") ? read_format(r, s) : EXIT_FINE;
+    int status = settings_has_option(s, "format") ? read_format(r, s) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
     bool junit = is_path_of_stdout(r->junit), sarif = is_path_of_stdout(r->sarif);
@@ -69,7 +70,7 @@ static int reporting_write_file(struct reporting *r, const char *path,
 {
     struct buf b = {0};
     write(&r->report, &b);
-    int status = save_buf(path, &b);
+    int status = save_buffer_to_file(path, &b);
     buf_close(&b);
     return status;
 }
@@ -78,7 +79,7 @@ int reporting_close(struct reporting *r)
 {
     int status = EXIT_FINE;
     if (r->output != NULL) {
-        status = save_buf(r->output, &r->out.b);
+        status = save_buffer_to_file(r->output, &r->out.b);
         buf_clear(&r->out.b);
     }
     int printed = out_close(&r->out);
@@ -92,7 +93,7 @@ int reporting_close(struct reporting *r)
     return status;
 }
 
-void reporting_drop(struct reporting *r)
+void reporting_close_without_files(struct reporting *r)
 {
     if (r->output == NULL)
         out_flush(&r->out);
@@ -128,7 +129,7 @@ void reporting_print_line(struct out *o, const struct reporting_cell *cells, siz
         if (cells[i].style == OUT_PLAIN)
             out_raw(o, cells[i].text);
         else
-            out_styled_words(o, cells[i].style, cells[i].text);
+            out_print_styled_words(o, cells[i].style, cells[i].text);
         for (; length < cells[i].width && (beside || i + 1 < n); length++)
             out_raw(o, " ");
     }
@@ -148,7 +149,7 @@ static bool has_words_to_wrap(struct slice line, size_t max)
     while (line.n > 0) {
         const char *blank = memchr(line.p, ' ', line.n);
         size_t n = blank != NULL ? (size_t)(blank - line.p) : line.n;
-        if (text_columns((struct slice){line.p, n}) > max)
+        if (text_count_columns((struct slice){line.p, n}) > max)
             return false;
         line.p += size_min(n + 1, line.n);
         line.n -= size_min(n + 1, line.n);
@@ -172,7 +173,7 @@ void reporting_print_details(struct out *o, struct slice lines, size_t indent)
             out_text(o, line);
             out_fill_line(o, from, begin);
         } else {
-            (void)out_fit(o, OUT_PLAIN, line, room);
+            (void)out_add_fitting_text(o, OUT_PLAIN, line, room);
             out_end_line(o);
         }
         out_style(o, OUT_PLAIN);

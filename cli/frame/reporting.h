@@ -5,7 +5,7 @@
  *           of a file). If none does, stdout gets the text.
  * Text      a case is a line of cells and a sentence, which is wrapped between words at the width
  *           of the terminal, with lines of details below it.
- * Owns      the report and the output, until reporting_close() or reporting_drop().
+ * Owns      the report and the output, until reporting_close() or reporting_close_without_files().
  * Errors    reporting_open() and reporting_close() report them on stderr.
  * Blocks    on stdout; reporting_close() also on the files. */
 #ifndef MI_CLI_FRAME_REPORTING_H
@@ -41,7 +41,7 @@ MI_MUST int reporting_open(struct reporting *r, const struct settings *s, bool j
 MI_MUST int reporting_close(struct reporting *r);
 /* Ends the output without writing files. Call it after a failure, including a failure of
  * reporting_open(). Does nothing after reporting_close(). */
-void reporting_drop(struct reporting *r);
+void reporting_close_without_files(struct reporting *r);
 
 /* Begins a JSON object on its own line. The caller adds its members, then calls
  * reporting_end_row(). */

@@ -28,7 +28,7 @@ static bool save_copy_mode(int fd, const char *target)
            (((old.st_mode ^ now.st_mode) & 0777) == 0 || fchmod(fd, old.st_mode & 0777) == 0);
 }
 
-static void open_part_file(struct save *s, enum save_access access)
+static void open_temporary_file(struct save *s, enum save_access access)
 {
     char *beside = NULL;
     /* resolves symbolic links; a path that does not exist is used unchanged */
@@ -62,7 +62,7 @@ void save_open(struct save *s, const char *path, enum save_access access)
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else {
-        open_part_file(s, access);
+        open_temporary_file(s, access);
         return;
     }
     if (s->fd < 0)
@@ -98,7 +98,7 @@ int save_close(struct save *s, bool keep)
     return status;
 }
 
-int save_buf(const char *path, const struct buf *b)
+int save_buffer_to_file(const char *path, const struct buf *b)
 {
     struct save s;
     if (b->failed) {

@@ -33,6 +33,6 @@ MI_MUST int save_close(struct save *s, bool keep);
 
 /* Writes a whole file with SAVE_SHARED. If the buffer has failed, leaves the old file as it was.
  * Returns EXIT_FINE or EXIT_TROUBLE. */
-MI_MUST int save_buf(const char *path, const struct buf *b);
+MI_MUST int save_buffer_to_file(const char *path, const struct buf *b);
 
 #endif

@@ -91,8 +91,8 @@ void server_name_choose(const char *given, char *const *argv, char *ret)
         name = last_path_part(slice_of(argv[0]), false);
     }
     struct buf b = {0};
-    text_visible(&b, name);
-    name = text_head(buf_slice(&b), SERVER_NAME_MAX - 1);
+    text_append_visible(&b, name);
+    name = text_prefix(buf_slice(&b), SERVER_NAME_MAX - 1);
     if (b.failed || name.n == 0)
         name = slice_of("server");
     for (size_t i = 0; i < name.n; i++)

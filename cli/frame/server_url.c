@@ -18,7 +18,7 @@ void server_url_append_shown(char *const *argv, struct buf *b)
     buf_slice_add(&url, u.scheme);
     buf_slice_add(&url, u.host);
     buf_slice_add(&url, u.path);
-    text_visible(&shown, text_head(buf_slice(&url), URL_MAX));
+    text_append_visible(&shown, text_prefix(buf_slice(&url), URL_MAX));
     b->failed |= url.failed || shown.failed || redact_append_sanitized(buf_slice(&shown), b) < 0;
     buf_close(&url);
     buf_close(&shown);

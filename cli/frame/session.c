@@ -15,10 +15,10 @@
 
 bool session_is_of_this_host(const struct query_session *s)
 {
-    return running_is_host(s->host);
+    return running_is_this_host(s->host);
 }
 
-enum session_state session_state_of(struct query *q, const struct query_session *s)
+enum session_state session_determine_state(struct query *q, const struct query_session *s)
 {
     struct running_session x = {.id = s->id,
                                 .started_at_us = s->started_at_us,
@@ -40,7 +40,7 @@ enum session_state session_state_of(struct query *q, const struct query_session 
 
 bool session_is_running(struct query *q, const struct query_session *s)
 {
-    return session_state_of(q, s) == SESSION_LIVE;
+    return session_determine_state(q, s) == SESSION_LIVE;
 }
 
 /* How a command reads a vault. */
@@ -55,17 +55,17 @@ static int open_query_at_path(const struct reading *how, const struct settings *
 {
     orphans_store(path, NULL, NULL); /* stores the messages that killed sessions left in journals */
     int st = how->query(ret, path, error);
-    if (st == 0 && how->closes && query_has_running(*ret))
+    if (st == 0 && how->closes && query_has_running_session(*ret))
         /* closing fails if the vault is not writable, which is not an error here */
         (void)running_close_dead_sessions(path);
     bool named = opt_get_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
-        st = query_open_empty(ret, path);
+        st = query_open_empty_vault(ret, path);
     return st < 0 && st != MI_ENOMEM ? MI_EIO : st;
 }
 
-int session_vault_read(const struct settings *s, const char *path, struct query **ret,
-                       struct buf *error)
+int session_vault_open_at_path(const struct settings *s, const char *path, struct query **ret,
+                               struct buf *error)
 {
     return open_query_at_path(&with_closing, s, path, ret, error);
 }
@@ -73,24 +73,25 @@ int session_vault_read(const struct settings *s, const char *path, struct query 
 static session_store_fn open_store;
 static struct session_wait store_wait;
 
-static bool is_set_by_flag(const struct settings *s, const char *name)
+static bool setting_is_set_by_flag(const struct settings *s, const char *name)
 {
     return opt_get_source(&s->set, name) == OPT_FLAG;
 }
 
 const char *session_store_url(const struct settings *s)
 {
-    if (!settings_has(s, "from") || (is_set_by_flag(s, "vault") && !is_set_by_flag(s, "from")))
+    if (!settings_has_option(s, "from") ||
+        (setting_is_set_by_flag(s, "vault") && !setting_is_set_by_flag(s, "from")))
         return NULL;
-    return settings_text(s, "from");
+    return settings_get_text(s, "from");
 }
 
 /* Whether --host or --user is given without a store. If the flag --vault overrides a URL of the
  * environment, --host and --user of the environment belong to that URL and are ignored. */
-static bool filters_vault_without_store(const struct settings *s, const char *name)
+static bool is_filter_without_store(const struct settings *s, const char *name)
 {
-    return settings_text(s, name) != NULL &&
-           (settings_text(s, "from") == NULL || is_set_by_flag(s, name));
+    return settings_get_text(s, name) != NULL &&
+           (settings_get_text(s, "from") == NULL || setting_is_set_by_flag(s, name));
 }
 
 void session_set_store(session_store_fn open)
@@ -98,7 +99,7 @@ void session_set_store(session_store_fn open)
     open_store = open;
 }
 
-void session_set_wait(struct session_wait w)
+void session_set_store_wait(struct session_wait w)
 {
     store_wait = w;
 }
@@ -111,7 +112,7 @@ struct session_wait session_get_store_wait(void)
 static int open_configured_vault(const struct reading *how, const struct settings *s,
                                  struct query **ret)
 {
-    char *path = settings_vault(s);
+    char *path = settings_get_vault_path(s);
     if (path == NULL)
         return EXIT_TROUBLE;
     struct buf error = {0};
@@ -127,20 +128,20 @@ int session_vault_open(const struct settings *s, struct query **ret)
 {
     if (session_store_url(s) != NULL && open_store != NULL)
         return open_store(s, ret);
-    if (settings_has(s, "from") &&
-        (filters_vault_without_store(s, "host") || filters_vault_without_store(s, "user")))
+    if (settings_has_option(s, "from") &&
+        (is_filter_without_store(s, "host") || is_filter_without_store(s, "user")))
         return settings_fail_usage(s, "--host and --user need --from");
     return open_configured_vault(&with_closing, s, ret);
 }
 
-int session_vault_open_unclosed(const struct settings *s, struct query **ret)
+int session_vault_open_without_reaping(const struct settings *s, struct query **ret)
 {
     return open_configured_vault(&(struct reading){query_open, false}, s, ret);
 }
 
-int session_vault_verify(const struct settings *s, struct query **ret)
+int session_vault_open_for_verify(const struct settings *s, struct query **ret)
 {
-    return open_configured_vault(&(struct reading){query_open_any, false}, s, ret);
+    return open_configured_vault(&(struct reading){query_open_any_schema, false}, s, ret);
 }
 
 bool session_vault_is_empty(struct query *q)
@@ -168,7 +169,7 @@ int session_run_command(const struct settings *s, session_work_fn work)
     return status;
 }
 
-int session_fail(struct query *q, int status)
+int session_report_query_error(struct query *q, int status)
 {
     log_error("%s", status == MI_ENOMEM ? "out of memory" : query_error(q));
     return EXIT_TROUBLE;
@@ -193,13 +194,13 @@ int session_read_body(struct query *q, struct slice uid, const struct query_mess
 struct slice session_uid_head(const struct query_session *s, size_t min)
 {
     size_t n = s->uid_unique > min ? s->uid_unique : min;
-    return text_head(s->uid, n);
+    return text_prefix(s->uid, n);
 }
 
 int session_read_view(struct query *q, const struct query_session *s, bool lines,
                       struct session_view *ret)
 {
-    struct session_view v = {.state = session_state_of(q, s)};
+    struct session_view v = {.state = session_determine_state(q, s)};
     int st = query_is_made_by_send(q, s->id, &v.sent);
     if (st == 0)
         st = query_summary(q, s->id, lines, &v.summary);
@@ -256,11 +257,11 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 int session_describe(struct query *q, const struct query_session *s, struct buf *b)
 {
     int64_t messages = 0, event = 0;
-    int st = query_last_positions(q, s->id, &messages, &event);
+    int st = query_last_seq_and_event(q, s->id, &messages, &event);
     if (st < 0)
         return st;
     buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->number, (int)s->name.n,
-               s->name.p, clock_local(s->started_at_us).s, (long long)messages,
+               s->name.p, clock_format_local_time(s->started_at_us).s, (long long)messages,
                messages == 1 ? "" : "s");
     return b->failed ? MI_ENOMEM : 0;
 }

@@ -37,24 +37,24 @@ void session_set_store(session_store_fn open);
 struct session_wait {
     bool (*before)(void), (*during)(void);
 };
-void session_set_wait(struct session_wait w);
+void session_set_store_wait(struct session_wait w);
 struct session_wait session_get_store_wait(void);
 
 /* Opens the store of --from or, without --from, the vault. For a vault, first stores the journals
  * of killed sessions and closes these sessions. A vault that does not exist yet reads as empty
- * (query_open_empty()), but a directory named with --vault must exist. Returns EXIT_FINE or, after
+ * (query_open_empty_vault()), but a directory named with --vault must exist. Returns EXIT_FINE or, after
  * a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* Opens the vault at `path` in the same way, without a message. Returns 0, MI_EIO with the reason
  * in `error`, or MI_ENOMEM. */
-MI_MUST int session_vault_read(const struct settings *s, const char *path, struct query **ret,
-                               struct buf *error);
+MI_MUST int session_vault_open_at_path(const struct settings *s, const char *path,
+                                       struct query **ret, struct buf *error);
 /* Opens the vault of --vault without closing killed sessions that have no journal: for `reap`,
  * which reports what it closes. */
-MI_MUST int session_vault_open_unclosed(const struct settings *s, struct query **ret);
+MI_MUST int session_vault_open_without_reaping(const struct settings *s, struct query **ret);
 /* Opens the vault of --vault even if its database was not made by this program: for `audit verify`,
  * which reports what is wrong. */
-MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
+MI_MUST int session_vault_open_for_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_run_command(const struct settings *s, session_work_fn work);
@@ -64,7 +64,7 @@ bool session_vault_is_empty(struct query *q); /* returns true if the vault has n
 void session_warn_empty_list(struct query *q, const char *what);
 /* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. Returns
  * EXIT_TROUBLE. */
-int session_fail(struct query *q, int status);
+int session_report_query_error(struct query *q, int status);
 
 /* ---- a session ---- */
 
@@ -85,7 +85,7 @@ struct session_view {
 };
 
 /* Counts the calls of a session and determines its state. lines: also reads data for printing
- * messages: open requests (query_summary_waits()) and calls with several requests. */
+ * messages: open requests (query_summary_request_is_open()) and calls with several requests. */
 MI_MUST int session_read_view(struct query *q, const struct query_session *s, bool lines,
                               struct session_view *ret);
 void session_close(struct session_view *v);
@@ -93,7 +93,7 @@ void session_close(struct session_view *v);
 bool session_is_of_this_host(const struct query_session *s);
 /* Determines the state of a session. Facts about its process that cannot be read count as not
  * recorded. */
-enum session_state session_state_of(struct query *q, const struct query_session *s);
+enum session_state session_determine_state(struct query *q, const struct query_session *s);
 /* Whether the state of the session is SESSION_LIVE. */
 bool session_is_running(struct query *q, const struct query_session *s);
 /* Returns "ended", "live", "died" or "elsewhere". */
@@ -121,7 +121,7 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* returns true for a result or an error */
-/* Returns query_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
+/* Returns query_get_call_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
  * other message. */
 enum call_status session_status_of_message(const struct query_message *m);
 /* Returns green if the status means success, red for a failure, yellow for any other status. */

@@ -15,7 +15,7 @@ struct session_line session_line(const struct query_session *s, const struct ses
     };
 }
 
-static void append_client(struct buf *b, const void *row, struct cell name)
+static void append_client_name_and_version(struct buf *b, const void *row, struct cell name)
 {
     const struct session_line *l = row;
     buf_slice_add(b, name.text.p != NULL ? name.text : slice_of("-"));
@@ -80,7 +80,7 @@ static const struct show_column columns[] = {
     {SHOW(s.started_at_us, TIME, NOT_NULL), .table = {"STARTED", 19, -19}},
     {SHOW(s.host, TEXT, NO_TEXT), .table = {"HOST", 24, -8}, .when = SEVERAL},
     {SHOW(s.name, TEXT, NOT_NULL), .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
-    {SHOW(s.client_name, TEXT, NO_TEXT), .table = {"CLIENT", 24, 4}, .text = append_client},
+    {SHOW(s.client_name, TEXT, NO_TEXT), .table = {"CLIENT", 24, 4}, .text = append_client_name_and_version},
     {SHOW(s.protocol_version, TEXT, NO_TEXT), .table = {"PROTOCOL", 12, 3}},
     {SHOW(v.summary.operations, NUMBER, NOT_NULL), .table = {"CALLS", 12, 1}, .when = OPERATIONS},
     {SHOW(v.summary.calls, NUMBER, NOT_NULL), .table = {"REQUESTS", 12, 1}, .when = REQUESTS},

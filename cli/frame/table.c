@@ -66,7 +66,7 @@ static void table_measure_columns(const struct table *t, struct out *o, size_t *
 
 /* Returns the widest text column that can be narrowed; columns_n if there is none. If `narrowed` is
  * true, considers only columns with a negative `spare`, otherwise only the other columns. */
-static size_t widest_text_column(const struct table *t, const size_t *width, bool narrowed)
+static size_t find_widest_text_column(const struct table *t, const size_t *width, bool narrowed)
 {
     size_t widest = t->columns_n;
     for (size_t i = 0; i < t->columns_n; i++)
@@ -86,7 +86,7 @@ static bool column_has_value(const struct table *t, size_t column)
 
 /* Returns the column to hide first: a column without values, else the column with the highest
  * `spare`; columns_n if none may be hidden. */
-static size_t column_to_hide(const struct table *t, const size_t *width)
+static size_t choose_column_to_hide(const struct table *t, const size_t *width)
 {
     size_t least = t->columns_n;
     int highest = 0;
@@ -105,7 +105,7 @@ static size_t column_to_hide(const struct table *t, const size_t *width)
 
 /* Makes the row at most `columns` wide: narrows columns with a negative `spare`, then hides other
  * columns (width 0). */
-static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *width)
+static void table_narrow_or_hide_columns(const struct table *t, size_t columns, size_t *width)
 {
     size_t wanted[TABLE_COLUMNS_MAX];
     for (size_t i = 0; i < t->columns_n; i++) {
@@ -115,7 +115,7 @@ static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *
     }
     size_t sum;
     for (;;) {
-        size_t least = column_to_hide(t, width);
+        size_t least = choose_column_to_hide(t, width);
         sum = 0;
         for (size_t i = 0; i < t->columns_n; i++)
             if (width[i] > 0)
@@ -128,9 +128,9 @@ static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *
     }
     /* if the row is still too wide, narrows its widest text columns */
     for (; sum > columns; sum--) {
-        size_t widest = widest_text_column(t, width, false);
+        size_t widest = find_widest_text_column(t, width, false);
         if (widest == t->columns_n)
-            widest = widest_text_column(t, width, true);
+            widest = find_widest_text_column(t, width, true);
         if (widest == t->columns_n)
             return;
         width[widest]--;
@@ -158,7 +158,7 @@ static void print_cell_above_row(const struct table *t, struct out *o, size_t co
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];
     if (row > 0 && slice_eq(table_cell_text(t, cell), table_cell_text(t, cell - t->columns_n)))
         return;
-    out_styled(o, cell->style, table_cell_text(t, cell));
+    out_write_styled(o, cell->style, table_cell_text(t, cell));
     out_end_line(o);
 }
 
@@ -175,9 +175,9 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
         if (width[i] == 0)
             continue;
         if (i == last && !c->right) /* a line must not end with blanks */
-            out_fit(o, cell->style, table_cell_text(t, cell), width[i]);
+            out_add_fitting_text(o, cell->style, table_cell_text(t, cell), width[i]);
         else
-            out_fixed_cell(o, cell->style, table_cell_text(t, cell), width[i], c->right);
+            out_add_fixed_cell(o, cell->style, table_cell_text(t, cell), width[i], c->right);
         if (i < last)
             out_printf(o, "%*s", GAP, "");
     }
@@ -191,7 +191,7 @@ bool table_print(struct table *t, struct out *o)
     if (t->failed || t->text.failed)
         return false;
     table_measure_columns(t, o, width);
-    table_narrow_or_hide(t, o->columns, width);
+    table_narrow_or_hide_columns(t, o->columns, width);
     struct table head;
     table_open(&head, t->columns, t->columns_n);
     for (size_t i = 0; i < t->columns_n; i++)

@@ -71,7 +71,7 @@ static int read_asked(struct list_reading *r)
     struct filter any = FILTER_ANY;
     struct passing p = {.r = r};
     struct asked_question x = {.filter = r->filter != NULL ? r->filter : &any, .sent = r->sent};
-    int st = asked_read(r->q, &x, asked_list_on_question, &p, &unread);
+    int st = asked_read_requests(r->q, &x, asked_list_on_question, &p, &unread);
     if (st == 0 && unread > 0)
         buf_printf(
             &r->note,
@@ -88,11 +88,11 @@ static int asked_list_print(struct query *q, const struct settings *s)
                              .vault = query_vault(q),
                              .filter = &f,
                              .sent = settings_is_on(s, "sent"),
-                             .limit = settings_number(s, "limit"),
+                             .limit = settings_get_number(s, "limit"),
                              .none = "no matching request for input"};
     filter_read(&f, s);
     int st = filter_find_session(&f, s, q);
-    return st < 0 ? session_fail(q, st) : list_print(&list_asked, s, &r);
+    return st < 0 ? session_report_query_error(q, st) : list_print(&list_asked, s, &r);
 }
 
 static int asked_run(const struct settings *s)

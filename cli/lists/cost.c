@@ -22,7 +22,7 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-static void cost_binaries_text(struct buf *b, const void *row, struct cell v)
+static void cost_append_binaries(struct buf *b, const void *row, struct cell v)
 {
     (void)v;
     cost_binaries_add(b, &((const struct cost_server *)row)->binaries);
@@ -44,8 +44,8 @@ static const struct show_column columns[] = {
     {SHOW_AS("result_tokens_p50", p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
     {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 13, 84}, .text = show_tokens},
     {SHOW(result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 3}, .ui = {"total", 8, 72}, .text = show_tokens},
-    {SHOW(binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 4}, .text = cost_binaries_text},
-    {SHOW(binaries.n, NUMBER, MINUS_ONE), .ui = {"binary", 15, 112}, .text = cost_binaries_text},
+    {SHOW(binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 4}, .text = cost_append_binaries},
+    {SHOW(binaries.n, NUMBER, MINUS_ONE), .ui = {"binary", 15, 112}, .text = cost_append_binaries},
     {SHOW(uncounted, NUMBER, NOT_NULL), .json = true},
     {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 12, 48}, .text = show_tokens, .style = OUT_YELLOW},
     {SHOW(last_at_us, TIME, ZERO), .json = true},
@@ -75,7 +75,7 @@ static int cost_print_servers(const struct settings *s, const struct cost *c)
         list.when |= c->list[i].binaries.n > 0 ? COST_BINARIES : 0;
     int status = list_out_open(&o, s, &list);
     for (size_t i = 0; status == EXIT_FINE && i < c->n; i++)
-        if (!list_out_row(&o, &c->list[i]))
+        if (!list_out_add_row(&o, &c->list[i]))
             break;
     return status == EXIT_FINE ? list_out_close(&o) : status;
 }
@@ -89,10 +89,10 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
     int status = list_out_open(&o, s, &list);
     if (status != EXIT_FINE)
         return status;
-    int st = cost_tool_lines(server, &l);
+    int st = cost_make_tool_lines(server, &l);
     for (size_t i = 0; st == 0 && i < server->tool_n; i++) {
         l[i].utf8 = o.out.utf8;
-        if (!list_out_row(&o, &l[i]))
+        if (!list_out_add_row(&o, &l[i]))
             break;
     }
     free(l);
@@ -154,7 +154,7 @@ static int cost_print(struct query *q, const struct settings *s)
     }
     cost_close(&c);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     if (none && status == EXIT_FINE && left_out)
         log_warn("no matching session, except imported ones and those of `send`; --imported and "
                  "--sent count them");

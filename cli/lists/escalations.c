@@ -14,7 +14,7 @@
 static void append_last_time(struct buf *b, const void *row, struct cell v)
 {
     (void)row;
-    buf_slice_add(b, v.text.n > 0 ? text_head(v.text, 19) : slice_of("-"));
+    buf_slice_add(b, v.text.n > 0 ? text_prefix(v.text, 19) : slice_of("-"));
 }
 
 /* clang-format off */
@@ -44,7 +44,7 @@ static int add_escalation_row(struct list_reading *r, const struct problem_files
     if (st == MI_EIO && !removed && !r->incomplete) {
         const char *reason = strerror(errno);
         buf_adds(&r->note, "cannot read ");
-        text_json(&r->note, row.file);
+        text_append_json(&r->note, row.file);
         buf_printf(&r->note, ": %s", reason);
         r->incomplete = true;
     }
@@ -73,7 +73,7 @@ static int read_escalations(struct list_reading *r)
 /* The database is not opened, because the database may be the problem. */
 static int escalations_run(const struct settings *s)
 {
-    char *vault = settings_vault(s);
+    char *vault = settings_get_vault_path(s);
     struct list_reading r = {.vault = vault};
     int status = vault != NULL ? list_print(&list_escalations, s, &r) : EXIT_TROUBLE;
     free(vault);

@@ -21,7 +21,7 @@ static bool list_on_cells(void *ctx, const struct cell *cell, size_t n)
     return a->r->row(a->r->ctx, a->row);
 }
 
-int list_read(const struct list *l, struct list_reading *r)
+int list_read_rows(const struct list *l, struct list_reading *r)
 {
     if (l->sql == NULL)
         return l->read(r);
@@ -39,9 +39,9 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
     int status = list_out_open(&o, s, &l->shown);
     if (status != EXIT_FINE)
         return status;
-    r->row = list_out_row;
+    r->row = list_out_add_row;
     r->ctx = &o;
-    int st = list_read(l, r);
+    int st = list_read_rows(l, r);
     if (r->older)
         buf_adds(&o.more, "Older rows are not shown; -n 0 lists all.");
     bool none = st == 0 && o.n == 0 && o.form == LIST_TABLE && r->note.n == 0;

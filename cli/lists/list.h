@@ -45,7 +45,7 @@ struct list {
     const char *sql;
 };
 
-MI_MUST int list_read(const struct list *l, struct list_reading *r);
+MI_MUST int list_read_rows(const struct list *l, struct list_reading *r);
 
 /* Reads the list, prints it, and closes r->note and r->error. Returns the exit status. */
 MI_MUST int list_print(const struct list *l, const struct settings *s, struct list_reading *r);

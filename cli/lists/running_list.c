@@ -166,7 +166,7 @@ static int read_process_numbers(const struct list_reading *r, const struct journ
         return MI_ENOENT; /* the process is in another container, or has exited meanwhile */
     if (row->client[0] == '\0')
         s->client = slice_of(process_read(row->r.client_pid, starter) == 0 ? starter->name : "-");
-    s->server_processes = (int64_t)running_read_group(&row->r, group, GROUP_MAX);
+    s->server_processes = (int64_t)running_read_process_group(&row->r, group, GROUP_MAX);
     for (int64_t i = 0; i < s->server_processes; i++)
         s->server_rss_bytes += group[i].rss_bytes;
     const struct journal_view *journal = journals_find(journals, row->uid);
@@ -215,14 +215,14 @@ static int read_running_servers(struct list_reading *r)
     struct process any;
     size_t left = 0; /* the number of killed proxies whose servers still run */
     bool more = true;
-    int st = running_open(&rows, r->vault, &r->error);
+    int st = running_list_open(&rows, r->vault, &r->error);
     if (st == 0 && !r->watched && journals_open(&journals, r->vault) < 0)
         journals.n = 0; /* the state of the journals is shown as unknown */
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
         /* newest first */
         const struct running_row *row = &rows.row[r->watched ? rows.n - 1 - i : i];
         enum session_state state = running_row_state(&rows, row);
-        left += state == SESSION_DIED && running_read_group(&row->r, &any, 1) > 0;
+        left += state == SESSION_DIED && running_read_process_group(&row->r, &any, 1) > 0;
         if (state == SESSION_LIVE && more)
             st = read_running_server(r, &journals, row, &more);
     }
@@ -232,7 +232,7 @@ static int read_running_servers(struct list_reading *r)
                    "mcp-interposer reap",
                    left, left == 1 ? "proxy has" : "proxies have");
     journals_close(&journals);
-    running_close(&rows);
+    running_list_close(&rows);
     return st;
 }
 

@@ -64,7 +64,7 @@ static void print_quoted_word(struct out *o, struct slice word, bool first)
         out_text(o, word);
         return;
     }
-    text_visible(&visible, word);
+    text_append_visible(&visible, word);
     bool needs_escapes = !slice_eq(buf_slice(&visible), word);
     buf_close(&visible);
     if (needs_escapes) {
@@ -181,7 +181,7 @@ static void print_traffic_line(struct out *o, const struct query_summary *s, boo
             out_end_line(o);
             session_header_print_label(o, "");
         }
-        out_styled_words(o, session_status_style(counts[i].status), text);
+        out_print_styled_words(o, session_status_style(counts[i].status), text);
         at = (wraps ? FIELD : at + 2) + strlen(text);
     }
     out_end_line(o);
@@ -198,7 +198,7 @@ void session_header_print(struct out *o, const struct query_session *s,
     out_text(o, s->uid);
     out_end_line(o);
     session_header_print_label(o, "server");
-    out_styled(o, OUT_CYAN, s->name);
+    out_write_styled(o, OUT_CYAN, s->name);
     if (s->server_name.p != NULL) {
         out_raw(o, " (");
         print_header_name(o, s->server_name, s->server_version);
@@ -211,7 +211,7 @@ void session_header_print(struct out *o, const struct query_session *s,
     print_header_field(o, "rule", s->tools_rule);
     print_client_line(o, s, v->sent);
     session_header_print_label(o, "started");
-    out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
+    out_printf(o, "%s, %s %s", clock_format_local_time(s->started_at_us).s,
                v->state == SESSION_LIVE ? "so far" : "lasted",
                units_format_duration(v->lasted_us).s);
     out_end_line(o);
@@ -226,7 +226,7 @@ void session_title_print(struct out *o, const struct query_session *s)
     out_style(o, OUT_DIM);
     out_printf(o, "session %lld  ", (long long)s->number);
     out_text(o, s->name);
-    out_printf(o, "  %s", clock_local(s->started_at_us).s);
+    out_printf(o, "  %s", clock_format_local_time(s->started_at_us).s);
     out_style(o, OUT_PLAIN);
     out_end_line(o);
 }

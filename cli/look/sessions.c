@@ -61,7 +61,7 @@ static bool sessions_on_session(void *ctx, const struct query_session *s)
     bool listed = !l->failed || session_has_failed(s, &v);
     if (listed && !l->older) {
         struct session_line line = session_line(s, &v);
-        (void)list_out_row(&l->o, &line);
+        (void)list_out_add_row(&l->o, &line);
         l->left--;
     }
     session_close(&v);
@@ -70,7 +70,7 @@ static bool sessions_on_session(void *ctx, const struct query_session *s)
 
 static int sessions_print(struct query *q, const struct settings *settings)
 {
-    int64_t limit = settings_number(settings, "limit");
+    int64_t limit = settings_get_number(settings, "limit");
     struct listing l = {
         .q = q,
         .left = limit,
@@ -94,7 +94,7 @@ static int sessions_print(struct query *q, const struct settings *settings)
         buf_adds(&l.o.more, "Older sessions are not shown; -n 0 lists all.");
     status = list_out_close(&l.o);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     if (l.o.n == 0 && l.o.form == LIST_TABLE)
         session_warn_empty_list(q, "no matching session");
     return status;

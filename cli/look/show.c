@@ -71,7 +71,7 @@ static bool show_command_on_event(void *ctx, const struct query_event *e)
 static bool show_command_measure(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    timeline_measure_message(&s->timeline, m);
+    timeline_measure_columns(&s->timeline, m);
     return true;
 }
 
@@ -81,18 +81,19 @@ static int show_whole_session(struct showing *s)
     struct message_question all = {&s->filter, s->session.id, s->session.started_at_us, 0, last};
     struct message_question measured = all;
     if (s->timeline.bodies == TIMELINE_JSON) {
-        record_json_session(&s->out.b, &s->session, &s->view);
+        record_json_append_session(&s->out.b, &s->session, &s->view);
         out_end_line(&s->out);
-        return query_timeline_of(s->q, &all, show_command_on_message, show_command_on_event, s);
+        return query_messages_and_events(s->q, &all, show_command_on_message, show_command_on_event,
+                                         s);
     }
     measured.to = last < MEASURED ? last : MEASURED;
-    int st = query_timeline_of(s->q, &measured, show_command_measure, NULL, s);
+    int st = query_messages_and_events(s->q, &measured, show_command_measure, NULL, s);
     if (st < 0)
         return st;
     session_header_print(&s->out, &s->session, &s->view, s->requests);
     if (last > 0)
         timeline_print_titles(&s->timeline);
-    return query_timeline_of(s->q, &all, show_command_on_message, show_command_on_event, s);
+    return query_messages_and_events(s->q, &all, show_command_on_message, show_command_on_event, s);
 }
 
 /* ---- --seq ---- */
@@ -157,7 +158,7 @@ static bool measure_message_of_call(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
     if (message_belongs_to_shown_call(s, m))
-        timeline_measure_message(&s->timeline, m);
+        timeline_measure_columns(&s->timeline, m);
     return true;
 }
 
@@ -213,22 +214,22 @@ static int show_print_session(struct showing *s, const struct settings *settings
     int status = out_close(&s->out);
     pager_close(&pager);
     if (st < 0 && st != MI_ENOENT)
-        (void)session_fail(s->q, st);
+        (void)session_report_query_error(s->q, st);
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
-static int show_command_messages(struct query *q, const struct settings *settings)
+static int show_command_print_messages(struct query *q, const struct settings *settings)
 {
     struct showing s = {.q = q, .requests = settings_is_on(settings, "requests")};
     filter_read(&s.filter, settings);
-    if (settings_text(settings, "seq") != NULL)
-        s.seq = settings_number(settings, "seq");
+    if (settings_get_text(settings, "seq") != NULL)
+        s.seq = settings_get_number(settings, "seq");
     int status = filter_pick_session(&s.filter, settings, q, settings->operands[0], &s.session);
     if (status != EXIT_FINE)
         return status;
     int st = session_read_view(q, &s.session, true, &s.view);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     status = show_print_session(&s, settings);
     session_close(&s.view);
     return status;
@@ -236,9 +237,9 @@ static int show_command_messages(struct query *q, const struct settings *setting
 
 static int show_command_run(const struct settings *settings)
 {
-    if (settings_text(settings, "seq") != NULL && settings_number(settings, "seq") == 0)
+    if (settings_get_text(settings, "seq") != NULL && settings_get_number(settings, "seq") == 0)
         return settings_fail_usage(settings, "--seq: message numbers start at 1");
-    return session_run_command(settings, show_command_messages);
+    return session_run_command(settings, show_command_print_messages);
 }
 
 const struct command command_show = {

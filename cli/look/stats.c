@@ -55,7 +55,7 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
         return st;
     for (size_t i = 0; i < n; i++) {
         l[i].utf8 = o->out.utf8;
-        (void)list_out_row(o, &l[i]);
+        (void)list_out_add_row(o, &l[i]);
     }
     free(l);
     if (n < c->tally.n)
@@ -63,9 +63,9 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
     return 0;
 }
 
-static int stats_count(struct query *q, const struct settings *s)
+static int stats_count_calls(struct query *q, const struct settings *s)
 {
-    struct count c = {.by = count_by_name_of_way(settings_text(s, "by")),
+    struct count c = {.by = count_by_parse_name(settings_get_text(s, "by")),
                       .imported = settings_is_on(s, "imported"),
                       .sent = settings_is_on(s, "sent"),
                       .tokens = settings_is_on(s, "tokens"),
@@ -81,8 +81,8 @@ static int stats_count(struct query *q, const struct settings *s)
     struct show_list list = group_line_columns(&c);
     int status = list_out_open(&o, s, &list);
     if (st == 0 && status == EXIT_FINE)
-        st = print_groups(&o, &c, &again, settings_text(s, "sort"),
-                          (size_t)settings_number(s, "limit"));
+        st = print_groups(&o, &c, &again, settings_get_text(s, "sort"),
+                          (size_t)settings_get_number(s, "limit"));
     bool none = c.tally.n == 0 && o.form == LIST_TABLE;
     if (st == 0 && c.repeats > 0)
         log_warn("%lld call%s repeated an earlier call that may have run; %lld of them went to the "
@@ -94,7 +94,7 @@ static int stats_count(struct query *q, const struct settings *s)
         return status;
     status = list_out_close(&o);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     if (none && c.left_out)
         log_warn(
             "no matching call, except in imported sessions and those of `send`; --imported and "
@@ -106,7 +106,7 @@ static int stats_count(struct query *q, const struct settings *s)
 
 static int stats_run(const struct settings *s)
 {
-    return session_run_command(s, stats_count);
+    return session_run_command(s, stats_count_calls);
 }
 
 const struct command command_stats = {

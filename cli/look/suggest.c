@@ -43,7 +43,7 @@ static bool suggest_on_session(void *ctx, const struct query_session *s)
     b->status = query_is_made_by_send(b->q, s->id, &sent);
     if (b->status < 0 || sent)
         return b->status == 0;
-    struct clock_text at = clock_local(s->started_at_us);
+    struct clock_text at = clock_format_local_time(s->started_at_us);
     b->sessions++;
     b->first_at_us = s->started_at_us;
     if (memcmp(b->day, at.s, 10) != 0) {
@@ -83,7 +83,7 @@ static void add_name_pattern(struct buf *b, struct slice name)
             buf_addc(&p, end != NULL ? '*' : '?');
     }
     struct slice all = buf_slice(&p);
-    struct slice head = glob ? text_head(all, TOOL_RULE_GLOB_MAX - 1) : all;
+    struct slice head = glob ? text_prefix(all, TOOL_RULE_GLOB_MAX - 1) : all;
     buf_adds(b, b->n > 0 ? ", " : "");
     buf_slice_add(b, head);
     buf_adds(b, head.n < all.n ? "*" : "");
@@ -121,7 +121,7 @@ static void used_tools_close(struct used *u)
 static bool configuration_keeps_tool(const struct used *u, const struct tool *t)
 {
     struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
-    return (t->name.n > TOOL_RULE_NAME_MAX || tool_rule_keeps_name(&u->in_force, t->name)) &&
+    return (t->name.n > TOOL_RULE_NAME_MAX || tool_rule_allows_name(&u->in_force, t->name)) &&
            (!u->in_force.read_only || json_get(hint, "readOnlyHint").type == JSON_TRUE);
 }
 
@@ -149,8 +149,8 @@ static int64_t count_calls_of_tool(const struct count *c, const char *server, st
 }
 
 /* Adds names that the server does not list, if a call with that name succeeded. */
-static void find_gone_tools(const struct count *c, const char *server, const struct tool_list *list,
-                            struct used *u)
+static void find_unlisted_tools(const struct count *c, const char *server,
+                                const struct tool_list *list, struct used *u)
 {
     for (size_t i = 0; i < c->tally.n; i++) {
         struct slice key = intern_get_text(&c->tally.keys, c->tally.group[i].key);
@@ -160,7 +160,7 @@ static void find_gone_tools(const struct count *c, const char *server, const str
             listed = slice_eq(list->tools.tool[k].name, key_tool);
         if (listed || key_tool.n == 0 || !slice_is(key_server, server) ||
             c->tally.group[i].calls <= c->tally.group[i].errors ||
-            !tool_rule_keeps_name(&u->in_force, key_tool))
+            !tool_rule_allows_name(&u->in_force, key_tool))
             continue;
         u->gone++;
         add_name_to_rule(u, key_tool);
@@ -184,13 +184,13 @@ static int find_used_tools(const struct count *c, const char *server, const stru
             u->tool[u->n++] = t;
         } else if (calls > 0) {
             buf_adds(&u->hidden, u->hidden.n > 0 ? ", " : "");
-            text_visible(&u->hidden, text_head(t->name, NAME_SHOWN));
+            text_append_visible(&u->hidden, text_prefix(t->name, NAME_SHOWN));
         }
     }
     qsort(u->tool, u->n, sizeof *u->tool, compare_tools_by_name);
     for (size_t i = 0; i < u->n; i++)
         add_name_to_rule(u, u->tool[i]->name);
-    find_gone_tools(c, server, list, u);
+    find_unlisted_tools(c, server, list, u);
     if (u->names.failed || u->hidden.failed)
         return MI_ENOMEM;
     return u->names.n > 0 ? tool_rule_open(&u->rule, buf_str(&u->names), NULL, false, why) : 0;
@@ -204,7 +204,7 @@ static void print_marked_lines(const char *mark, struct slice text)
         const char *nl = memchr(text.p, '\n', text.n);
         size_t n = nl != NULL ? (size_t)(nl - text.p) : text.n;
         struct buf b = {0};
-        text_visible(&b, (struct slice){text.p, n - (n > 0 && text.p[n - 1] == '\r')});
+        text_append_visible(&b, (struct slice){text.p, n - (n > 0 && text.p[n - 1] == '\r')});
         fprintf(stderr, "%s%s\n", mark, buf_str(&b));
         buf_close(&b);
         n += nl != NULL;
@@ -259,7 +259,7 @@ static int write_config_file(const char *path, struct replace *file, bool exists
         status = EXIT_FINE;
         if (!exists)
             status = create_config_file(path, buf_slice(&all));
-        else if (replace_write(file, buf_slice(&all)) < 0) {
+        else if (replace_write_file(file, buf_slice(&all)) < 0) {
             log_error("cannot write %s: %s", path,
                       file->error.n > 0 ? buf_str(&file->error) : "out of memory");
             status = EXIT_TROUBLE;
@@ -280,7 +280,7 @@ static int suggest_apply_rule(const struct settings *s, const char *server, cons
     struct replace file = {0};
     struct config_edit e = {0};
     int status = EXIT_TROUBLE;
-    char *path = path_config(settings_text(s, "config"));
+    char *path = path_of_config_file(settings_get_text(s, "config"));
     if (path == NULL) {
         log_error("cannot locate the configuration file: use --config FILE");
         return EXIT_TROUBLE;
@@ -290,7 +290,8 @@ static int suggest_apply_rule(const struct settings *s, const char *server, cons
     if (st < 0 && !missing)
         log_error("cannot read configuration %s: %s", path,
                   file.error.n > 0 ? buf_str(&file.error) : "out of memory");
-    else if ((st = config_edit_server(buf_slice(&file.text), server, "tools", names, &e)) < 0)
+    else if ((st = config_edit_server_setting(buf_slice(&file.text), server, "tools", names, &e)) <
+             0)
         log_error("%s", st == MI_ENOMEM ? "out of memory"
                                         : "the name of this server cannot be the name of a section "
                                           "in the configuration: use --tools of `proxy`");
@@ -332,11 +333,11 @@ static struct effect effect_of_rule(const struct tool_list *l, const struct used
     size_t kept = 0;
     for (size_t i = 0; i < l->tools.n; i++) {
         const struct tool *t = &l->tools.tool[i];
-        int64_t tokens = context_definition_tokens(t->text);
+        int64_t tokens = context_count_definition_tokens(t->text);
         e.tokens_all += tokens;
         if (!configuration_keeps_tool(u, t))
             continue;
-        if (tool_rule_keeps_name(&u->rule, t->name)) {
+        if (tool_rule_allows_name(&u->rule, t->name)) {
             kept++;
         } else {
             e.hidden++;
@@ -355,7 +356,7 @@ static void suggest_print_basis(const struct basis *b, const struct tool_list *l
             "%.10s\n",
             b->server, u->called, l->tools.n, (long long)u->calls, (long long)b->sessions,
             b->sessions == 1 ? "" : "s", (long long)b->days, b->days == 1 ? "" : "s",
-            clock_local(b->first_at_us).s);
+            clock_format_local_time(b->first_at_us).s);
     fprintf(stderr, "the rule hides %zu tool%s; their definitions have ~%lld of ~%lld tokens\n",
             e->hidden, e->hidden == 1 ? "" : "s", (long long)e->tokens_hidden,
             (long long)e->tokens_all);
@@ -397,7 +398,7 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
         st = find_used_tools(c, b->server, list, &u, &why);
     struct effect e = st == 0 && u.names.n > 0 ? effect_of_rule(list, &u) : (struct effect){0};
     struct buf without = {0};
-    text_visible(&without, text_head(u.without, NAME_SHOWN));
+    text_append_visible(&without, text_prefix(u.without, NAME_SHOWN));
     if (st == MI_ENOMEM)
         status = command_fail(st, &why);
     else if (st < 0)
@@ -434,7 +435,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
 {
     struct basis b = {.q = q, .server = server};
     int64_t since_us = 0;
-    const char *since = settings_text(s, "since");
+    const char *since = settings_get_text(s, "since");
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
         /* cannot happen, because the value was checked when the options were read */
         return EXIT_USAGE;
@@ -447,7 +448,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
         st = b.status;
     if (st == 0)
         st = count_calls(&c, q);
-    int status = st < 0 ? session_fail(q, st) : suggest_from_calls(s, &b, list, &c);
+    int status = st < 0 ? session_report_query_error(q, st) : suggest_from_calls(s, &b, list, &c);
     count_close(&c);
     return status;
 }

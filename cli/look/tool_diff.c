@@ -35,9 +35,9 @@ static void compare_tool_values(struct walk *w, struct json_value a, struct json
     }
     w->depth++;
     for (struct json_walk x = json_walk_begin(a); json_walk_next(&x, &key, &v);)
-        compare_tool_members(w, key, v, json_get_raw(b, key));
+        compare_tool_members(w, key, v, json_get_by_raw_name(b, key));
     for (struct json_walk x = json_walk_begin(b); json_walk_next(&x, &key, &v);)
-        if (json_get_raw(a, key).type == JSON_NONE)
+        if (json_get_by_raw_name(a, key).type == JSON_NONE)
             compare_tool_members(w, key, (struct json_value){0}, v);
     w->depth--;
 }

@@ -53,7 +53,7 @@ struct printing {
 static void print_tools_session(struct out *o, const char *mark, const struct tool_list *l)
 {
     out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->number,
-               clock_local(l->started_at_us).s, l->tools.n);
+               clock_format_local_time(l->started_at_us).s, l->tools.n);
 }
 
 /* ---- the list ------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static int print_tool_list(struct out *o, const struct tool_list *l, bool json)
     bool good = true;
     if (json) {
         for (size_t i = 0; i < l->tools.n; i++) {
-            text_json_visible(&b, l->tools.tool[i].text);
+            text_append_visible_json(&b, l->tools.tool[i].text);
             buf_addc(&b, '\n');
         }
         out_raw(o, buf_str(&b));
@@ -142,7 +142,7 @@ static void print_diff_value(struct out *o, const char *mark, enum out_style sty
 {
     if (value.p == NULL)
         return;
-    struct slice head = text_head(value, VALUE_MAX);
+    struct slice head = text_prefix(value, VALUE_MAX);
     out_style(o, style);
     out_raw(o, mark);
     out_text(o, head);
@@ -173,8 +173,8 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
         json_out_object(&j, NULL);
         json_out_text(&j, "tool", name);
         json_out_str(&j, "change", tools_change_name(change));
-        json_out_visible(&j, "before", before != NULL ? before->text : (struct slice){0});
-        json_out_visible(&j, "now", now != NULL ? now->text : (struct slice){0});
+        json_out_add_visible_json(&j, "before", before != NULL ? before->text : (struct slice){0});
+        json_out_add_visible_json(&j, "now", now != NULL ? now->text : (struct slice){0});
         json_out_end(&j);
         json_out_line(&j);
         out_raw(p->o, buf_str(&b));
@@ -203,7 +203,7 @@ static int print_tools_diff(struct out *o, struct query *q, const char *server,
         st = tool_list_read(q, server, kind, NULL, from, &before);
         if (st == 0) {
             compared++;
-            n = tools_diff(&before.tools, &now->tools, NULL, NULL, NULL);
+            n = tools_list_differences(&before.tools, &now->tools, NULL, NULL, NULL);
         }
     }
     if (st == MI_ENOENT)
@@ -214,7 +214,7 @@ static int print_tools_diff(struct out *o, struct query *q, const char *server,
             print_tools_session(o, "---", &before);
             print_tools_session(o, "+++", now);
         }
-        tools_diff(&before.tools, &now->tools, NULL, tools_on_change, &p);
+        tools_list_differences(&before.tools, &now->tools, NULL, tools_on_change, &p);
     } else if (st == 0 && !json) {
         if (compared == 0)
             out_printf(o, "no earlier list of tools of %s to compare with\n", server);
@@ -246,7 +246,7 @@ static int tools_print_server(const struct settings *s, struct query *q, const c
                 "%s; `mcp-interposer sessions` lists the servers",
                 TOOL_LIST_MESSAGES, TOOL_LIST_SESSIONS, server);
         else
-            (void)session_fail(q, st);
+            (void)session_report_query_error(q, st);
         return EXIT_TROUBLE;
     }
     if (settings_is_on(s, "suggest")) {
@@ -276,7 +276,7 @@ static int tools_print(struct query *q, const struct settings *s)
         return tools_print_server(s, q, s->operands[0]);
     int st = query_session(q, NULL, &newest);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     buf_slice_add(&name, newest.name);
     int status = tools_print_server(s, q, buf_str(&name));
     buf_close(&name);

@@ -18,7 +18,7 @@ static void append_member_names(struct buf *b, struct json_value v)
         struct buf name = {0};
         json_unescape(&name, key);
         buf_adds(b, n == 0 ? ", with the members " : ", ");
-        append_shown_quoted(b, buf_slice(&name), SHOWN_NAME);
+        append_quoted_or_dash(b, buf_slice(&name), SHOWN_NAME);
         buf_close(&name);
     }
     if (v.type == JSON_ARRAY)
@@ -71,7 +71,7 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
                                            : (struct json_value){0};
         if (next.type == JSON_NONE) {
             buf_adds(&c->error, "the pointer leads to no value: at ");
-            append_shown_quoted(&c->error, here, SHOWN_BRIEF);
+            append_quoted_or_dash(&c->error, here, SHOWN_BRIEF);
             buf_printf(&c->error, " the type is %s", mcp_body_type_name(v->type));
             append_member_names(&c->error, *v);
             st = MI_EINVAL;
@@ -103,7 +103,7 @@ static size_t base64_size_if_binary(struct slice text)
 }
 
 /* Appends valid JSON text, but leaves out base64 in its members `data` and `blob`. */
-static void add_without_blobs(struct buf *b, struct slice json)
+static void append_json_without_blobs(struct buf *b, struct slice json)
 {
     struct slice name = {0};
     size_t done = 0;
@@ -145,8 +145,8 @@ static int body_find_value(struct tool_call *c, const struct body_view *v, struc
         json_unescape(own, json_string_raw(value));
     } else {
         struct buf visible = {0};
-        text_json_visible(&visible, value.text);
-        add_without_blobs(own, buf_slice(&visible));
+        text_append_visible_json(&visible, value.text);
+        append_json_without_blobs(own, buf_slice(&visible));
         own->failed |= visible.failed;
         buf_close(&visible);
     }
@@ -155,9 +155,9 @@ static int body_find_value(struct tool_call *c, const struct body_view *v, struc
 }
 
 /* Returns at most max bytes. A character is not split. Invalid UTF-8 may be cut anywhere. */
-static struct slice body_text_head(struct slice s, size_t max)
+static struct slice body_cut_text_head(struct slice s, size_t max)
 {
-    struct slice head = text_head(s, max);
+    struct slice head = text_prefix(s, max);
     bool is_text = head.n == s.n || (head.n > 0 && head.n + JSON_CHAR_MAX > max);
     return is_text ? head : (struct slice){s.p, max};
 }
@@ -169,13 +169,13 @@ static struct slice body_part_at_offset(const struct body_view *v, struct slice 
 {
     size_t max = (size_t)v->max_bytes;
     struct slice from = {whole.p + v->offset, whole.n - (size_t)v->offset};
-    struct slice part = body_text_head(from, max);
+    struct slice part = body_cut_text_head(from, max);
     do {
         buf_clear(ret_text);
         append_shown_lines(ret_text, part, prefix);
         if (ret_text->n <= 2 * max || part.n <= max / 8)
             break;
-        part = body_text_head(from, part.n / 2);
+        part = body_cut_text_head(from, part.n / 2);
     } while (true);
     return part;
 }

@@ -49,7 +49,7 @@ struct serving {
 static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
 {
     const struct serving *s = ctx;
-    return session_vault_read(s->settings, s->vault, ret, error);
+    return session_vault_open_at_path(s->settings, s->vault, ret, error);
 }
 
 static bool serving_is_cancelled(void *ctx, struct json_value id)
@@ -118,7 +118,7 @@ static int serve_mcp_client(struct serving *s)
     int st = mcp_server_open(&s->server);
     while (st == 0) {
         struct inbox_line *l;
-        st = inbox_next(&s->inbox, &l);
+        st = inbox_read_next_line(&s->inbox, &l);
         if (st < 0)
             break;
         st = mcp_answer_line(s, l);
@@ -129,7 +129,7 @@ static int serve_mcp_client(struct serving *s)
 
 static int mcp_run(const struct settings *settings)
 {
-    struct serving s = {.settings = settings, .vault = settings_vault(settings)};
+    struct serving s = {.settings = settings, .vault = settings_get_vault_path(settings)};
     if (s.vault == NULL)
         return EXIT_TROUBLE;
     s.server.open_vault = mcp_open_vault;

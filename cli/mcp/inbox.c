@@ -17,7 +17,7 @@ void inbox_open(struct inbox *b, int fd, size_t max_line)
     line_open(&b->reader, max_line);
 }
 
-static struct inbox_line *inbox_take(struct inbox *b)
+static struct inbox_line *inbox_take_first_line(struct inbox *b)
 {
     struct inbox_line *l = b->first;
     b->first = l->next;
@@ -30,9 +30,9 @@ static struct inbox_line *inbox_take(struct inbox *b)
 void inbox_close(struct inbox *b)
 {
     while (b->first != NULL)
-        free(inbox_take(b));
+        free(inbox_take_first_line(b));
     line_close(&b->reader);
-    chunk_free_spare();
+    chunk_free_spare_memory();
 }
 
 static bool inbox_add(struct inbox *b, const struct line *line, bool too_long)
@@ -66,7 +66,7 @@ static void inbox_take_lines(struct inbox *b)
         if (!inbox_add(b, &line, got == LINE_TOO_LONG))
             return;
     if (!inbox_is_full(b) && b->ended &&
-        (got = line_take_last(&b->reader, &line)) != LINE_NEED_MORE)
+        (got = line_take_unfinished(&b->reader, &line)) != LINE_NEED_MORE)
         (void)inbox_add(b, &line, got == LINE_TOO_LONG);
 }
 
@@ -93,7 +93,7 @@ static bool inbox_is_readable(const struct inbox *b, int timeout_ms)
     return poll(&p, 1, timeout_ms) > 0;
 }
 
-int inbox_next(struct inbox *b, struct inbox_line **ret)
+int inbox_read_next_line(struct inbox *b, struct inbox_line **ret)
 {
     inbox_take_lines(b);
     while (b->first == NULL && !b->ended && !b->failed)
@@ -101,7 +101,7 @@ int inbox_next(struct inbox *b, struct inbox_line **ret)
             inbox_fill(b);
     if (b->first == NULL)
         return b->failed ? MI_ENOMEM : MI_ENOENT;
-    *ret = inbox_take(b);
+    *ret = inbox_take_first_line(b);
     return 0;
 }
 

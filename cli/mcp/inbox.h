@@ -4,7 +4,7 @@
  * Owns      the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES
  *           bytes. A full inbox reads no more.
  * Errors    MI_ENOMEM. If a read fails, the stream has ended.
- * Blocks    inbox_next() until there is a line. */
+ * Blocks    inbox_read_next_line() until there is a line. */
 #ifndef MI_CLI_MCP_INBOX_H
 #define MI_CLI_MCP_INBOX_H
 
@@ -35,7 +35,7 @@ void inbox_open(struct inbox *b, int fd, size_t max_line);
 void inbox_close(struct inbox *b);
 /* Takes the next line; the caller frees it. Returns 0; MI_ENOENT if the stream has ended; or
  * MI_ENOMEM. */
-MI_MUST int inbox_next(struct inbox *b, struct inbox_line **ret);
+MI_MUST int inbox_read_next_line(struct inbox *b, struct inbox_line **ret);
 /* Reads what has arrived, without waiting. Returns whether a notifications/cancelled names this
  * request id. */
 bool inbox_is_cancelled(struct inbox *b, struct json_value id);

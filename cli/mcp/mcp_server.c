@@ -40,7 +40,7 @@ static void add_server_info(struct reply *r, const char *name)
 
 static void begin_result(struct reply *r)
 {
-    rpc_out_answer(&r->j, r->m->id.text);
+    rpc_out_begin_answer(&r->j, r->m->id.text);
     json_out_object(&r->j, "result");
     if (r->revision != REV_2026_07_28)
         return;
@@ -80,12 +80,12 @@ static void mcp_server_refuse(struct reply *r, int code, const char *message, co
 }
 
 /* Reports a method or a tool that does not exist. */
-static void refuse_not_found(struct reply *r, int code, const char *what, struct slice raw)
+static void refuse_unknown_name(struct reply *r, int code, const char *what, struct slice raw)
 {
     struct buf text = {0}, name = {0};
     json_unescape(&name, raw);
     buf_printf(&text, "%s ", what);
-    append_shown_quoted(&text, buf_slice(&name), SHOWN_NAME);
+    append_quoted_or_dash(&text, buf_slice(&name), SHOWN_NAME);
     mcp_server_refuse(r, code, buf_str(&text), "not-found");
     buf_close(&text);
     buf_close(&name);
@@ -216,7 +216,7 @@ static void mcp_server_on_call(struct mcp_server *s, struct reply *r)
     }
     enum toolbox_result found = toolbox_find(&s->toolbox, m, &fn, &list, &why);
     if (found == TOOLBOX_UNKNOWN)
-        refuse_not_found(r, RPC_INVALID_PARAMS, "Unknown tool", json_string_raw(m->name));
+        refuse_unknown_name(r, RPC_INVALID_PARAMS, "Unknown tool", json_string_raw(m->name));
     else if (found == TOOLBOX_READY)
         call_tool(s, r, fn, list);
     else if (r->revision >= REV_2025_11_25)
@@ -289,7 +289,7 @@ static void answer_mcp_request(struct mcp_server *s, const struct rpc *m, struct
             methods[i].answer(s, &r);
             return;
         }
-    refuse_not_found(&r, RPC_METHOD_NOT_FOUND, "Method not found:", m->method);
+    refuse_unknown_name(&r, RPC_METHOD_NOT_FOUND, "Method not found:", m->method);
 }
 
 /* ---- lines ---- */
@@ -376,7 +376,7 @@ int mcp_server_answer_too_long(struct mcp_server *s, struct slice head, struct b
 {
     struct rpc m;
     (void)s;
-    rpc_read_head(head, &m);
+    rpc_read_truncated_line(head, &m);
     mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
                               "the message has more than 1 MiB");
     return answer->failed ? MI_ENOMEM : 0;

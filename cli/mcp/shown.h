@@ -2,7 +2,7 @@
  * cannot see.
  *
  * Control characters, bidirectional overrides, invisible characters and invalid bytes become \n,
- * \x1b or \u{202e}, as in text_visible(). For structuredContent see json_out.max_text
+ * \x1b or \u{202e}, as in text_append_visible(). For structuredContent see json_out.max_text
  * (base/json_out.h).
  *
  * Owns      nothing. Everything is appended to buffers of the caller; their `failed` reports
@@ -19,11 +19,11 @@
 
 /* Appends at most max bytes of the text in quotes; quotes inside are escaped. If the text is
  * longer, "…" follows. For {NULL, 0}, appends "-" without quotes. */
-void append_shown_quoted(struct buf *b, struct slice text, size_t max);
+void append_quoted_or_dash(struct buf *b, struct slice text, size_t max);
 /* Appends the text with its line ends; every other special character is escaped. Each line begins
  * with `prefix`, so that no recorded line looks like a line of this program. */
 void append_shown_lines(struct buf *b, struct slice text, const char *prefix);
 /* Appends a space, the method, and the target if there is one. */
-void append_shown_subject(struct buf *b, struct slice method, struct slice target);
+void append_quoted_method_and_target(struct buf *b, struct slice method, struct slice target);
 
 #endif

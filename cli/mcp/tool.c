@@ -11,7 +11,7 @@ struct json_value tool_argument(const struct tool_call *c, const char *name)
 }
 
 /* tool_open() has reserved room for all arguments in c->values, so the texts never move. */
-const char *tool_text_argument(struct tool_call *c, const char *name)
+const char *tool_get_text_argument(struct tool_call *c, const char *name)
 {
     struct json_value v = tool_argument(c, name);
     if (v.type != JSON_STRING)
@@ -37,11 +37,12 @@ bool tool_flag_argument(const struct tool_call *c, const char *name)
 static int read_slow_argument(struct tool_call *c, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "DURATION"};
-    const char *text = tool_text_argument(c, "slow");
+    const char *text = tool_get_text_argument(c, "slow");
     if (text == NULL)
         return 0;
     buf_adds(&c->error, "slow: ");
-    if (!value_check(&as_option, text, &c->error) || units_parse_duration(text, ret_us) < 0)
+    if (!value_check_against_option(&as_option, text, &c->error) ||
+        units_parse_duration(text, ret_us) < 0)
         return MI_EINVAL;
     buf_clear(&c->error);
     return 0;
@@ -50,11 +51,12 @@ static int read_slow_argument(struct tool_call *c, int64_t *ret_us)
 static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "WHEN"};
-    const char *text = tool_text_argument(c, name);
+    const char *text = tool_get_text_argument(c, name);
     if (text == NULL)
         return 0;
     buf_printf(&c->error, "%s: ", name);
-    if (!value_check(&as_option, text, &c->error) || when_parse(text, c->now_us, ret_us) < 0)
+    if (!value_check_against_option(&as_option, text, &c->error) ||
+        when_parse(text, c->now_us, ret_us) < 0)
         return MI_EINVAL;
     buf_clear(&c->error);
     return 0;
@@ -64,11 +66,11 @@ static int read_filter(struct tool_call *c)
 {
     struct filter *f = &c->filter;
     *f = (struct filter){
-        .server = tool_text_argument(c, "server"),
-        .client = tool_text_argument(c, "client"),
-        .project = tool_text_argument(c, "project"),
-        .method = tool_text_argument(c, "method"),
-        .tool = tool_text_argument(c, "tool"),
+        .server = tool_get_text_argument(c, "server"),
+        .client = tool_get_text_argument(c, "client"),
+        .project = tool_get_text_argument(c, "project"),
+        .method = tool_get_text_argument(c, "method"),
+        .tool = tool_get_text_argument(c, "tool"),
         .failed = tool_flag_argument(c, "failed"),
         .session_id = tool_number_argument(c, "session", 0),
         .since_us = INT64_MIN,
@@ -122,7 +124,7 @@ bool tool_should_continue(void *call)
     return c->goes_on == NULL || c->goes_on(c->ctx);
 }
 
-bool tool_page_is_late(const struct tool_call *c)
+bool tool_page_took_too_long(const struct tool_call *c)
 {
     return clock_mono_us() > c->late_us;
 }

@@ -56,7 +56,7 @@ MI_MUST int tool_end_result(struct tool_call *c);
 /* Return the value of an argument. If the argument is missing, these functions return JSON_NONE,
  * NULL, `otherwise`, or false. */
 struct json_value tool_argument(const struct tool_call *c, const char *name);
-const char *tool_text_argument(struct tool_call *c, const char *name);
+const char *tool_get_text_argument(struct tool_call *c, const char *name);
 int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);
 bool tool_flag_argument(const struct tool_call *c, const char *name);
 
@@ -64,7 +64,7 @@ bool tool_flag_argument(const struct tool_call *c, const char *name);
  * this function can be a callback. */
 bool tool_should_continue(void *call);
 /* Whether the page has taken too long, and should end at the next session. */
-bool tool_page_is_late(const struct tool_call *c);
+bool tool_page_took_too_long(const struct tool_call *c);
 /* Reads the session with this id. Returns MI_EINVAL if there is no such session. */
 MI_MUST int tool_find_session(struct tool_call *c, int64_t id, struct query_session *ret);
 

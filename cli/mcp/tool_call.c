@@ -54,7 +54,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     if (st < 0)
         return st;
     json_out_object(&c->j, part);
-    record_json_message_members(&c->j, &r->session, m);
+    record_json_add_message_members(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
                clock_utc(r->session.started_at_us + m->t_us).s,
                m->origin == ROW_INTERPOSER ? "interposer"
@@ -66,8 +66,8 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     buf_addc(&c->text, '\n');
     if (body.p == NULL) {
         buf_adds(&c->text, "no text: ");
-        append_shown_quoted(&c->text, slice_of(error != NULL ? error : "no body was recorded"),
-                            SHOWN_BRIEF);
+        append_quoted_or_dash(&c->text, slice_of(error != NULL ? error : "no body was recorded"),
+                              SHOWN_BRIEF);
         buf_addc(&c->text, '\n');
     } else {
         r->view.part = r->is_call ? part : NULL;
@@ -100,11 +100,11 @@ static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind
                               struct slice method, struct slice text)
 {
     buf_printf(&r->text, "%s ", clock_utc(r->session.started_at_us + t_us).s);
-    append_shown_quoted(&r->text, kind, SHOWN_NAME);
+    append_quoted_or_dash(&r->text, kind, SHOWN_NAME);
     if (method.n > 0)
-        append_shown_subject(&r->text, method, (struct slice){0});
+        append_quoted_method_and_target(&r->text, method, (struct slice){0});
     buf_addc(&r->text, ' ');
-    append_shown_quoted(&r->text, text, SHOWN_BRIEF);
+    append_quoted_or_dash(&r->text, text, SHOWN_BRIEF);
     buf_addc(&r->text, '\n');
 }
 
@@ -119,7 +119,7 @@ static struct slice get_params_member(struct slice body, bool in_meta, const cha
 
 /* Whether the message is listed with the call. Messages that belong to other requests, such as
  * their progress notifications, are not listed. */
-static bool is_listed_with_call(struct reading *r, const struct query_message *m)
+static bool message_is_listed_with_call(struct reading *r, const struct query_message *m)
 {
     if (m->request_seq == r->seq || m->batch_seq == r->seq || m->kind == KIND_STDERR ||
         m->kind == KIND_NOISE)
@@ -132,15 +132,15 @@ static bool is_listed_with_call(struct reading *r, const struct query_message *m
            slice_eq(get_params_member(m->body, false, "progressToken"), buf_slice(&r->token));
 }
 
-static void add_related(struct reading *r, const struct query_message *m)
+static void add_related_message(struct reading *r, const struct query_message *m)
 {
-    if (!is_listed_with_call(r, m) || !has_room_for_related(r))
+    if (!message_is_listed_with_call(r, m) || !has_room_for_related(r))
         return;
     buf_clear(&r->brief);
     if (m->body.p != NULL)
         preview_add(&r->brief, m, m->body, SHOWN_BRIEF);
     json_out_object(&r->related, NULL);
-    record_json_message_members(&r->related, &r->session, m);
+    record_json_add_message_members(&r->related, &r->session, m);
     json_out_text(&r->related, "text", buf_slice(&r->brief));
     json_out_end(&r->related);
     buf_printf(&r->text, "seq %lld ", (long long)m->seq);
@@ -155,7 +155,7 @@ static bool mcp_call_on_event(void *ctx, const struct query_event *e)
     if (r->read == 0 || !r->is_call || !has_room_for_related(r))
         return true;
     json_out_object(&r->related, NULL);
-    record_json_event_members(&r->related, &r->session, e);
+    record_json_add_event_members(&r->related, &r->session, e);
     json_out_end(&r->related);
     buf_clear(&r->brief);
     event_words_append(&r->brief, e->kind, e->detail);
@@ -188,7 +188,7 @@ static int check_messages(struct reading *r)
     f.since_us = r->first_us;
     f.until_us = r->last_us + 1;
     r->check_until_us = clock_mono_us() + CHECK_US;
-    check_open(&checked);
+    check_report_open(&checked);
     int st = check_recorded_session(&checked, &f, r->c->q, &r->session, &limit);
     st = st == 0 && check_report_failed(&checked) ? MI_ENOMEM : st;
     struct check_report other = checked;
@@ -196,7 +196,7 @@ static int check_messages(struct reading *r)
         other = r->report;
         r->report = checked;
     }
-    check_close(&other);
+    check_report_close(&other);
     return st;
 }
 
@@ -231,7 +231,7 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
     if (++r->read % LOOK_UP == 0 && !tool_should_continue(r->c))
         return false;
     if (!is_first && !is_last) {
-        add_related(r, m);
+        add_related_message(r, m);
         return true;
     }
     bool added = check_add_message(&r->report, m, 0, append_no_detail, NULL);
@@ -268,9 +268,9 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     r->operation_seq = x->operation_seq;
     record_json_call_members(&r->c->j, x);
     buf_printf(b, "session %lld ", (long long)x->session_id);
-    append_shown_quoted(b, x->server, SHOWN_NAME);
+    append_quoted_or_dash(b, x->server, SHOWN_NAME);
     buf_printf(b, ", call %lld", (long long)x->request_seq);
-    append_shown_subject(b, x->method, x->target);
+    append_quoted_method_and_target(b, x->method, x->target);
     buf_printf(b, ": %s", call_status_name(x->status));
     if (x->duration_us >= 0)
         buf_printf(b, " after %s", units_format_duration(x->duration_us).s);
@@ -326,7 +326,7 @@ static int mcp_call_begin(struct reading *r)
     int64_t last = 0, event;
     int st = query_timeline(c->q, r->session.id, r->seq, r->seq, find_target, NULL, &t);
     if (st == 0 && !t.found) {
-        st = query_last_positions(c->q, r->session.id, &last, &event);
+        st = query_last_seq_and_event(c->q, r->session.id, &last, &event);
         buf_printf(&c->error, "session %lld has no message %lld; its messages are 1 to %lld",
                    (long long)r->session.id, (long long)r->seq, (long long)last);
         st = st == 0 ? MI_EINVAL : st;
@@ -348,7 +348,7 @@ static int mcp_call_begin(struct reading *r)
     json_out_text(&c->j, "server", r->session.name);
     json_out_int(&c->j, "seq", r->seq);
     buf_printf(&c->text, "session %lld ", (long long)r->session.id);
-    append_shown_quoted(&c->text, r->session.name, SHOWN_NAME);
+    append_quoted_or_dash(&c->text, r->session.name, SHOWN_NAME);
     buf_printf(&c->text, ", message %lld\n", (long long)r->seq);
     return 0;
 }
@@ -360,7 +360,7 @@ static void mcp_call_end(struct reading *r)
     if (r->related_n == 0)
         return;
     json_out_array(&c->j, "related");
-    json_out_members(&c->j, buf_slice(&r->json));
+    json_out_add_written_members(&c->j, buf_slice(&r->json));
     json_out_end(&c->j);
     buf_adds(&c->text, "meanwhile:\n");
     buf_slice_add(&c->text, buf_slice(&r->text));
@@ -372,7 +372,8 @@ static void mcp_call_end(struct reading *r)
 
 int tool_get_call(struct tool_call *c)
 {
-    const char *pointer = tool_text_argument(c, "pointer"), *part = tool_text_argument(c, "part");
+    const char *pointer = tool_get_text_argument(c, "pointer"),
+               *part = tool_get_text_argument(c, "part");
     struct reading r = {
         .c = c,
         .parts = part == NULL || strcmp(part, "both") == 0 ? PART_BOTH
@@ -385,7 +386,7 @@ int tool_get_call(struct tool_call *c)
     };
     r.related = json_out_to(&r.json);
     r.related.max_text = SHOWN_MAX;
-    check_open(&r.report);
+    check_report_open(&r.report);
     check_add_recording(&r.report, (struct slice){0}, 0, 0);
     int st = tool_find_session(c, c->filter.session_id, &r.session);
     if (st == 0)
@@ -400,7 +401,7 @@ int tool_get_call(struct tool_call *c)
         mcp_call_end(&r);
     if (r.json.failed || r.text.failed || r.token.failed || r.brief.failed)
         st = MI_ENOMEM;
-    check_close(&r.report);
+    check_report_close(&r.report);
     buf_close(&r.json);
     buf_close(&r.text);
     buf_close(&r.large);

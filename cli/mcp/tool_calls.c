@@ -32,7 +32,7 @@ struct listing {
 
 static void mcp_calls_copy_text(struct slice *text, char *to)
 {
-    *text = text_head(*text, KEPT);
+    *text = text_prefix(*text, KEPT);
     if (text->n > 0)
         memcpy(to, text->p, text->n);
     text->p = text->p != NULL ? to : NULL;
@@ -51,7 +51,7 @@ static bool mcp_calls_on_call(void *ctx, const struct query_call *c)
 
 /* ---- rows ---- */
 
-static bool add_brief(void *ctx, const struct query_message *m)
+static bool add_body_preview(void *ctx, const struct query_message *m)
 {
     struct listing *l = ctx;
     const char *error;
@@ -70,14 +70,14 @@ static int mcp_calls_add_body(struct listing *l, const char *name, int64_t seq)
     buf_clear(&l->brief);
     if (seq == 0)
         return 0;
-    int st = query_timeline(c->q, l->session.id, seq, seq, add_brief, NULL, l);
+    int st = query_timeline(c->q, l->session.id, seq, seq, add_body_preview, NULL, l);
     struct slice brief = buf_slice(&l->brief);
     st = st == 0 ? l->error : st;
     if (st < 0 || brief.n == 0)
         return st;
     json_out_text(&c->j, name, brief);
     buf_printf(&c->text, " %s ", name);
-    append_shown_quoted(&c->text, brief, SHOWN_BRIEF);
+    append_quoted_or_dash(&c->text, brief, SHOWN_BRIEF);
     return l->brief.failed ? MI_ENOMEM : 0;
 }
 
@@ -87,8 +87,8 @@ static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
     record_json_call_members(&c->j, x);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
                (long long)x->request_seq, clock_utc(x->started_at_us).s);
-    append_shown_quoted(&c->text, x->server, SHOWN_NAME);
-    append_shown_subject(&c->text, x->method, x->target);
+    append_quoted_or_dash(&c->text, x->server, SHOWN_NAME);
+    append_quoted_method_and_target(&c->text, x->method, x->target);
     buf_printf(&c->text, " %s", call_status_name(x->status));
     if (x->duration_us >= 0)
         buf_printf(&c->text, " in %s", units_format_duration(x->duration_us).s);
@@ -116,9 +116,9 @@ static int add_calls(struct listing *l)
 
 int tool_list_calls(struct tool_call *c)
 {
-    const char *status = tool_text_argument(c, "status");
+    const char *status = tool_get_text_argument(c, "status");
     /* order of the calls: "newest", "slowest" or "largest" */
-    const char *sort = tool_text_argument(c, "sort");
+    const char *sort = tool_get_text_argument(c, "sort");
     struct listing l = {.n = 0};
     struct call_question x = {.filter = &c->filter,
                               .sort = sort == NULL || sort[0] == 'n' ? CALLS_UNSORTED
@@ -130,7 +130,7 @@ int tool_list_calls(struct tool_call *c)
     if (st < 0)
         return st;
     if (status != NULL)
-        c->filter.statuses = 1u << value_of_word(&call_statuses, slice_of(status));
+        c->filter.statuses = 1u << value_find_by_word(&call_statuses, slice_of(status));
     x.newest_first = x.sort == CALLS_UNSORTED;
     x.skip = l.rows.before;
     x.limit = l.rows.limit + 1;
@@ -145,8 +145,8 @@ int tool_list_calls(struct tool_call *c)
     if (st == 0)
         st = add_calls(&l);
     c->filter.up_to_id = x.up_to = 0;
-    if (st == 0 && rows_is_full(&l.rows)) {
-        st = query_calls_count(c->q, &x, ROWS_COUNT_US, &total, &all);
+    if (st == 0 && rows_page_is_full(&l.rows)) {
+        st = query_count_calls(c->q, &x, ROWS_COUNT_US, &total, &all);
         rows_set_total(&l.rows, total, all);
     }
     rows_close(&l.rows, "No matching call is recorded");

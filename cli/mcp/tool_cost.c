@@ -9,7 +9,7 @@
 static int cost_add_tools(struct rows *r, const struct cost_server *s)
 {
     struct cost_tool_line *l;
-    int st = cost_tool_lines(s, &l);
+    int st = cost_make_tool_lines(s, &l);
     if (st < 0)
         return st;
     bool more = true;
@@ -23,7 +23,7 @@ static int cost_add_tools(struct rows *r, const struct cost_server *s)
 int answer_context_cost(struct tool_call *c)
 {
     struct rows r;
-    struct cost x = {.server = tool_text_argument(c, "server"),
+    struct cost x = {.server = tool_get_text_argument(c, "server"),
                      .imported = tool_flag_argument(c, "imported"),
                      .filter = c->filter};
     x.filter.server = NULL; /* the argument is a name, not a glob */

@@ -116,14 +116,14 @@ static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_s
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
 {
     buf_printf(b, "\n  %s ", result_part_name(d->part));
-    append_shown_quoted(b, result_text(r, d->pointer), SHOWN_BRIEF);
+    append_quoted_or_dash(b, result_text(r, d->pointer), SHOWN_BRIEF);
     if (d->entry.exists) {
         buf_printf(b, " of the %s ", result_entry_kind(r, d));
-        append_shown_quoted(b, result_text(r, d->entry), SHOWN_NAME);
+        append_quoted_or_dash(b, result_text(r, d->entry), SHOWN_NAME);
     }
     for (int i = 0; i < DIFF_SIDES; i++) {
         buf_printf(b, ", %s: ", names[i]);
-        append_shown_quoted(b, result_text(r, d->value[i]), EXCERPT_MAX);
+        append_quoted_or_dash(b, result_text(r, d->value[i]), EXCERPT_MAX);
     }
 }
 
@@ -134,13 +134,13 @@ static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
     const struct diff_call *call = result_call_naming_row(r);
     size_t from = b->n, n = 0;
     buf_adds(b, result_change_name(r->change));
-    append_shown_subject(b, call->method, call->target);
+    append_quoted_method_and_target(b, call->method, call->target);
     mcp_diff_add_call(b, r, DIFF_A);
     mcp_diff_add_call(b, r, DIFF_B);
     buf_adds(b, r->look.unread ? ", answers not compared: one was not recorded" : "");
     if (r->params.n > 0) {
         buf_addc(b, ' ');
-        append_shown_quoted(b, r->params, SHOWN_BRIEF);
+        append_quoted_or_dash(b, r->params, SHOWN_BRIEF);
     }
     for (; n < r->listed && b->n - from < ROW_BYTES; n++)
         add_difference(b, r, &r->difference[n]);
@@ -154,7 +154,7 @@ static int compare_rows(struct comparing *x)
     struct tool_call *c = x->rows.c;
     uint32_t n = diff_count_rows(x->diff);
     for (uint32_t i = (uint32_t)x->rows.first.n; i < n; i++) {
-        if (rows_page_is_late(&x->rows, 1, i))
+        if (rows_should_end_page(&x->rows, 1, i))
             break;
         int st = result_compare_row(x->result, x->diff, i);
         if (st < 0)
@@ -165,9 +165,9 @@ static int compare_rows(struct comparing *x)
             continue;
         if (rows_begin_row(&x->rows, 1,
                            i)) { /* `i` is the number of a row, not a seq in a session */
-            diff_json_row(&c->j, x->result, ROW_BYTES);
+            diff_json_add_row(&c->j, x->result, ROW_BYTES);
             if (x->result->params.n > 0)
-                json_out_text(&c->j, "arguments", text_head(x->result->params, SHOWN_BRIEF));
+                json_out_text(&c->j, "arguments", text_prefix(x->result->params, SHOWN_BRIEF));
             mcp_diff_add_row_text(&c->text, x->result);
         }
         if (!rows_end_row(&x->rows))
@@ -187,12 +187,12 @@ static void add_sessions(struct comparing *x)
         buf_printf(&c->text, "%s: session %lld, calls %lu\n", names[i], (long long)x->id[i],
                    (unsigned long)diff_count_calls(x->diff, (enum diff_side)i));
     }
-    diff_json_sides(&c->j, x->diff, name);
-    for (size_t i = 0; diff_get_fact(x->diff, i, &f); i++) {
+    diff_json_add_sides(&c->j, x->diff, name);
+    for (size_t i = 0; diff_get_different_fact(x->diff, i, &f); i++) {
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
             buf_printf(&c->text, " %s ", names[side]);
-            append_shown_quoted(&c->text, f.value[side], SHOWN_NAME);
+            append_quoted_or_dash(&c->text, f.value[side], SHOWN_NAME);
         }
         buf_addc(&c->text, '\n');
     }

@@ -25,12 +25,12 @@ void findings_add_finding(struct tool_call *c, const struct check_report *report
                (long long)f->seq, check_finding_sender(f));
     if (method.n > 0) {
         buf_addc(&c->text, ',');
-        append_shown_subject(&c->text, method, check_text_slice(report, f->target));
+        append_quoted_method_and_target(&c->text, method, check_text_slice(report, f->target));
     }
     buf_printf(&c->text, ". %s", f->meaning);
     if (why.n > 0) {
         buf_addc(&c->text, ' ');
-        append_shown_quoted(&c->text, why, 2 * SHOWN_BRIEF);
+        append_quoted_or_dash(&c->text, why, 2 * SHOWN_BRIEF);
     }
 }
 
@@ -42,7 +42,7 @@ static void mcp_findings_add_row(struct tool_call *c, const struct check_report 
     json_out_int(&c->j, "session_id", x->session_id);
     json_out_text(&c->j, "server", server);
     buf_printf(&c->text, "session %lld ", (long long)x->session_id);
-    append_shown_quoted(&c->text, server, SHOWN_NAME);
+    append_quoted_or_dash(&c->text, server, SHOWN_NAME);
     buf_addc(&c->text, ' ');
     findings_add_finding(c, report, f);
 }
@@ -68,11 +68,11 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if (rows_page_is_late(r, s->id, 0))
+    if (rows_should_end_page(r, s->id, 0))
         return false;
     struct checking_limit limit = {INT64_MAX, tool_should_continue, r->c};
     struct check_report report;
-    check_open(&report);
+    check_report_open(&report);
     report.of_client = l->options.of_client;
     report.of_server = l->options.of_server;
     l->status = check_recorded_session(&report, &r->c->filter, r->c->q, s, &limit);
@@ -80,14 +80,15 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     if (l->status == 0 && check_report_failed(&report))
         l->status = MI_ENOMEM;
     bool more = l->status == 0 && mcp_findings_add_session(l, &report, s->id);
-    check_close(&report);
+    check_report_close(&report);
     return more;
 }
 
 int answer_list_findings(struct tool_call *c)
 {
     struct listing l = {.lowest = SEVERITY_NOTE};
-    const char *severity = tool_text_argument(c, "severity"), *from = tool_text_argument(c, "from");
+    const char *severity = tool_get_text_argument(c, "severity"),
+               *from = tool_get_text_argument(c, "from");
     for (int i = SEVERITY_NOTE; i <= SEVERITY_ERROR; i++)
         if (severity != NULL && strcmp(severity, severity_name((enum severity)i)) == 0)
             l.lowest = (enum severity)i;

@@ -26,11 +26,11 @@ int answer_list_tool(struct tool_call *c)
     int st = rows_open(&p.rows, c, c->list->name, ROWS_LIMIT_MAX);
     if (st < 0)
         return st;
-    st = list_read(c->list, &r);
+    st = list_read_rows(c->list, &r);
     rows_close(&p.rows, c->list->none);
     if (r.note.n > 0)
         buf_printf(&c->text, "%s.\n", buf_str(&r.note));
-    text_visible(&c->error, buf_slice(&r.error));
+    text_append_visible(&c->error, buf_slice(&r.error));
     st = st < 0 && r.error.n > 0 ? MI_EINVAL : st;
     buf_close(&r.note);
     buf_close(&r.error);

@@ -21,7 +21,7 @@ static bool read_cursor(const char *text, struct rows *r)
 int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit)
 {
     *r = (struct rows){.c = c, .name = name, .limit = tool_number_argument(c, "limit", limit)};
-    const char *cursor = tool_text_argument(c, "cursor");
+    const char *cursor = tool_get_text_argument(c, "cursor");
     if (cursor != NULL && !read_cursor(cursor, r)) {
         buf_adds(&c->error, "invalid cursor: use next_cursor of the previous page, unchanged");
         return MI_EINVAL;
@@ -30,7 +30,7 @@ int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t lim
     return 0;
 }
 
-bool rows_is_full(const struct rows *r)
+bool rows_page_is_full(const struct rows *r)
 {
     return r->n == r->limit || r->count_until_us != 0;
 }
@@ -39,7 +39,7 @@ bool rows_begin_row(struct rows *r, int64_t session, int64_t n)
 {
     r->row = (struct rows_place){session, n};
     r->counted++;
-    r->skipped = rows_is_full(r);
+    r->skipped = rows_page_is_full(r);
     if (r->skipped)
         return false;
     r->mark = r->c->j;
@@ -95,10 +95,10 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
             (void)show_cell(&cell, c, row);
         b->failed |= cell.failed;
         buf_printf(b, "%s%s ", comma, c->table.title);
-        if (show_is_number(c) || slice_is(buf_slice(&cell), "-"))
+        if (show_column_is_number(c) || slice_is(buf_slice(&cell), "-"))
             buf_slice_add(b, buf_slice(&cell));
         else
-            append_shown_quoted(b, buf_slice(&cell), SHOWN_NAME);
+            append_quoted_or_dash(b, buf_slice(&cell), SHOWN_NAME);
         comma = ", ";
     }
     buf_close(&cell);
@@ -114,10 +114,11 @@ bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list
     return rows_end_row(r);
 }
 
-bool rows_page_is_late(struct rows *r, int64_t session, int64_t n)
+bool rows_should_end_page(struct rows *r, int64_t session, int64_t n)
 {
     bool full = r->count_until_us != 0;
-    bool late = full ? clock_mono_us() > r->count_until_us : r->worked && tool_page_is_late(r->c);
+    bool late =
+        full ? clock_mono_us() > r->count_until_us : r->worked && tool_page_took_too_long(r->c);
     r->worked = true;
     r->stopped |= late;
     if (late && !full)

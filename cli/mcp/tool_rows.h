@@ -42,7 +42,7 @@ struct rows {
     size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
     /* time at which counting ends, on the monotonic clock; 0: the page is not full */
     int64_t count_until_us;
-    bool worked;  /* rows_page_is_late() was called */
+    bool worked;  /* rows_should_end_page() was called */
     bool skipped; /* the current row is only counted */
     bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
@@ -51,7 +51,7 @@ struct rows {
  * cursor is invalid. */
 MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit);
 /* Whether all further rows are only counted. */
-bool rows_is_full(const struct rows *r);
+bool rows_page_is_full(const struct rows *r);
 /* Begins a row, which is an object. Returns false if the row is only counted. */
 MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
 /* Ends the row. Call it even if rows_begin_row() returned false. If the row does not fit, it is
@@ -62,7 +62,7 @@ MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct s
                       const void *row);
 /* Call this before the work for a row, or for the rows of a session. Returns true if the page has
  * taken too long and therefore ends here. Each page does at least one piece of work. */
-MI_MUST bool rows_page_is_late(struct rows *r, int64_t session, int64_t n);
+MI_MUST bool rows_should_end_page(struct rows *r, int64_t session, int64_t n);
 /* For a list that did not pass all its rows: sets the number of rows, including those on the pages
  * before. If `all` is false, the number is only a lower limit. */
 void rows_set_total(struct rows *r, int64_t total, bool all);

@@ -17,9 +17,9 @@ static bool mcp_sessions_on_session(void *ctx, const struct query_session *s)
     bool more = true;
     if (l->live && !session_is_running(r->c->q, s))
         return true;
-    if (rows_page_is_late(r, s->id, 0))
+    if (rows_should_end_page(r, s->id, 0))
         return false;
-    if (l->failed || !rows_is_full(r))
+    if (l->failed || !rows_page_is_full(r))
         l->status = session_read_view(r->c->q, s, false, &v);
     if (l->status < 0)
         return false;

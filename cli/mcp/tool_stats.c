@@ -9,16 +9,16 @@ int answer_stats(struct tool_call *c)
 {
     struct rows r;
     struct group_line *l = NULL;
-    const char *by = tool_text_argument(c, "by"), *sort = tool_text_argument(c, "sort");
+    const char *by = tool_get_text_argument(c, "by"), *sort = tool_get_text_argument(c, "sort");
     struct count again = {0}, x = {
                                   .requests = true,
-                                  .by = by != NULL ? count_by_name_of_way(by) : COUNT_TOOL,
+                                  .by = by != NULL ? count_by_parse_name(by) : COUNT_TOOL,
                                   .imported = tool_flag_argument(c, "imported"),
                                   .filter = c->filter,
                                   .goes_on = tool_should_continue,
                                   .ctx = c,
                               };
-    json_out_str(&c->j, "by", count_by_name(x.by));
+    json_out_str(&c->j, "by", count_by_get_name(x.by));
     int st = rows_open(&r, c, "groups", ROWS_LIMIT);
     if (st < 0)
         return st;

@@ -64,7 +64,7 @@ int toolbox_open(struct toolbox *t)
     struct rpc m;
     *t = (struct toolbox){0};
     struct json_out j = json_out_to(&t->text);
-    rpc_out_answer(&j, slice_of("0"));
+    rpc_out_begin_answer(&j, slice_of("0"));
     json_out_object(&j, "result");
     json_out_name(&j, "tools");
     append_without_blanks(&t->text, (struct slice){mcp_definitions, mcp_definitions_n});

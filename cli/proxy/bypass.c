@@ -18,7 +18,7 @@ static bool bypass_is_wanted(void)
     bool on;
     if (value == NULL || value[0] == '\0')
         return false;
-    if (opt_yes_or_no(value, &on))
+    if (opt_parse_yes_or_no(value, &on))
         return !on;
     log_warn("MCP_INTERPOSER=%s has no effect: use off, to start the server without the "
              "interposer, or on",
@@ -54,7 +54,7 @@ static int bypass_exec_server(char *const *argv)
     return e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
 }
 
-int bypass_if_wanted(int argc, char **argv)
+int bypass_if_requested(int argc, char **argv)
 {
     struct opt_set s;
     struct buf error = {0};

@@ -78,8 +78,8 @@ static int read_deadlines(const struct settings *s, struct deadlines *d)
         st = EXIT_TROUBLE;
     } else if (st < 0)
         st = settings_fail_usage(s, "--timeout: %s", buf_str(&error));
-    else if (settings_text(s, "escalate-command") != NULL &&
-             notifier_check(settings_text(s, "escalate-command"), &error) < 0)
+    else if (settings_get_text(s, "escalate-command") != NULL &&
+             notifier_check_command(settings_get_text(s, "escalate-command"), &error) < 0)
         st = settings_fail_usage(s, "--escalate-command: %s", buf_str(&error));
     buf_close(&error);
     return st;
@@ -88,7 +88,7 @@ static int read_deadlines(const struct settings *s, struct deadlines *d)
 static enum record_level record_level(const struct settings *s)
 {
     enum record_level level = RECORD_FULL;
-    while (!settings_is_word(s, "record", record_level_name(level)))
+    while (!settings_value_equals(s, "record", record_level_name(level)))
         level++; /* settings were checked, so the value is one of the three levels */
     return level;
 }
@@ -123,8 +123,8 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
                      struct tool_rule *tools)
 {
     struct buf url = {0};
-    bool checks = !settings_is_word(s, "validate", "none") || tool_rule_exists(tools);
-    char *vault = settings_vault(s);
+    bool checks = !settings_value_equals(s, "validate", "none") || tool_rule_exists(tools);
+    char *vault = settings_get_vault_path(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
     server_url_append_shown(s->operands, &url);
@@ -136,31 +136,31 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
         .vault = vault,
         .name = name,
         .url = url.n > 0 ? buf_str(&url) : NULL,
-        .validate = !checks                                       ? VALIDATE_NONE
-                    : settings_is_word(s, "validate", "protocol") ? VALIDATE_PROTOCOL
-                                                                  : VALIDATE_WIRE,
-        .check_arguments = settings_is_word(s, "check-arguments", "off")    ? ARGUMENTS_OFF
-                           : settings_is_word(s, "check-arguments", "warn") ? ARGUMENTS_WARN
-                                                                            : ARGUMENTS_REJECT,
+        .validate = !checks                                            ? VALIDATE_NONE
+                    : settings_value_equals(s, "validate", "protocol") ? VALIDATE_PROTOCOL
+                                                                       : VALIDATE_WIRE,
+        .check_arguments = settings_value_equals(s, "check-arguments", "off")    ? ARGUMENTS_OFF
+                           : settings_value_equals(s, "check-arguments", "warn") ? ARGUMENTS_WARN
+                                                                                 : ARGUMENTS_REJECT,
         .tools = tool_rule_exists(tools) ? tools : NULL,
-        .on_repeat = settings_is_word(s, "on-repeat", "warn")     ? ON_REPEAT_WARN
-                     : settings_is_word(s, "on-repeat", "answer") ? ON_REPEAT_ANSWER
-                                                                  : ON_REPEAT_REFUSE,
+        .on_repeat = settings_value_equals(s, "on-repeat", "warn")     ? ON_REPEAT_WARN
+                     : settings_value_equals(s, "on-repeat", "answer") ? ON_REPEAT_ANSWER
+                                                                       : ON_REPEAT_REFUSE,
         .repeat_window_us = settings_duration_us(s, "repeat-window"),
         .level = record_level(s),
-        .stop_on_record_error = settings_is_word(s, "on-record-error", "stop"),
-        .sync_full = settings_is_word(s, "sync", "full"),
-        .max_message = settings_size(s, "max-message"),
-        .max_waiting = settings_size(s, "max-waiting"),
+        .stop_on_record_error = settings_value_equals(s, "on-record-error", "stop"),
+        .sync_full = settings_value_equals(s, "sync", "full"),
+        .max_message = settings_get_size(s, "max-message"),
+        .max_waiting = settings_get_size(s, "max-waiting"),
         .grace_us = settings_duration_us(s, "grace"),
         .deadlines = deadlines,
         .max_timeout_us = settings_duration_us(s, "max-timeout"),
-        .on_hang = settings_is_word(s, "on-hang", "kill")       ? ON_HANG_KILL
-                   : settings_is_word(s, "on-hang", "kill-now") ? ON_HANG_KILL_NOW
-                                                                : ON_HANG_CANCEL,
-        .escalate_command = settings_text(s, "escalate-command"),
-        .sent = settings_text(s, "sent"),
-        .restarts = (unsigned)settings_number(s, "restarts"),
+        .on_hang = settings_value_equals(s, "on-hang", "kill")       ? ON_HANG_KILL
+                   : settings_value_equals(s, "on-hang", "kill-now") ? ON_HANG_KILL_NOW
+                                                                     : ON_HANG_CANCEL,
+        .escalate_command = settings_get_text(s, "escalate-command"),
+        .sent = settings_get_text(s, "sent"),
+        .restarts = (unsigned)settings_get_number(s, "restarts"),
     };
     retain_read_configured(s, &cfg.retention);
     if (settings_is_on(s, "verbose"))
@@ -179,12 +179,12 @@ static int proxy_command_run(const struct settings *s)
     struct tool_rule tools = {0};
     int status;
     if (s->operands_n > 0)
-        server_name_choose(settings_text(s, "name"), s->operands, name);
+        server_name_choose(settings_get_text(s, "name"), s->operands, name);
     if (s->operands_n == 0)
         status = settings_fail_usage(s, SERVER_PATH_MISSING);
-    else if (settings_size(s, "max-message") < 1024)
+    else if (settings_get_size(s, "max-message") < 1024)
         status = settings_fail_usage(s, "--max-message: must be at least 1KiB");
-    else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
+    else if (settings_get_number(s, "restarts") > PROXY_RESTARTS_MAX)
         status = settings_fail_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
     else if ((status = read_deadlines(s, &deadlines)) == 0 &&
              (status = proxy_extend_path(s)) == 0 &&

@@ -19,8 +19,9 @@ static bool checkpoint_has_key(const struct settings *s, const struct command *c
     struct settings own;
     struct buf error = {0};
     char *path = NULL;
-    if (settings_read(&own, s->commands, checkpoint, argc, argv, &error) == SETTINGS_READY)
-        path = path_audit_key(settings_text(&own, "audit-key"));
+    if (settings_read_all_sources(&own, s->commands, checkpoint, argc, argv, &error) ==
+        SETTINGS_READY)
+        path = path_of_audit_key(settings_get_text(&own, "audit-key"));
     bool found = path != NULL && access(path, F_OK) == 0;
     settings_close(&own);
     buf_close(&error);
@@ -30,7 +31,7 @@ static bool checkpoint_has_key(const struct settings *s, const struct command *c
 
 static void start_checkpoint(char **argv, pid_t recorder)
 {
-    char *program = process_program();
+    char *program = process_program_path();
     uint64_t recorder_start = recorder > 0 ? process_start(recorder) : 0;
     pid_t pid = program != NULL ? fork() : -1;
     if (pid == 0) {
@@ -49,7 +50,7 @@ void sign_session(const struct settings *s, const char *vault, pid_t recorder)
 {
     const struct command *audit = command_find(s->commands, "audit");
     const struct command *checkpoint = command_find_verb(audit, "checkpoint");
-    const char *config = settings_text(s, "config");
+    const char *config = settings_get_text(s, "config");
     struct buf vault_option = {0}, config_option = {0};
     char name[] = "mcp-interposer", command[] = "audit", verb[] = "checkpoint", quiet[] = "--quiet";
     char *argv[ARGS_MAX] = {name, command, verb, quiet};
@@ -62,7 +63,7 @@ void sign_session(const struct settings *s, const char *vault, pid_t recorder)
         buf_addc(&config_option, '\0');
         argv[argc++] = config_option.p;
     }
-    /* settings_read() takes an argv that begins with the verb */
+    /* settings_read_all_sources() takes an argv that begins with the verb */
     if (!vault_option.failed && !config_option.failed &&
         checkpoint_has_key(s, checkpoint, argc - 2, argv + 2))
         start_checkpoint(argv, recorder);

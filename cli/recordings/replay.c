@@ -89,7 +89,7 @@ static bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-static enum live_record live_record_mode(const struct live_choice *l, const struct settings *s)
+static enum live_record read_live_record_mode(const struct live_choice *l, const struct settings *s)
 {
     static const struct {
         const char *word;
@@ -99,29 +99,30 @@ static enum live_record live_record_mode(const struct live_choice *l, const stru
                  {"new", LIVE_RECORD_NEW},
                  {"all", LIVE_RECORD_ALL}};
     for (size_t i = 0; i < MI_COUNT(modes); i++)
-        if (settings_is_word(s, "record-mode", modes[i].word))
+        if (settings_value_equals(s, "record-mode", modes[i].word))
             return modes[i].record;
-    return settings_is_word(s, "record-mode", "once") && l->file != NULL && !file_exists(l->file)
+    return settings_value_equals(s, "record-mode", "once") && l->file != NULL &&
+                   !file_exists(l->file)
                ? LIVE_RECORD_ALL
                : LIVE_RECORD_NONE;
 }
 
 static int read_record_mode(struct live_choice *l, const struct settings *s)
 {
-    bool live = settings_is_word(s, "on-miss", "live");
-    if (settings_is_word(s, "record-mode", "once") && live)
+    bool live = settings_value_equals(s, "on-miss", "live");
+    if (settings_value_equals(s, "record-mode", "once") && live)
         return settings_fail_usage(s, "--record-mode once answers from FILE, or records it: omit "
                                       "--on-miss live, or use --record-mode append");
-    if (!settings_is_word(s, "record-mode", "none") && l->file == NULL)
+    if (!settings_value_equals(s, "record-mode", "none") && l->file == NULL)
         return settings_fail_usage(s, "--record-mode requires a FILE: export the session first");
-    l->record = live_record_mode(l, s);
+    l->record = read_live_record_mode(l, s);
     l->use = live || l->record != LIVE_RECORD_NONE;
     return EXIT_FINE;
 }
 
 static int read_output_file(struct live_choice *l, const struct settings *s)
 {
-    const char *output = settings_text(s, "output");
+    const char *output = settings_get_text(s, "output");
     if ((l->record == LIVE_RECORD_NEW) != (output != NULL))
         return settings_fail_usage(
             s, "--record-mode new requires --output FILE, and --output requires --record-mode new");
@@ -144,7 +145,7 @@ static int live_choice_read_options(struct live_choice *l, const struct settings
         .server = server,
         .catch_up = settings_is_on(s, "catch-up"),
     };
-    bool once = settings_is_word(s, "record-mode", "once");
+    bool once = settings_value_equals(s, "record-mode", "once");
     int status = read_record_mode(l, s);
     if (status == EXIT_FINE)
         status = read_output_file(l, s);
@@ -163,7 +164,7 @@ static int live_choice_read_options(struct live_choice *l, const struct settings
  * Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
 static int live_choice_begin(struct live_choice *l, struct source **ret)
 {
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     struct buf error = {0};
     server_name_choose(NULL, l->server, l->name);
     if (rules != NULL)
@@ -174,8 +175,9 @@ static int live_choice_begin(struct live_choice *l, struct source **ret)
         .record_level = slice_of("full"),
         .redact_rules = buf_slice(&l->rules),
     };
-    int st =
-        rules == NULL || l->rules.failed ? MI_ENOMEM : source_open_empty(ret, &l->header, &error);
+    int st = rules == NULL || l->rules.failed
+                 ? MI_ENOMEM
+                 : source_open_without_messages(ret, &l->header, &error);
     if (st < 0)
         log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
     buf_close(&error);
@@ -185,7 +187,7 @@ static int live_choice_begin(struct live_choice *l, struct source **ret)
 static bool on_replay_done(void *ctx)
 {
     struct live_choice *l = ctx;
-    return l->tape == NULL || tape_write(l->tape) == EXIT_FINE;
+    return l->tape == NULL || tape_write_file(l->tape) == EXIT_FINE;
 }
 
 /* Makes the command line of the live server's proxy. Only the tool rule of the recording applies to
@@ -276,22 +278,23 @@ static int replay_command_read_rules(const struct settings *s, const char *opera
     int status = read_repeated_option(s, "ignore", cfg);
     if (status == EXIT_FINE)
         status = read_repeated_option(s, "fault", cfg);
-    if (status == EXIT_FINE && pace_parse(settings_text(s, "speed"), &cfg->rules.pace) < 0)
+    if (status == EXIT_FINE &&
+        pace_parse_speed(settings_get_text(s, "speed"), &cfg->rules.pace) < 0)
         status = settings_fail_usage(
             s, "--speed: invalid factor '%s': use a number such as 0, 1, 0.5 or 10",
-            settings_text(s, "speed"));
-    if (status == EXIT_FINE && settings_size(s, "max-message") < 1024)
+            settings_get_text(s, "speed"));
+    if (status == EXIT_FINE && settings_get_size(s, "max-message") < 1024)
         status = settings_fail_usage(s, "--max-message: must be at least 1KiB");
-    if (status == EXIT_FINE && operand != NULL && settings_text(s, "name") != NULL)
+    if (status == EXIT_FINE && operand != NULL && settings_get_text(s, "name") != NULL)
         status = settings_fail_usage(s, "--name cannot be used with a session or a file");
     cfg->rules.canon.answers = settings_is_on(s, "check-answers");
-    cfg->rules.repeat_fail = settings_is_word(s, "repeat", "fail");
-    cfg->rules.strict_order = settings_is_word(s, "ordering", "strict");
+    cfg->rules.repeat_fail = settings_value_equals(s, "repeat", "fail");
+    cfg->rules.strict_order = settings_value_equals(s, "ordering", "strict");
     cfg->strict = settings_is_on(s, "strict");
-    cfg->path[REPORT_JSON] = settings_text(s, "report");
-    cfg->path[REPORT_JUNIT] = settings_text(s, "junit");
-    cfg->path[REPORT_SARIF] = settings_text(s, "sarif");
-    cfg->max_message = settings_size(s, "max-message");
+    cfg->path[REPORT_JSON] = settings_get_text(s, "report");
+    cfg->path[REPORT_JUNIT] = settings_get_text(s, "junit");
+    cfg->path[REPORT_SARIF] = settings_get_text(s, "sarif");
+    cfg->max_message = settings_get_size(s, "max-message");
     return status;
 }
 
@@ -305,7 +308,7 @@ static int run_mock_server(const struct settings *s, struct mock_config *cfg,
         r.name = slice_of(operand);
         r.file = operand;
     } else {
-        status = recording_open(&r, s, operand, settings_text(s, "name"));
+        status = recording_open(&r, s, operand, settings_get_text(s, "name"));
     }
     if (status == EXIT_FINE) {
         cfg->source = r.source;

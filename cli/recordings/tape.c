@@ -59,7 +59,7 @@ int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t 
 {
     struct tape *t = ctx;
     struct buf clean = {0};
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     size_t n = 0;
     if (rules == NULL || !GROW(t->messages, t->n, t->cap))
         return MI_ENOMEM;
@@ -83,7 +83,7 @@ static bool tape_on_session(void *ctx, const struct query_session *s)
     return t->status == 0;
 }
 
-static bool tape_on_message(void *ctx, const struct query_message *m)
+static bool write_message_to_cassette(void *ctx, const struct query_message *m)
 {
     struct tape *t = ctx;
     t->last_t_us = m->t_us;
@@ -101,7 +101,7 @@ static bool tape_append_lines(void *ctx, struct slice lines)
 
 /* Moves the buffered lines of the cassette writer to t->all, except the last line, which ends a
  * cassette. */
-static int tape_strip_end(struct tape *t)
+static int tape_remove_end_line(struct tape *t)
 {
     int st = cassette_write_end(t->w);
     cassette_write_close(t->w);
@@ -144,7 +144,7 @@ static bool tape_write_lines(void *ctx, struct slice lines)
 }
 
 /* Writes the session. If it ends before its last message, corrects its end. */
-static bool tape_on_final_session(void *ctx, const struct query_session *s)
+static bool write_final_session_to_cassette(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;
     struct query_session longer = *s;
@@ -155,18 +155,18 @@ static bool tape_on_final_session(void *ctx, const struct query_session *s)
 
 /* Reads the collected lines, and writes them to the file. Reading finds the request of each answer;
  * writing omits the fields that can be derived from the messages. */
-static int tape_rewrite(struct tape *t, struct save *file, struct buf *error)
+static int tape_write_collected_lines(struct tape *t, struct save *file, struct buf *error)
 {
     int st = cassette_write_open(&t->w, tape_write_lines, file);
     if (st == 0)
-        st = cassette_read_text(t->to, buf_slice(&t->all), tape_on_final_session, tape_on_message,
-                                t, error);
+        st = cassette_read_text(t->to, buf_slice(&t->all), write_final_session_to_cassette,
+                                write_message_to_cassette, t, error);
     if (st == 0)
         st = t->status;
     return st == 0 ? cassette_write_end(t->w) : st;
 }
 
-int tape_write(struct tape *t)
+int tape_write_file(struct tape *t)
 {
     struct save file;
     struct buf error = {0};
@@ -175,16 +175,16 @@ int tape_write(struct tape *t)
     save_open(&file, t->to, SAVE_PRIVATE);
     int st = cassette_write_open(&t->w, tape_append_lines, t);
     if (st == 0 && t->from != NULL)
-        st = cassette_read(t->from, tape_on_session, tape_on_message, t, &error);
+        st = cassette_read(t->from, tape_on_session, write_message_to_cassette, t, &error);
     else if (st == 0)
         st = cassette_write_session(t->w, t->header);
     if (st == 0)
         st = t->status;
     if (st == 0)
-        st = tape_strip_end(t);
+        st = tape_remove_end_line(t);
     if (st == 0) {
         tape_add_new_messages(t);
-        st = t->all.failed ? MI_ENOMEM : tape_rewrite(t, &file, &error);
+        st = t->all.failed ? MI_ENOMEM : tape_write_collected_lines(t, &file, &error);
     }
     cassette_write_close(t->w);
     t->w = NULL;

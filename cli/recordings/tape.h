@@ -4,8 +4,8 @@
  *           messages. Messages are sanitized with the rules of the current configuration. The file
  *           is written completely or not at all, and only if it can be read back.
  * Owns      the messages.
- * Errors    tape_write() logs them.
- * Blocks    tape_write() on the files. */
+ * Errors    tape_write_file() logs them.
+ * Blocks    tape_write_file() on the files. */
 #ifndef MI_CLI_RECORDINGS_TAPE_H
 #define MI_CLI_RECORDINGS_TAPE_H
 
@@ -23,6 +23,6 @@ void tape_close(struct tape *t); /* `t` may be NULL */
 MI_MUST int tape_add_message(void *ctx, bool from_client, struct slice message, int64_t now_us);
 /* Writes the file, and a note to stderr. If there are no new messages, writes nothing. Returns
  * EXIT_FINE or EXIT_TROUBLE. */
-MI_MUST int tape_write(struct tape *t);
+MI_MUST int tape_write_file(struct tape *t);
 
 #endif

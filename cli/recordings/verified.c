@@ -49,8 +49,8 @@ static void json_add_differences(struct json_out *j, const struct verify_result 
         const struct verify_difference *d = &one->difference[i];
         json_out_object(j, NULL);
         json_out_text(j, "pointer", d->pointer);
-        json_out_text(j, "recorded", text_head(d->recorded, VERIFIED_VALUE_MAX));
-        json_out_text(j, "live", text_head(d->live, VERIFIED_VALUE_MAX));
+        json_out_text(j, "recorded", text_prefix(d->recorded, VERIFIED_VALUE_MAX));
+        json_out_text(j, "live", text_prefix(d->live, VERIFIED_VALUE_MAX));
         json_out_end(j);
     }
     json_out_end(j);
@@ -80,8 +80,8 @@ static void verified_add_json(struct buf *b, const struct verify_result *one)
     buf_close(&plain);
 }
 
-void verified_json(const struct verified *v, struct slice recording, int64_t lasted_us,
-                   struct buf *b)
+void verified_append_json(const struct verified *v, struct slice recording, int64_t lasted_us,
+                          struct buf *b)
 {
     static const char *const counts[VERIFY_VERDICTS] = {"match", "changed",   "schema_changed",
                                                         "gone",  "no_answer", "skipped"};
@@ -95,7 +95,7 @@ void verified_json(const struct verified *v, struct slice recording, int64_t las
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         json_out_uint(&j, counts[i], v->counts[i]);
     json_out_array(&j, "results");
-    json_out_members(&j, buf_slice(&v->json));
+    json_out_add_written_members(&j, buf_slice(&v->json));
     if (v->json.n > 0)
         buf_addc(b, '\n');
     json_out_end(&j);
@@ -130,8 +130,8 @@ static const struct report_rule rules[VERIFY_VERDICTS] = {
 
 static void verified_add_value(struct buf *b, struct slice value)
 {
-    struct slice head = text_head(value, VERIFIED_VALUE_MAX);
-    text_visible(b, value.p != NULL ? head : slice_of("missing"));
+    struct slice head = text_prefix(value, VERIFIED_VALUE_MAX);
+    text_append_visible(b, value.p != NULL ? head : slice_of("missing"));
     buf_adds(b, head.n < value.n ? "..." : "");
 }
 
@@ -140,7 +140,7 @@ static void append_difference_lines(struct buf *b, const struct verify_result *o
 {
     for (size_t i = 0; i < count_listed_differences(one); i++) {
         const struct verify_difference *d = &one->difference[i];
-        text_visible(b, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
+        text_append_visible(b, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
         buf_adds(b, ": recorded ");
         verified_add_value(b, d->recorded);
         buf_adds(b, ", live ");

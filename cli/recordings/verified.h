@@ -29,7 +29,7 @@ void verified_print_summary(struct verified *v);
 bool verified_has_differences(const struct verified *v);
 /* Appends the whole JSON report. recording: the uid of the session, or the file as the user named
  * it. */
-void verified_json(const struct verified *v, struct slice recording, int64_t lasted_us,
-                   struct buf *b);
+void verified_append_json(const struct verified *v, struct slice recording, int64_t lasted_us,
+                          struct buf *b);
 
 #endif

@@ -81,7 +81,7 @@ static void update_close(struct update *u)
 /* Replaces the recorded answer `seq` with this message. Returns 0 or MI_ENOMEM. */
 static int update_replace_answer(struct update *u, int64_t seq, struct slice message)
 {
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     struct buf sanitized = {0};
     size_t n, at = u->n;
     if (!GROW(u->answers, u->n, u->cap))
@@ -112,7 +112,7 @@ static bool verify_update_on_session(void *ctx, const struct query_session *s)
 }
 
 /* Replaces the body of an answer, and the members that are derived from the body. */
-static void replace_answer(struct query_message *m, struct slice message)
+static void replace_answer_body(struct query_message *m, struct slice message)
 {
     struct rpc r;
     m->body = message;
@@ -133,7 +133,7 @@ static bool verify_update_on_message(void *ctx, const struct query_message *m)
     struct query_message changed = *m;
     if (u->next < u->n && u->answers[u->next].seq == m->seq) {
         const struct answer *a = &u->answers[u->next++];
-        replace_answer(&changed, (struct slice){u->text.p + a->at, a->n});
+        replace_answer_body(&changed, (struct slice){u->text.p + a->at, a->n});
     }
     u->status = cassette_write_message(u->w, &changed);
     return u->status == 0;
@@ -217,22 +217,22 @@ static int verify_recording(const struct settings *s, struct recording *r,
 static int verify_command_finish(const struct settings *s, struct verifying *v,
                                  struct slice recording, int64_t lasted_us)
 {
-    const char *file = settings_text(s, "report");
+    const char *file = settings_get_text(s, "report");
     struct reporting *r = &v->verified.reporting;
     struct buf json = {0};
     int status = EXIT_FINE;
-    verified_json(&v->verified, recording, lasted_us, &json);
+    verified_append_json(&v->verified, recording, lasted_us, &json);
     if (r->text)
         verified_print_summary(&v->verified);
     if (r->json)
         buf_slice_add(&r->out.b, buf_slice(&json));
     r->out.b.failed |= r->json && json.failed;
     if (file != NULL && strcmp(file, "-") != 0)
-        status = save_buf(file, &json);
+        status = save_buffer_to_file(file, &json);
     buf_close(&json);
     if (status == EXIT_FINE)
         return reporting_close(r);
-    reporting_drop(r);
+    reporting_close_without_files(r);
     return status;
 }
 
@@ -241,7 +241,7 @@ static int verify_and_report(const struct settings *s, struct recording *r,
 {
     struct verifying v = {.verified.verbose = settings_is_on(s, "verbose")};
     struct verified *x = &v.verified;
-    const char *file = settings_text(s, "report");
+    const char *file = settings_get_text(s, "report");
     int64_t began = clock_mono_us();
     int status = reporting_open(
         &x->reporting, s, settings_is_on(s, "json") || (file != NULL && strcmp(file, "-") == 0));
@@ -256,7 +256,7 @@ static int verify_and_report(const struct settings *s, struct recording *r,
     if (status == EXIT_FINE)
         status = verify_command_finish(s, &v, r->name, clock_mono_us() - began);
     else
-        reporting_drop(&x->reporting);
+        reporting_close_without_files(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
         status = update_write_file(v.update, r->file);
     if (status == EXIT_FINE && verified_has_differences(x))

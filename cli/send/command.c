@@ -65,8 +65,8 @@ struct sending {
 static int check_options(struct sending *x)
 {
     const struct settings *s = x->s;
-    const char *date = settings_text(s, "revision");
-    bool seq = settings_text(s, "seq") != NULL, list = settings_is_on(s, "list");
+    const char *date = settings_get_text(s, "revision");
+    bool seq = settings_get_text(s, "seq") != NULL, list = settings_is_on(s, "list");
     int at = s->set.operands_before_dashes;
     x->words_n = at < 0 ? s->operands_n : at;
     x->has_server = at >= 0 && at < s->operands_n;
@@ -86,18 +86,18 @@ static int check_options(struct sending *x)
     if (!seq && !list && x->words_n == 0)
         return settings_fail_usage(
             s, "missing request: name a tool or a method, or use --seq or --list");
-    if (!seq && !x->has_server && settings_text(s, "session") == NULL)
+    if (!seq && !x->has_server && settings_get_text(s, "session") == NULL)
         return settings_fail_usage(
             s, "missing server: put its command after '--', or name a recording "
                "of it with --session");
-    if (list && (settings_is_on(s, "edit") || settings_text(s, "set") != NULL))
+    if (list && (settings_is_on(s, "edit") || settings_get_text(s, "set") != NULL))
         return settings_fail_usage(s, "--edit and --set cannot be combined with --list");
     if (s->set.overflow)
         return settings_fail_usage(s, "--set: at most %d values", OPT_MANY_MAX);
     return EXIT_FINE;
 }
 
-static int read_sets(struct sending *x)
+static int read_set_options(struct sending *x)
 {
     struct buf error = {0};
     const char *word;
@@ -147,9 +147,9 @@ static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, st
         marks_find_in_text(pointer) != MARKS_NONE)
         return;
     buf_adds(&question, "The secret at ");
-    text_visible(&question, pointer);
+    text_append_visible(&question, pointer);
     buf_adds(&question, " was not recorded (\"");
-    text_visible(&question, text_head(raw, RECORDED_SHOWN));
+    text_append_visible(&question, text_prefix(raw, RECORDED_SHOWN));
     buf_adds(&question, "\"). Its value: ");
     int st = ask_secret(buf_str(&question), &value);
     if (st == 0)
@@ -173,19 +173,20 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
     size_t given = x->sets.n;
     if (!ask_is_possible())
         return 0;
-    int st = outgoing_each_secret(buf_slice(params), &x->sets, send_on_secret, &a);
+    int st = outgoing_for_each_secret(buf_slice(params), &x->sets, send_on_secret, &a);
     st = st == 0 ? a.status : st;
     if (st == 0 && x->sets.n > given)
-        st = outgoing_set(params, &x->sets, (struct json_value){0}, error);
+        st = outgoing_set_params(params, &x->sets, (struct json_value){0}, error);
     return st;
 }
 
 /* Copies the recorded request, and reports missing secrets before anything is started. */
-static int send_take_recorded(struct sending *x)
+static int send_copy_recorded_request(struct sending *x)
 {
     struct buf params = {0}, error = {0};
     struct rpc m;
-    int status = origin_find(x->s, &x->peer.talk, settings_number(x->s, "seq"), &x->item);
+    int status =
+        origin_find_request(x->s, &x->peer.talk, settings_get_number(x->s, "seq"), &x->item);
     if (status != EXIT_FINE)
         return status;
     if (talk_read_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
@@ -201,7 +202,7 @@ static int send_take_recorded(struct sending *x)
     int st = outgoing_copy_recorded(&x->request, &m);
     buf_slice_add(&params, buf_slice(&x->request.params));
     if (st == 0)
-        st = outgoing_set(&params, &x->sets, (struct json_value){0}, &error);
+        st = outgoing_set_params(&params, &x->sets, (struct json_value){0}, &error);
     if (st == 0 && !settings_is_on(x->s, "edit"))
         st = ask_secrets(x, &params, &error);
     if (st == MI_EINVAL)
@@ -218,18 +219,18 @@ static int send_take_recorded(struct sending *x)
 
 static int open_origin(struct sending *x)
 {
-    const char *session = settings_text(x->s, "session");
-    bool seq = settings_text(x->s, "seq") != NULL;
+    const char *session = settings_get_text(x->s, "session");
+    bool seq = settings_get_text(x->s, "seq") != NULL;
     struct source *source = NULL;
     int status = EXIT_FINE;
     if (seq || session != NULL) {
         status = origin_open(&x->origin, x->s, session);
         source = x->origin.recording.source;
     }
-    if (status == EXIT_FINE && peer_load(&x->peer, source) < 0)
+    if (status == EXIT_FINE && peer_load_recording(&x->peer, source) < 0)
         status = send_fail(x);
     if (status == EXIT_FINE && seq)
-        status = send_take_recorded(x);
+        status = send_copy_recorded_request(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
              revision_by_date(source_info(source)->protocol_version) == REV_2026_07_28)
         x->revision = REV_2026_07_28;
@@ -245,7 +246,7 @@ static int run_exchange(struct sending *x)
     struct buf from = {0};
     if (x->item != TALK_NONE) {
         buf_slice_add(&from, x->origin.recording.name);
-        buf_printf(&from, ":%s", settings_text(x->s, "seq"));
+        buf_printf(&from, ":%s", settings_get_text(x->s, "seq"));
     }
     struct exchange e = {
         .s = x->s,
@@ -270,7 +271,7 @@ static int send_run(const struct settings *s)
     (void)signal(SIGPIPE, SIG_IGN);
     int status = check_options(&x);
     if (status == EXIT_FINE)
-        status = read_sets(&x);
+        status = read_set_options(&x);
     if (status == EXIT_FINE)
         status = open_origin(&x);
     if (status == EXIT_FINE)

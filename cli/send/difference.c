@@ -16,7 +16,7 @@ static void print_marked_value(struct out *o, const char *mark, enum out_style s
 {
     if (value.p == NULL)
         return;
-    struct slice head = text_head(value, VALUE_MAX);
+    struct slice head = text_prefix(value, VALUE_MAX);
     out_style(o, style);
     out_raw(o, mark);
     out_text(o, head);
@@ -25,10 +25,10 @@ static void print_marked_value(struct out *o, const char *mark, enum out_style s
     out_end_line(o);
 }
 
-static void send_difference_title(struct out *o, const char *text)
+static void print_difference_title(struct out *o, const char *text)
 {
     out_end_line(o);
-    out_styled_words(o, OUT_DIM, text);
+    out_print_styled_words(o, OUT_DIM, text);
     out_end_line(o);
 }
 
@@ -36,7 +36,7 @@ static bool send_on_difference(void *ctx, const struct compare_difference *d)
 {
     struct printing *p = ctx;
     if (p->n++ == 0)
-        send_difference_title(p->o, "difference from the recorded answer:");
+        print_difference_title(p->o, "difference from the recorded answer:");
     if (p->n > LISTED_MAX)
         return true;
     out_text(p->o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
@@ -66,7 +66,7 @@ int difference_print(struct out *o, struct talk *t, uint32_t item, const struct 
     struct rpc recorded;
     uint32_t answer = t->items[item].answer;
     if (answer == TALK_NONE || t->items[answer].lost) {
-        send_difference_title(o, "no answer was recorded");
+        print_difference_title(o, "no answer was recorded");
         return 0;
     }
     int st = talk_read_body(t, answer, &t->recorded);
@@ -75,7 +75,7 @@ int difference_print(struct out *o, struct talk *t, uint32_t item, const struct 
     if (send_difference_compare(&p, &recorded, live) < 0)
         return talk_no_memory(t);
     if (p.n == 0)
-        send_difference_title(o, "the answer is as recorded");
+        print_difference_title(o, "the answer is as recorded");
     if (p.n > LISTED_MAX) {
         out_printf(o, "and %zu more", p.n - LISTED_MAX);
         out_end_line(o);

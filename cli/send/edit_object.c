@@ -115,11 +115,11 @@ static bool run_editor(const char *path)
 /* ---- the text ---- */
 
 /* Writes the JSON on indented lines. */
-static void make_pretty(struct buf *b)
+static void make_json_pretty(struct buf *b)
 {
     struct out o = {.columns = OUT_UNLIMITED, .held = true};
     struct buf escaped = {0};
-    text_json_visible(&escaped, buf_slice(b));
+    text_append_visible_json(&escaped, buf_slice(b));
     pretty_print(&o, buf_slice(&escaped), 0);
     buf_close(&escaped);
     buf_close(&o.text);
@@ -155,7 +155,7 @@ enum edit_result edit_object(struct buf *text)
 {
     struct edited_file p = {0};
     struct buf before = {0};
-    make_pretty(text);
+    make_json_pretty(text);
     buf_slice_add(&before, buf_slice(text));
     text->failed |= before.failed;
     bool good = !text->failed && make_directory(&p);
@@ -171,7 +171,7 @@ enum edit_result edit_object(struct buf *text)
         }
         if (!good || send_edit_is_empty(text) || edited_is_object(text))
             break;
-        good = ask_is_possible() && ask_yes("Edit it again?");
+        good = ask_is_possible() && ask_user_for_yes("Edit it again?");
     }
     bool same = slice_eq(buf_slice(text), buf_slice(&before));
     if (p.path != NULL)

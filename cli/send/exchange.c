@@ -20,14 +20,14 @@
 
 #define SHOWN_MAX 300 /* maximum bytes of the arguments that a question shows */
 
-static int exchange_no_memory(void)
+static int exchange_fail_no_memory(void)
 {
     log_error("out of memory");
     return EXIT_TROUBLE;
 }
 
 /* Reports the error of the peer. */
-static int exchange_fail(const struct exchange *x)
+static int exchange_report_peer_error(const struct exchange *x)
 {
     log_error("%s", buf_str(&x->peer->error));
     return EXIT_TROUBLE;
@@ -38,7 +38,7 @@ static int exchange_fail(const struct exchange *x)
 static struct tool *find_tool(const struct exchange *x, struct slice name)
 {
     struct buf raw = {0};
-    text_json(&raw, name);
+    text_append_json(&raw, name);
     struct tool *t =
         raw.n > 2 ? tools_find(&x->peer->tools, (struct slice){raw.p + 1, raw.n - 2}) : NULL;
     buf_close(&raw);
@@ -52,9 +52,9 @@ static int fail_unknown_tool(const struct exchange *x)
     struct nearest n = nearest_begin(name);
     for (size_t i = 0; i < x->peer->tools.n; i++)
         nearest_add_candidate(&n, x->peer->tools.tool[i].name.p);
-    text_visible(&shown, slice_of(name));
+    text_append_visible(&shown, slice_of(name));
     if (n.best != NULL)
-        text_visible(&near, slice_of(n.best));
+        text_append_visible(&near, slice_of(n.best));
     if (n.best != NULL)
         log_error("the server has no tool '%s'; did you mean '%s'?", buf_str(&shown),
                   buf_str(&near));
@@ -73,7 +73,7 @@ static int resolve_method(const struct exchange *x)
     struct buf why = {0};
     int status = EXIT_FINE;
     if (find_tool(x, buf_slice(&r->method)) != NULL) {
-        status = outgoing_is_tool(r) < 0 ? exchange_no_memory() : EXIT_FINE;
+        status = outgoing_is_tool(r) < 0 ? exchange_fail_no_memory() : EXIT_FINE;
     } else if (!method_is_plausible(buf_str(&r->method), &why)) {
         log_error("%s", buf_str(&why));
         status = EXIT_USAGE;
@@ -87,7 +87,7 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
     struct buf shown = {0}, near = {0}, word = {0}, key = {0};
     struct slice raw;
     struct json_value v;
-    text_visible(&shown, name);
+    text_append_visible(&shown, name);
     buf_slice_add(&word, name);
     struct nearest n = nearest_begin(buf_str(&word));
     for (struct json_walk w = json_walk_begin(json_get(schema, "properties"));
@@ -98,7 +98,7 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
         nearest_add_candidate(&n, buf_str(&key));
         if (n.best != before) {
             buf_clear(&near);
-            text_visible(&near, buf_slice(&key));
+            text_append_visible(&near, buf_slice(&key));
             /* n.best points into `key`, which will be overwritten; only n.distance is used from now
              * on */
             n.best = "";
@@ -120,24 +120,24 @@ static int make_typed_request(const struct exchange *x, const struct tool *t)
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct given_list *words = &x->request->words;
     for (size_t i = 0; t != NULL && !settings_is_on(x->s, "unchecked") && i < words->n; i++)
-        if (typing_is_unknown(schema, words->list[i].name))
+        if (typing_name_is_unknown(schema, words->list[i].name))
             return fail_unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
         own_write_initialize_params(&x->request->params,
                                     x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
     return outgoing_make_params(x->request, schema, buf_slice(&x->peer->meta)) < 0
-               ? exchange_no_memory()
+               ? exchange_fail_no_memory()
                : EXIT_FINE;
 }
 
-static int exchange_apply_sets(const struct exchange *x, const struct tool *t)
+static int exchange_apply_set_options(const struct exchange *x, const struct tool *t)
 {
     struct buf error = {0};
-    int st = outgoing_set(&x->request->params, x->sets,
-                          t != NULL ? t->input.text : (struct json_value){0}, &error);
+    int st = outgoing_set_params(&x->request->params, x->sets,
+                                 t != NULL ? t->input.text : (struct json_value){0}, &error);
     int status = EXIT_FINE;
     if (st < 0)
-        status = st == MI_ENOMEM ? exchange_no_memory()
+        status = st == MI_ENOMEM ? exchange_fail_no_memory()
                                  : settings_fail_usage(x->s, "--set: %s", buf_str(&error));
     buf_close(&error);
     return status;
@@ -187,8 +187,8 @@ static int make_request(const struct exchange *x)
     bool typed = x->item == TALK_NONE, unchecked = settings_is_on(x->s, "unchecked");
     int status = typed && x->request->may_be_tool ? resolve_method(x) : EXIT_FINE;
     struct tool *t =
-        outgoing_calls_tool(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
-    bool unknown = typed && t == NULL && outgoing_calls_tool(x->request);
+        outgoing_is_tool_call(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
+    bool unknown = typed && t == NULL && outgoing_is_tool_call(x->request);
     if (status == EXIT_FINE && unknown && !unchecked && tools_are_complete(&x->peer->tools))
         return fail_unknown_tool(x);
     if (status == EXIT_FINE && unknown && !tools_are_complete(&x->peer->tools))
@@ -196,14 +196,14 @@ static int make_request(const struct exchange *x)
     if (status == EXIT_FINE && typed)
         status = make_typed_request(x, t);
     if (status == EXIT_FINE)
-        status = exchange_apply_sets(x, t);
+        status = exchange_apply_set_options(x, t);
     if (status == EXIT_FINE && settings_is_on(x->s, "edit"))
         status = exchange_edit_params(x);
     if (status == EXIT_FINE && !typed)
         status = outgoing_refuse_secrets(buf_slice(&x->request->params), x->sets);
     /* the tool that is called now: --set and --edit may have changed its name */
     struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)}, name = {0};
-    if (outgoing_calls_tool(x->request) && params.text.n > 0)
+    if (outgoing_is_tool_call(x->request) && params.text.n > 0)
         name = json_get(params, "name");
     t = name.type == JSON_STRING ? tools_find(&x->peer->tools, json_string_raw(name)) : NULL;
     if (status == EXIT_FINE && typed && !unchecked && t != NULL)
@@ -218,10 +218,10 @@ static void exchange_add_name(struct buf *b, const struct rpc *m)
 {
     struct buf plain = {0};
     struct rpc_name name = rpc_name(m, &plain);
-    text_visible(b, name.method);
+    text_append_visible(b, name.method);
     if (name.target.n > 0) {
         buf_addc(b, ' ');
-        text_visible(b, name.target);
+        text_append_visible(b, name.target);
     }
     buf_close(&plain);
 }
@@ -251,12 +251,12 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
         struct slice args = has_typed_secret ? slice_of("(with the secrets that you have typed)")
                             : is_call        ? m->arguments.text
                                              : m->params.text;
-        struct slice head = text_head(args.p != NULL ? args : slice_of(""), SHOWN_MAX);
+        struct slice head = text_prefix(args.p != NULL ? args : slice_of(""), SHOWN_MAX);
         buf_addc(&what, ' ');
-        text_visible(&what, head);
+        text_append_visible(&what, head);
         buf_adds(&what, head.n < args.n ? "..." : "");
         buf_adds(&what, "\nThe request may change something. Send it?");
-        if (!ask_yes(buf_str(&what))) {
+        if (!ask_user_for_yes(buf_str(&what))) {
             log_note("nothing was sent");
             status = EXIT_FOUND;
         }
@@ -269,7 +269,7 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 
 /* Returns the exit status after a request that the server did not answer: EXIT_TROUBLE for a
  * request of the handshake, otherwise EXIT_FOUND. */
-static int status_without_answer(const char *method)
+static int exit_status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
 }
@@ -279,8 +279,8 @@ static int status_without_answer(const char *method)
 static int report_no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;
-    int status = method != NULL ? status_without_answer(method) : EXIT_FOUND;
-    if (p->talk.interrupted || interrupt_has_come()) {
+    int status = method != NULL ? exit_status_without_answer(method) : EXIT_FOUND;
+    if (p->talk.interrupted || interrupt_was_received()) {
         peer_cancel(p);
         (void)peer_end_server(p);
         interrupt_exit_by_signal();
@@ -293,12 +293,12 @@ static int report_no_answer(const struct exchange *x, const char *method)
     }
     peer_cancel(p);
     log_error("%s was not answered within %s; allow more time with --timeout",
-              method != NULL ? method : "the request", settings_text(x->s, "timeout"));
+              method != NULL ? method : "the request", settings_get_text(x->s, "timeout"));
     return status;
 }
 
 /* Reports the error that answered a request of `send` itself. */
-static int report_error(const char *method, const struct rpc *answer)
+static int report_answered_error(const char *method, const struct rpc *answer)
 {
     struct buf message = {0};
     bool ours = rpc_is_interposer_error(answer);
@@ -308,7 +308,7 @@ static int report_error(const char *method, const struct rpc *answer)
     else
         log_error("the server rejected %s: %s", method, buf_str(&message));
     buf_close(&message);
-    return ours ? status_without_answer(method) : EXIT_FOUND;
+    return ours ? exit_status_without_answer(method) : EXIT_FOUND;
 }
 
 /* Prints the answer, and how it differs from the recorded answer to the request `item`. TALK_NONE:
@@ -316,16 +316,16 @@ static int report_error(const char *method, const struct rpc *answer)
 static int print_answer(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     struct out o;
-    struct print_files files = {.dir = settings_text(x->s, "output")};
+    struct print_files files = {.dir = settings_get_text(x->s, "output")};
     out_open(&o);
     if (settings_is_on(x->s, "json")) {
-        text_json_visible(&o.b, answer->text);
+        text_append_visible_json(&o.b, answer->text);
         out_end_line(&o);
     } else {
         print_result(&o, &files, answer);
         if (item != TALK_NONE && difference_print(&o, &x->peer->talk, item, answer) < 0) {
             (void)out_close(&o);
-            return exchange_fail(x);
+            return exchange_report_peer_error(x);
         }
     }
     bool failed = files.failed;
@@ -392,7 +392,7 @@ static int send_request(struct exchange *x)
     outgoing_write_message(x->request, &message);
     if (message.failed || rpc_read(buf_slice(&message), &m) < 0) {
         buf_close(&message);
-        return exchange_no_memory();
+        return exchange_fail_no_memory();
     }
     int status = exchange_confirm_call(x, &m);
     x->refused = status != EXIT_FINE;
@@ -403,7 +403,7 @@ static int send_request(struct exchange *x)
         interrupt_block_signals(false);
         if (x->item == TALK_NONE)
             item = TALK_NONE; /* the answer to a typed request was not recorded */
-        status = st < 0     ? exchange_fail(x)
+        status = st < 0     ? exchange_report_peer_error(x)
                  : answered ? exchange_finish(x, item, &answer)
                             : report_no_answer(x, NULL);
     }
@@ -420,11 +420,11 @@ static int exchange_greet_server(const struct exchange *x)
     bool handshake = x->request == NULL || !slice_is(buf_slice(&x->request->method), "initialize");
     if (!handshake)
         return EXIT_FINE;
-    if (peer_greet(x->peer, x->item, x->revision, &greeting, &answer) < 0)
-        return exchange_fail(x);
+    if (peer_perform_handshake(x->peer, x->item, x->revision, &greeting, &answer) < 0)
+        return exchange_report_peer_error(x);
     if (greeting == PEER_SILENT)
         return report_no_answer(x, "initialize");
-    return greeting == PEER_READY ? EXIT_FINE : report_error("initialize", &answer);
+    return greeting == PEER_READY ? EXIT_FINE : report_answered_error("initialize", &answer);
 }
 
 /* Asks the server for its tools. A server may reject tools/list or answer it late, so only the end
@@ -433,25 +433,25 @@ static int ask_tools(const struct exchange *x)
 {
     struct rpc last = {0};
     bool answered;
-    if (peer_ask_tools(x->peer, &last, &answered) < 0)
-        return exchange_fail(x);
+    if (peer_request_tools(x->peer, &last, &answered) < 0)
+        return exchange_report_peer_error(x);
     if (!answered && (x->peer->talk.ended || x->request == NULL))
         return report_no_answer(x, "tools/list");
     bool failed = answered &&
                   (peer_says_server_ended(&last) || (x->request == NULL && last.kind == RPC_ERROR));
-    return failed ? report_error("tools/list", &last) : EXIT_FINE;
+    return failed ? report_answered_error("tools/list", &last) : EXIT_FINE;
 }
 
-static int exchange_converse(struct exchange *x)
+static int exchange_run_conversation(struct exchange *x)
 {
     bool needs_tools =
-        x->request == NULL || x->request->may_be_tool || outgoing_calls_tool(x->request);
+        x->request == NULL || x->request->may_be_tool || outgoing_is_tool_call(x->request);
     interrupt_block_signals(true);
     int status = exchange_greet_server(x);
     if (status == EXIT_FINE && needs_tools)
         status = ask_tools(x);
     interrupt_block_signals(false);
-    if (status == EXIT_FINE && interrupt_has_come())
+    if (status == EXIT_FINE && interrupt_was_received())
         status = report_no_answer(x, NULL);
     if (status != EXIT_FINE)
         return status;
@@ -468,9 +468,9 @@ int exchange_run(struct exchange *x)
     interrupt_catch_signals();
     int st = peer_start(x->peer, x->s, x->argv, x->dir, x->name, x->from);
     if (st < 0)
-        return st == MI_EINVAL ? EXIT_TROUBLE : exchange_fail(x);
+        return st == MI_EINVAL ? EXIT_TROUBLE : exchange_report_peer_error(x);
     pid_t proxy = live_pid(x->peer->live);
-    int status = exchange_converse(x);
+    int status = exchange_run_conversation(x);
     (void)peer_end_server(x->peer);
     if (x->refused)
         sent_session_remove(x->s, proxy, began);

@@ -22,7 +22,7 @@ static bool given_split_word(const char *word, struct slice *ret_name, bool *ret
     return true;
 }
 
-bool given_is_pair(const char *word)
+bool given_is_name_value_pair(const char *word)
 {
     struct slice name;
     bool is_json;
@@ -37,7 +37,7 @@ bool given_is_pair(const char *word)
 
 /* ---- values ---- */
 
-static bool given_is_utf8(struct slice s)
+static bool slice_is_utf8_without_nul(struct slice s)
 {
     for (size_t i = 0; i < s.n;) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
@@ -74,7 +74,7 @@ static int given_read_file(const char *path, struct buf *b, struct buf *error)
     int st = fd >= 0 ? read_fd(fd, b) : MI_EIO;
     if (st == MI_EIO) {
         buf_adds(error, "cannot read ");
-        text_visible(error, slice_of(path));
+        text_append_visible(error, slice_of(path));
         buf_printf(error, ": %s", strerror(errno));
     }
     if (fd >= 0 && !is_stdin)
@@ -94,7 +94,7 @@ static int read_value(struct given *g, const char *value, struct buf *error)
         const char *found = getenv(value + 4);
         if (found == NULL) {
             buf_adds(error, "the environment has no variable ");
-            text_visible(error, slice_of(value + 4));
+            text_append_visible(error, slice_of(value + 4));
             return MI_EINVAL;
         }
         value = found;
@@ -111,7 +111,7 @@ static int check_value(const struct given *g, struct buf *error)
                    scan.fault.at);
         return MI_EINVAL;
     }
-    if (!given_is_utf8(buf_slice(&g->value))) {
+    if (!slice_is_utf8_without_nul(buf_slice(&g->value))) {
         buf_adds(error, "the value is not UTF-8 text");
         return MI_EINVAL;
     }
@@ -120,7 +120,7 @@ static int check_value(const struct given *g, struct buf *error)
 
 /* ---- the list ---- */
 
-static int read_pair(struct given *g, const char *word, bool pointers, struct buf *error)
+static int read_name_and_value(struct given *g, const char *word, bool pointers, struct buf *error)
 {
     const char *value;
     if (!given_split_word(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
@@ -140,7 +140,7 @@ int given_add_word(struct given_list *l, const char *word, bool pointers, struct
 {
     struct given g = {0};
     struct buf reason = {0};
-    int st = read_pair(&g, word, pointers, &reason);
+    int st = read_name_and_value(&g, word, pointers, &reason);
     if (st == 0 && !GROW(l->list, l->n, l->cap))
         st = MI_ENOMEM;
     if (st == 0) {
@@ -148,7 +148,7 @@ int given_add_word(struct given_list *l, const char *word, bool pointers, struct
     } else {
         buf_close(&g.value);
         buf_addc(error, '\'');
-        text_visible(error, g.name.p != NULL ? g.name : slice_of(word));
+        text_append_visible(error, g.name.p != NULL ? g.name : slice_of(word));
         buf_printf(error, "': %s", buf_str(&reason));
     }
     buf_close(&reason);

@@ -29,7 +29,7 @@ struct given_list {
 
 /* Whether the word has the form NAME=VALUE or NAME:=JSON, with a NAME that is not empty and
  * contains none of `/`, `:` and `?`. So the URI `x://y?a=b` is not such a word. */
-bool given_is_pair(const char *word);
+bool given_is_name_value_pair(const char *word);
 /* Reads a word. If `pointers`, NAME must be a JSON Pointer. Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add_word(struct given_list *l, const char *word, bool pointers,
                            struct buf *error);

@@ -23,20 +23,20 @@ void input_list_questions(struct buf *b, const struct rpc *answer)
         buf_clear(&method);
         json_unescape(&method, json_string_raw(json_get(one, "method")));
         buf_adds(b, b->n > at ? ", " : "");
-        text_visible(b, buf_slice(&method));
+        text_append_visible(b, buf_slice(&method));
     }
     buf_close(&method);
 }
 
 /* Do the responses answer all questions? */
-static bool responses_answer_all(struct json_value responses, struct json_value questions)
+static bool responses_answer_all_questions(struct json_value responses, struct json_value questions)
 {
     struct slice key;
     struct json_value one;
     if (responses.type != JSON_OBJECT || marks_find_in_text(responses.text) != MARKS_NONE)
         return false;
     for (struct json_walk w = json_walk_begin(questions); json_walk_next(&w, &key, &one);)
-        if (json_get_raw(responses, key).type == JSON_NONE)
+        if (json_get_by_raw_name(responses, key).type == JSON_NONE)
             return false;
     return true;
 }
@@ -57,7 +57,7 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
         if (rpc_read(buf_slice(&t->request), &m) < 0 || !slice_eq(m.method, sent->method))
             continue;
         *ret = json_get(m.params, "inputResponses");
-        if (!responses_answer_all(*ret, questions))
+        if (!responses_answer_all_questions(*ret, questions))
             continue;
         *item = i;
         return 0;

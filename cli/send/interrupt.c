@@ -27,7 +27,7 @@ void interrupt_block_signals(bool block)
     (void)sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-bool interrupt_has_come(void)
+bool interrupt_was_received(void)
 {
     return came != 0;
 }

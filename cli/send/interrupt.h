@@ -14,7 +14,7 @@ void interrupt_catch_signals(void);
 /* After interrupt_block_signals(true), signals arrive only while the program waits for a line of
  * the server, so that no signal is missed. The server must be started before this call. */
 void interrupt_block_signals(bool block);
-bool interrupt_has_come(void); /* whether a signal has arrived */
+bool interrupt_was_received(void); /* whether a signal has arrived */
 /* Ends the program by the signal that has arrived. Returns if there is none. */
 void interrupt_exit_by_signal(void);
 

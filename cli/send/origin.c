@@ -23,7 +23,7 @@ static int find_session(struct query *q, const char *ref, struct buf *uid)
     struct buf title = {0};
     bool named = false;
     int64_t id = 0;
-    int st = ref != NULL ? query_is_server(q, ref, &named) : 0;
+    int st = ref != NULL ? query_ref_is_server_name(q, ref, &named) : 0;
     if (st == 0 && ref == NULL)
         st = sent_sessions_find_other(q, &id);
     if (st == 0)
@@ -38,7 +38,7 @@ static int find_session(struct query *q, const char *ref, struct buf *uid)
             log_note("the recording is %s", buf_str(&title));
     }
     buf_close(&title);
-    return st < 0 ? session_fail(q, st) : EXIT_FINE;
+    return st < 0 ? session_report_query_error(q, st) : EXIT_FINE;
 }
 
 int origin_open(struct origin *o, const struct settings *s, const char *session)
@@ -64,7 +64,7 @@ int origin_open(struct origin *o, const struct settings *s, const char *session)
 
 /* ---- its server ---- */
 
-static bool add_word(struct origin *o, struct slice raw)
+static bool append_command_word(struct origin *o, struct slice raw)
 {
     struct buf b = {0};
     bool good = GROW(o->command, o->command_n, o->command_cap);
@@ -80,7 +80,7 @@ static bool add_word(struct origin *o, struct slice raw)
     return good;
 }
 
-static int origin_take_command(struct origin *o, const struct query_session *session)
+static int origin_copy_command(struct origin *o, const struct query_session *session)
 {
     struct json_value command = {JSON_ARRAY, session->command}, word;
     struct slice key;
@@ -111,16 +111,16 @@ static int origin_take_command(struct origin *o, const struct query_session *ses
             log_error("the recorded command is not a list of texts; " NAME_THE_SERVER);
             return EXIT_USAGE;
         }
-        good = add_word(o, json_string_raw(word));
+        good = append_command_word(o, json_string_raw(word));
     }
-    if (!good || !add_word(o, (struct slice){0})) {
+    if (!good || !append_command_word(o, (struct slice){0})) {
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
     return EXIT_FINE;
 }
 
-static void origin_take_dir(struct origin *o, const struct query_session *session)
+static void origin_set_directory(struct origin *o, const struct query_session *session)
 {
     struct stat st;
     if (session->cwd.p == NULL)
@@ -129,7 +129,7 @@ static void origin_take_dir(struct origin *o, const struct query_session *sessio
     if (stat(buf_str(&o->dir), &st) == 0 && S_ISDIR(st.st_mode))
         return;
     struct buf shown = {0};
-    text_visible(&shown, session->cwd);
+    text_append_visible(&shown, session->cwd);
     log_note("the directory in which the server ran does not exist: %s; the server is started in "
              "the current directory",
              buf_str(&shown));
@@ -145,9 +145,10 @@ int origin_read_command(struct origin *o, const struct settings *s)
         return settings_fail_usage(s, "a cassette has no command; " NAME_THE_SERVER);
     buf_slice_add(&uid, o->recording.name);
     int st = query_session(o->recording.query, buf_str(&uid), &session);
-    int status = st < 0 ? session_fail(o->recording.query, st) : origin_take_command(o, &session);
+    int status = st < 0 ? session_report_query_error(o->recording.query, st)
+                        : origin_copy_command(o, &session);
     if (status == EXIT_FINE)
-        origin_take_dir(o, &session);
+        origin_set_directory(o, &session);
     if (status == EXIT_FINE && o->command[0] == NULL)
         status = settings_fail_usage(s, "the session has no command; " NAME_THE_SERVER);
     buf_close(&uid);
@@ -156,10 +157,11 @@ int origin_read_command(struct origin *o, const struct settings *s)
 
 /* ---- its request ---- */
 
-int origin_find(const struct settings *s, const struct talk *t, int64_t seq, uint32_t *ret_item)
+int origin_find_request(const struct settings *s, const struct talk *t, int64_t seq,
+                        uint32_t *ret_item)
 {
     uint32_t i = t->n;
-    while (i > 0 && source_seq_of_place((uint64_t)t->items[i - 1].place) != (uint64_t)seq)
+    while (i > 0 && source_seq_in_session((uint64_t)t->items[i - 1].place) != (uint64_t)seq)
         i--;
     if (i == 0)
         return settings_fail_usage(s, "--seq: the recording has no message %lld", (long long)seq);
@@ -168,7 +170,7 @@ int origin_find(const struct settings *s, const struct talk *t, int64_t seq, uin
         if (t->items[k].answer == i - 1 && t->items[k].from_client)
             return settings_fail_usage(
                 s, "--seq: message %lld is an answer; its request is %llu", (long long)seq,
-                (unsigned long long)source_seq_of_place((uint64_t)t->items[k].place));
+                (unsigned long long)source_seq_in_session((uint64_t)t->items[k].place));
     if (!it->from_client || it->kind != RPC_REQUEST)
         return settings_fail_usage(s, "--seq: message %lld is not a request of the client",
                                    (long long)seq);

@@ -29,8 +29,8 @@ MI_MUST int origin_open(struct origin *o, const struct settings *s, const char *
 MI_MUST int origin_read_command(struct origin *o, const struct settings *s);
 /* Finds the request with this seq in `t`, into which the recording was loaded. *ret_item: the index
  * of the request. */
-MI_MUST int origin_find(const struct settings *s, const struct talk *t, int64_t seq,
-                        uint32_t *ret_item);
+MI_MUST int origin_find_request(const struct settings *s, const struct talk *t, int64_t seq,
+                                uint32_t *ret_item);
 void origin_close(struct origin *o);
 
 #endif

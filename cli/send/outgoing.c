@@ -48,7 +48,7 @@ static size_t find_target(const struct outgoing *r)
     return i;
 }
 
-bool outgoing_calls_tool(const struct outgoing *r)
+bool outgoing_is_tool_call(const struct outgoing *r)
 {
     return slice_is(buf_slice(&r->method), "tools/call");
 }
@@ -57,14 +57,14 @@ static int read_target_and_words(struct outgoing *r, char *const *words, int n, 
 {
     int st = 0;
     for (int i = 0; st == 0 && i < n; i++) {
-        bool pair = given_is_pair(words[i]);
+        bool pair = given_is_name_value_pair(words[i]);
         if (pair || r->target.n > 0 || i > 0) {
             st = given_add_word(&r->words, words[i], false, error);
         } else if (find_target(r) < MI_COUNT(targets)) {
             buf_adds(&r->target, words[i]);
         } else {
             buf_addc(error, '\'');
-            text_visible(error, slice_of(words[i]));
+            text_append_visible(error, slice_of(words[i]));
             buf_adds(error, "': expected NAME=VALUE");
             st = MI_EINVAL;
         }
@@ -103,7 +103,7 @@ int outgoing_is_tool(struct outgoing *r)
 }
 
 /* Sets a member of params. value: JSON. Returns false if memory is short. */
-static bool set_member(struct outgoing *r, struct slice name, const struct buf *value)
+static bool set_params_member(struct outgoing *r, struct slice name, const struct buf *value)
 {
     struct buf pointer = {0}, changed = {0}, error = {0};
     pointer_add(&pointer, name);
@@ -129,22 +129,22 @@ int outgoing_make_params(struct outgoing *r, struct json_value input_schema, str
     buf_adds(&r->params, r->params.n == 0 ? "{}" : "");
     if (meta.n > 0) {
         buf_slice_add(&value, meta);
-        good = set_member(r, slice_of("_meta"), &value);
+        good = set_params_member(r, slice_of("_meta"), &value);
     }
     if (good && r->target.n > 0 && has_row) {
         buf_clear(&value);
-        text_json(&value, buf_slice(&r->target));
-        good = set_member(r, slice_of(targets[row].member), &value);
+        text_append_json(&value, buf_slice(&r->target));
+        good = set_params_member(r, slice_of(targets[row].member), &value);
     }
     if (good && has_row && targets[row].arguments) {
         buf_clear(&value);
         typing_write_arguments(&value, input_schema, &r->words);
-        good = set_member(r, slice_of("arguments"), &value);
+        good = set_params_member(r, slice_of("arguments"), &value);
     }
     for (size_t i = 0; good && !(has_row && targets[row].arguments) && i < r->words.n; i++) {
         buf_clear(&value);
         typing_write_param(&value, buf_str(&r->method), &r->words.list[i]);
-        good = set_member(r, r->words.list[i].name, &value);
+        good = set_params_member(r, r->words.list[i].name, &value);
     }
     buf_close(&value);
     return good ? 0 : MI_ENOMEM;
@@ -182,7 +182,7 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
 {
     struct buf name = {0};
     struct json_scan scan;
-    struct json_value old = json_find_pointer((struct json_value){JSON_OBJECT, params}, g->name);
+    struct json_value old = json_find_at_pointer((struct json_value){JSON_OBJECT, params}, g->name);
     bool plain = old.type == JSON_NONE || old.type == JSON_STRING || old.type == JSON_NULL;
     if (!g->is_json && input_schema.type != JSON_NONE && argument_name_of_pointer(g->name, &name)) {
         struct given one = *g;
@@ -192,14 +192,14 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
     } else if (g->is_json || (!plain && json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0)) {
         buf_slice_add(b, buf_slice(&g->value));
     } else {
-        text_json(b, buf_slice(&g->value));
+        text_append_json(b, buf_slice(&g->value));
     }
     b->failed |= name.failed;
     buf_close(&name);
 }
 
-static int outgoing_apply_given(struct buf *params, const struct given *g,
-                                struct json_value input_schema, struct buf *error)
+static int outgoing_set_param(struct buf *params, const struct given *g,
+                              struct json_value input_schema, struct buf *error)
 {
     struct buf value = {0}, changed = {0}, reason = {0};
     if (params->n == 0)
@@ -218,7 +218,7 @@ static int outgoing_apply_given(struct buf *params, const struct given *g,
         changed = (struct buf){0};
     } else if (st == MI_EINVAL) {
         buf_addc(error, '\'');
-        text_visible(error, g->name);
+        text_append_visible(error, g->name);
         buf_printf(error, "' %s", buf_str(&reason));
     }
     buf_close(&value);
@@ -227,12 +227,12 @@ static int outgoing_apply_given(struct buf *params, const struct given *g,
     return st;
 }
 
-int outgoing_set(struct buf *params, const struct given_list *sets, struct json_value input_schema,
-                 struct buf *error)
+int outgoing_set_params(struct buf *params, const struct given_list *sets,
+                        struct json_value input_schema, struct buf *error)
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < sets->n; i++)
-        st = outgoing_apply_given(params, &sets->list[i], input_schema, error);
+        st = outgoing_set_param(params, &sets->list[i], input_schema, error);
     return st;
 }
 
@@ -260,8 +260,8 @@ static void outgoing_on_secret(void *ctx, struct slice pointer, enum marks marks
     r->fn(r->ctx, pointer, marks, raw);
 }
 
-int outgoing_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
-                         void *ctx)
+int outgoing_for_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
+                             void *ctx)
 {
     struct remaining r = {sets, fn, ctx};
     return params.n == 0
@@ -275,8 +275,8 @@ static void report_secret(void *ctx, struct slice pointer, enum marks marks, str
 {
     struct buf p = {0}, text = {0};
     int *n = ctx;
-    text_visible(&p, pointer);
-    text_visible(&text, text_head(raw, TEXT_MAX));
+    text_append_visible(&p, pointer);
+    text_append_visible(&text, text_prefix(raw, TEXT_MAX));
     if (marks == MARKS_SECRET)
         log_error("the secret at %s was not recorded (\"%s\"): give it with --set %s=VALUE, where "
                   "VALUE may be @FILE or env:NAME",
@@ -293,7 +293,7 @@ static void report_secret(void *ctx, struct slice pointer, enum marks marks, str
 int outgoing_refuse_secrets(struct slice params, const struct given_list *sets)
 {
     int n = 0;
-    if (outgoing_each_secret(params, sets, report_secret, &n) < 0) {
+    if (outgoing_for_each_secret(params, sets, report_secret, &n) < 0) {
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
@@ -308,6 +308,7 @@ void outgoing_write_message(const struct outgoing *r, struct buf *b)
     json_out_int(&j, "id", 0);
     json_out_text(&j, "method", buf_slice(&r->method));
     if (r->params.n > 0)
-        json_out_visible(&j, "params", buf_slice(&r->params)); /* writes params on one line */
+        json_out_add_visible_json(&j, "params",
+                                  buf_slice(&r->params)); /* writes params on one line */
     json_out_end(&j);
 }

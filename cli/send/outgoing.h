@@ -30,7 +30,7 @@ void outgoing_close(struct outgoing *r);
 MI_MUST int outgoing_read_words(struct outgoing *r, char *const *words, int n, struct buf *error);
 /* Makes the request a tools/call, because its first word is the name of a tool. */
 MI_MUST int outgoing_is_tool(struct outgoing *r);
-bool outgoing_calls_tool(const struct outgoing *r);
+bool outgoing_is_tool_call(const struct outgoing *r);
 /* Makes the params, or adds members to them. input_schema: the schema of the tool; type JSON_NONE:
  * no schema. meta: JSON of the member `_meta`; n == 0: none. */
 MI_MUST int outgoing_make_params(struct outgoing *r, struct json_value input_schema,
@@ -45,11 +45,11 @@ MI_MUST int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorde
 /* Changes params. The names in `sets` are JSON Pointers into params. A value given as text gets the
  * type that the argument's schema requires, or else the type of the value that it replaces.
  * `params` may be a buffer outside of the request. */
-MI_MUST int outgoing_set(struct buf *params, const struct given_list *sets,
-                         struct json_value input_schema, struct buf *error);
+MI_MUST int outgoing_set_params(struct buf *params, const struct given_list *sets,
+                                struct json_value input_schema, struct buf *error);
 /* Calls fn for each mark of the sanitizer in params, except in values that `sets` gives. */
-MI_MUST int outgoing_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
-                                 void *ctx);
+MI_MUST int outgoing_for_each_secret(struct slice params, const struct given_list *sets,
+                                     secrets_fn fn, void *ctx);
 /* Reports the marks that remain on stderr, one line each. Returns EXIT_FINE if there is none. */
 MI_MUST int outgoing_refuse_secrets(struct slice params, const struct given_list *sets);
 /* Writes the complete message, with the id 0. */

@@ -18,11 +18,11 @@
 
 /* ---- starting ---- */
 
-int peer_load(struct peer *p, struct source *source)
+int peer_load_recording(struct peer *p, struct source *source)
 {
     p->talk.source = source;
     p->talk.error = &p->error;
-    return talk_load(&p->talk);
+    return talk_load_recording(&p->talk);
 }
 
 int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
@@ -30,7 +30,7 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
 {
     const char *const options[] = {
         "--timeout",
-        settings_text(s, "timeout"),
+        settings_get_text(s, "timeout"),
         "--name",
         name,
         "--sent",
@@ -43,14 +43,14 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
     };
     struct proxied proxied;
     /* The wait is two seconds longer than the proxy's deadline, which must pass first. */
-    if (settings_text(s, "timeout") != NULL)
+    if (settings_get_text(s, "timeout") != NULL)
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
     int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
                  ? live_open(&p->live, proxied.argv, dir, &p->error)
                  : MI_EINVAL;
     p->talk.server = p->live;
     if (st == 0)
-        live_expect_proxy(p->live);
+        live_allow_proxy_exit_time(p->live);
     proxied_close(&proxied);
     return st;
 }
@@ -64,7 +64,7 @@ static int send_peer_request(struct peer *p, const char *method, struct slice pa
     struct buf b = {0};
     struct rpc m;
     struct json_out j = json_out_to(&b);
-    rpc_out_request(&j, slice_of("0"), method);
+    rpc_out_begin_request(&j, slice_of("0"), method);
     json_out_raw(&j, "params", params);
     rpc_out_end(&j);
     int st = b.failed || rpc_read(buf_slice(&b), &m) < 0
@@ -76,8 +76,8 @@ static int send_peer_request(struct peer *p, const char *method, struct slice pa
 
 /* Finds the newest recorded message of this method before item `before`, and reads the message into
  * t->request. Sets *ret_found to whether there is such a message. */
-static int find_recorded(struct talk *t, uint32_t before, const char *method, struct rpc *ret,
-                         bool *ret_found)
+static int find_recorded_message(struct talk *t, uint32_t before, const char *method,
+                                 struct rpc *ret, bool *ret_found)
 {
     *ret_found = false;
     for (uint32_t i = before < t->n ? before : t->n; i > 0; i--) {
@@ -101,7 +101,7 @@ static int choose_initialize_params(struct peer *p, uint32_t before, enum revisi
 {
     struct rpc m;
     bool found = false;
-    int st = find_recorded(&p->talk, before, "initialize", &m, &found);
+    int st = find_recorded_message(&p->talk, before, "initialize", &m, &found);
     if (st < 0)
         return st;
     if (found && marks_find_in_text(m.params.text) != MARKS_NONE) {
@@ -116,11 +116,11 @@ static int choose_initialize_params(struct peer *p, uint32_t before, enum revisi
     return b->failed ? talk_no_memory(&p->talk) : 0;
 }
 
-static int send_initialized(struct peer *p, uint32_t before)
+static int send_initialized_notification(struct peer *p, uint32_t before)
 {
     struct rpc m;
     bool found = false;
-    int st = find_recorded(&p->talk, before, "notifications/initialized", &m, &found);
+    int st = find_recorded_message(&p->talk, before, "notifications/initialized", &m, &found);
     struct buf own = {0};
     if (st < 0)
         return st;
@@ -164,11 +164,11 @@ static int send_peer_initialize(struct peer *p, uint32_t before, enum revision r
     if (st < 0)
         return st;
     *ret = !answered ? PEER_SILENT : ret_answer->kind == RPC_ERROR ? PEER_REFUSED : PEER_READY;
-    return *ret == PEER_READY ? send_initialized(p, before) : 0;
+    return *ret == PEER_READY ? send_initialized_notification(p, before) : 0;
 }
 
-int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum peer_greeting *ret,
-               struct rpc *ret_answer)
+int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revision,
+                           enum peer_greeting *ret, struct rpc *ret_answer)
 {
     struct buf refusal = {0};
     *ret = PEER_READY;
@@ -204,7 +204,7 @@ bool peer_says_server_ended(const struct rpc *answer)
            (code == RPC_SERVER_GONE || code == -31000);
 }
 
-int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
+int peer_request_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 {
     struct slice meta = p->meta.n > 0 ? buf_slice(&p->meta) : (struct slice){0};
     return talk_ask_tools(&p->talk, meta, &p->tools, ret_last, ret_answered);
@@ -214,14 +214,14 @@ int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 
 #define REPORTED_MAX 500 /* maximum bytes reported of a text */
 
-static void append_reported(struct buf *b, struct json_value v)
+static void append_reported_value(struct buf *b, struct json_value v)
 {
     struct buf text = {0};
     if (v.type == JSON_STRING)
         json_unescape(&text, json_string_raw(v));
     else
         buf_slice_add(&text, v.text);
-    buf_slice_add(b, text_head(buf_slice(&text), REPORTED_MAX));
+    buf_slice_add(b, text_prefix(buf_slice(&text), REPORTED_MAX));
     b->failed |= text.failed;
     buf_close(&text);
 }
@@ -235,20 +235,20 @@ static void peer_on_message(void *ctx, const struct rpc *m, const char *refused)
         log_note("the server requested %s: %s", buf_str(&b),
                  refused == NULL ? "the recorded answer was sent" : refused);
     } else if (rpc_method_is(m, "notifications/message")) {
-        append_reported(&b, json_get(m->params, "level"));
+        append_reported_value(&b, json_get(m->params, "level"));
         buf_adds(&b, ": ");
-        append_reported(&b, json_get(m->params, "data"));
+        append_reported_value(&b, json_get(m->params, "data"));
         log_note("the server logs %s", buf_str(&b));
     } else if (rpc_method_is(m, "notifications/progress")) {
         struct json_value total = json_get(m->params, "total");
         struct json_value message = json_get(m->params, "message");
-        append_reported(&b, m->progress);
+        append_reported_value(&b, m->progress);
         buf_adds(&b, total.type == JSON_NUMBER ? " of " : "");
         if (total.type == JSON_NUMBER)
-            append_reported(&b, total);
+            append_reported_value(&b, total);
         buf_adds(&b, message.type == JSON_STRING ? ": " : "");
         if (message.type == JSON_STRING)
-            append_reported(&b, message);
+            append_reported_value(&b, message);
         log_note("progress %s", buf_str(&b));
     }
     buf_close(&b);

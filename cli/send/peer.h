@@ -19,9 +19,9 @@
 struct peer {
     struct live *live;  /* owned */
     struct talk talk;   /* owned */
-    struct tools tools; /* owned; the server's tools, which peer_ask_tools() reads */
+    struct tools tools; /* owned; the server's tools, which peer_request_tools() reads */
     /* owned; JSON of `_meta` in requests of 2026-07-28; empty: an older revision. Before
-     * peer_greet(), the caller may set it from a recorded request. */
+     * peer_perform_handshake(), the caller may set it from a recorded request. */
     struct buf meta;
     struct buf error; /* owned */
 };
@@ -33,7 +33,7 @@ enum peer_greeting {
 };
 
 /* Loads the recording. source: borrowed; NULL: there is none. */
-MI_MUST int peer_load(struct peer *p, struct source *source);
+MI_MUST int peer_load_recording(struct peer *p, struct source *source);
 /* Starts the server. dir: its working directory; NULL: that of this process. name: name of the
  * recorded session; NULL: derived from the command. from: the request that is sent again, UID:SEQ
  * or FILE:SEQ, which the session records; NULL: a new request. Returns MI_EINVAL if a setting is
@@ -43,11 +43,11 @@ MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *ar
 /* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
  * before it is used; TALK_NONE: the end of the recording. revision: the revision to try first;
  * REV_COUNT: none was chosen. *ret_answer is set if *ret is PEER_REFUSED. */
-MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
-                       enum peer_greeting *ret, struct rpc *ret_answer);
+MI_MUST int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revision,
+                                   enum peer_greeting *ret, struct rpc *ret_answer);
 /* Reads the tools. *ret_last is the last answer, which is an error if the list is incomplete.
  * *ret_answered: whether there is an answer. */
-MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
+MI_MUST int peer_request_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
 /* From now on, reports on stderr what the server sends while it works on a request: log messages,
  * progress, and its own requests. */
 void peer_report_messages(struct peer *p);

@@ -49,12 +49,12 @@ static void send_print_text(struct out *o, struct json_value text)
 static void send_print_json(struct out *o, struct json_value v)
 {
     struct buf b = {0};
-    text_json_visible(&b, v.text);
+    text_append_visible_json(&b, v.text);
     pretty_print(o, buf_slice(&b), 0);
     buf_close(&b);
 }
 
-static void print_raw(struct out *o, struct json_value string)
+static void print_unescaped_string(struct out *o, struct json_value string)
 {
     struct buf b = {0};
     json_unescape(&b, json_string_raw(string));
@@ -69,7 +69,7 @@ static void print_label(struct out *o, const char *what, struct json_value strin
         return;
     out_style(o, OUT_DIM);
     out_printf(o, "%s: ", what);
-    print_raw(o, string);
+    print_unescaped_string(o, string);
     out_style(o, OUT_PLAIN);
     out_end_line(o);
 }
@@ -111,7 +111,8 @@ static const char *send_print_directory(struct print_files *f)
 
 /* Creates a file KIND-N.EXT with the first free N. Returns its descriptor and allocates *ret_path;
  * returns -1 with errno on an error. */
-static int open_new(struct print_files *f, const char *kind, const char *ext, char **ret_path)
+static int create_numbered_file(struct print_files *f, const char *kind, const char *ext,
+                                char **ret_path)
 {
     const char *dir = send_print_directory(f);
     int fd = -1;
@@ -137,7 +138,7 @@ static int open_new(struct print_files *f, const char *kind, const char *ext, ch
 static bool send_print_write_file(struct print_files *f, const char *kind, struct json_value mime,
                                   const struct buf *bytes, char **ret_path)
 {
-    int fd = open_new(f, kind, file_extension_of_mime(mime), ret_path);
+    int fd = create_numbered_file(f, kind, file_extension_of_mime(mime), ret_path);
     if (fd >= 0 && write_and_close(fd, buf_slice(bytes), false) == 0) {
         f->n++;
         return true;
@@ -159,7 +160,7 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
     char *path = NULL;
     int st = base64_decode(&bytes, json_string_raw(data));
     if (mime.type == JSON_STRING)
-        print_raw(o, mime);
+        print_unescaped_string(o, mime);
     else
         out_raw(o, kind);
     if (data.type != JSON_STRING || st < 0) {
@@ -211,7 +212,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
 
 /* Whether the text repeats the structured content as JSON, which the protocol recommends for old
  * clients. */
-static bool text_repeats_structured(struct json_value item, struct json_value structured)
+static bool text_repeats_structured_content(struct json_value item, struct json_value structured)
 {
     struct json_scan scan;
     struct buf b = {0};
@@ -230,7 +231,7 @@ static void print_error(struct out *o, const struct rpc *m)
     out_raw(o, "error ");
     out_text(o, m->error_code.text);
     out_raw(o, ": ");
-    print_raw(o, m->error_message);
+    print_unescaped_string(o, m->error_message);
     out_style(o, OUT_PLAIN);
     out_end_line(o);
     if (data.type != JSON_NONE && data.type != JSON_NULL)
@@ -248,7 +249,7 @@ void print_result(struct out *o, struct print_files *files, const struct rpc *m)
         print_error(o, m);
     } else if (m->content.type == JSON_ARRAY) { /* the answer is the result of a tool */
         for (w = json_walk_begin(m->content); json_walk_next(&w, &key, &item);)
-            if (!text_repeats_structured(item, m->structured))
+            if (!text_repeats_structured_content(item, m->structured))
                 print_content(o, files, item);
         if (m->structured.type != JSON_NONE)
             send_print_json(o, m->structured);

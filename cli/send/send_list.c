@@ -86,11 +86,11 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
     buf_clear(&b);
     buf_addc(&b, '=');
     append_argument_type(&b, property);
-    out_text(o, text_head(buf_slice(&b), TYPE_MAX));
+    out_text(o, text_prefix(buf_slice(&b), TYPE_MAX));
     out_raw(o, argument_is_required(schema, raw_name) ? "  required" : "");
     if (def.type != JSON_NONE) {
         out_raw(o, "  default ");
-        out_text(o, text_head(def.text, TYPE_MAX));
+        out_text(o, text_prefix(def.text, TYPE_MAX));
     }
     buf_close(&b);
     add_first_line(o, json_get(property, "description"), from, 6);
@@ -101,7 +101,7 @@ static void print_tool(struct out *o, const struct tool *t)
     struct json_value v = {JSON_OBJECT, t->text}, property;
     struct json_value hints = json_get(v, "annotations");
     struct slice key;
-    out_styled(o, OUT_BOLD, t->name);
+    out_write_styled(o, OUT_BOLD, t->name);
     size_t from = o->b.n;
     out_raw(o, json_get(hints, "readOnlyHint").type == JSON_TRUE ? "  read-only" : "");
     add_first_line(o, json_get(v, "description"), from, 4);
@@ -125,7 +125,7 @@ int list_tools(const struct tools *t, bool json)
             continue;
         }
         buf_clear(&b);
-        text_json_visible(&b, t->tool[i].text);
+        text_append_visible_json(&b, t->tool[i].text);
         buf_slice_add(&o.b, buf_slice(&b));
         out_end_line(&o);
     }

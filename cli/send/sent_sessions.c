@@ -17,12 +17,12 @@ struct search {
     int64_t began_us;
 };
 
-static bool pick_other_session(void *ctx, const struct query_session *s)
+static bool pick_session_not_made_by_send(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     int64_t seq = 0, event = 0;
     bool made = false;
-    f->status = query_last_positions(f->q, s->id, &seq, &event);
+    f->status = query_last_seq_and_event(f->q, s->id, &seq, &event);
     if (f->status == 0)
         f->status = query_is_made_by_send(f->q, s->id, &made);
     if (f->status == 0 && seq > 0 && !made)
@@ -33,7 +33,7 @@ static bool pick_other_session(void *ctx, const struct query_session *s)
 int sent_sessions_find_other(struct query *q, int64_t *ret_id)
 {
     struct search f = {.q = q};
-    int st = query_sessions(q, 0, pick_other_session, &f);
+    int st = query_sessions(q, 0, pick_session_not_made_by_send, &f);
     if (st == 0)
         st = f.status;
     if (st == 0)
@@ -77,7 +77,7 @@ static int remove_session(const char *vault, int64_t id)
     bool done = false;
     int st = prune_open(&p, vault, &rule, clock_wall_us(), &error);
     while (st == 0 && !done)
-        st = prune_step(p, &done, &error);
+        st = prune_run_step(p, &done, &error);
     prune_close(p);
     buf_close(&error);
     return st;

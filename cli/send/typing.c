@@ -47,7 +47,7 @@ static struct schema *open_schema(struct json_value input_schema, struct slice n
     return s;
 }
 
-static bool typing_value_fits(struct schema *s, const struct buf *value)
+static bool typing_value_fits_schema(struct schema *s, const struct buf *value)
 {
     return !value->failed && schema_check(s, buf_slice(value), NULL) != SCHEMA_FAILS;
 }
@@ -64,7 +64,7 @@ static bool type_has_string(struct json_value property)
     return false;
 }
 
-bool typing_is_unknown(struct json_value input_schema, struct slice name)
+bool typing_name_is_unknown(struct json_value input_schema, struct slice name)
 {
     static const char *const others[] = {
         "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if"};
@@ -80,26 +80,26 @@ bool typing_is_unknown(struct json_value input_schema, struct slice name)
 
 /* ---- values ---- */
 
-static bool given_value_is_json(const struct given *g)
+static bool argument_value_is_json(const struct given *g)
 {
     struct json_scan scan;
     return json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
 }
 
 /* Appends the value as JSON if as_json is true; otherwise as a string. */
-static void add_form(struct buf *b, const struct given *g, bool as_json)
+static void append_string_or_json(struct buf *b, const struct given *g, bool as_json)
 {
     if (as_json)
         buf_slice_add(b, buf_slice(&g->value));
     else
-        text_json(b, buf_slice(&g->value));
+        text_append_json(b, buf_slice(&g->value));
 }
 
-static void set_form(struct buf *b, const struct given *g, bool as_json, bool in_array)
+static void set_value_form(struct buf *b, const struct given *g, bool as_json, bool in_array)
 {
     buf_clear(b);
     buf_adds(b, in_array ? "[" : "");
-    add_form(b, g, as_json);
+    append_string_or_json(b, g, as_json);
     buf_adds(b, in_array ? "]" : "");
 }
 
@@ -109,18 +109,18 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
                              const struct given *g)
 {
     struct buf b = {0};
-    bool readable = given_value_is_json(g), found = false;
+    bool readable = argument_value_is_json(g), found = false;
     if (s == NULL || g->is_json) {
-        add_form(out, g, g->is_json);
+        append_string_or_json(out, g, g->is_json);
         return;
     }
     for (int form = 0; form < 4 && !found; form++) {
         bool as_json = form % 2 == 1;
-        set_form(&b, g, as_json, form >= 2);
-        found = (readable || !as_json) && typing_value_fits(s, &b);
+        set_value_form(&b, g, as_json, form >= 2);
+        found = (readable || !as_json) && typing_value_fits_schema(s, &b);
     }
     if (!found)
-        set_form(&b, g, readable && !type_has_string(property), false);
+        set_value_form(&b, g, readable && !type_has_string(property), false);
     buf_slice_add(out, buf_slice(&b));
     out->failed |= b.failed;
     buf_close(&b);
@@ -141,11 +141,11 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
             if (!slice_eq(g->name, name))
                 continue;
             buf_adds(&b, first ? "" : ",");
-            add_form(&b, g, g->is_json || (as_json && given_value_is_json(g)));
+            append_string_or_json(&b, g, g->is_json || (as_json && argument_value_is_json(g)));
             first = false;
         }
         buf_addc(&b, ']');
-        if (s == NULL || typing_value_fits(s, &b))
+        if (s == NULL || typing_value_fits_schema(s, &b))
             break;
     }
     buf_slice_add(out, buf_slice(&b));
@@ -182,7 +182,7 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
         if (again)
             continue;
         buf_adds(out, i > 0 ? "," : "");
-        text_json(out, l->list[i].name);
+        text_append_json(out, l->list[i].name);
         buf_addc(out, ':');
         typing_add_values_of_name(out, input_schema, l->list[i].name, l);
     }
@@ -200,5 +200,5 @@ void typing_write_param(struct buf *out, const char *method, const struct given 
             (need->types & 1u << JSON_STRING) == 0)
             as_json = json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
     }
-    add_form(out, g, as_json);
+    append_string_or_json(out, g, as_json);
 }

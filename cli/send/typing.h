@@ -28,6 +28,6 @@ void typing_write_param(struct buf *out, const char *method, const struct given 
 
 /* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
  * the schema does not allow other names. */
-bool typing_is_unknown(struct json_value input_schema, struct slice name);
+bool typing_name_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif

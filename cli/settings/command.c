@@ -97,11 +97,11 @@ void command_append_all_help(struct buf *b, const struct command *const *command
                 "  vault          --vault, else $XDG_STATE_HOME/mcp-interposer,\n"
                 "                 else ~/.local/state/mcp-interposer\n"
                 "  journals       --journal-dir, else ");
-    buf_printf(b, "%s/mcp-interposer-UID\n", memory_dir());
+    buf_printf(b, "%s/mcp-interposer-UID\n", memory_get_directory());
     buf_adds(b, "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
                 "                 else ~/.config/mcp-interposer/config.ini\n"
                 "  key            --audit-key, else audit.key beside the default configuration\n");
-    char *documents = path_document("options.md");
+    char *documents = path_find_document("options.md");
     if (documents != NULL)
         buf_printf(b, "  documents      %.*s\n", (int)(strrchr(documents, '/') - documents),
                    documents);
@@ -117,7 +117,7 @@ int command_fail_usage(const struct command *c, const char *error)
     return EXIT_USAGE;
 }
 
-void command_prepare(void)
+void command_prepare_process(void)
 {
     int fd;
     do

@@ -90,7 +90,7 @@ int command_fail_usage(const struct command *c, const char *error);
 /* Call this function first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that
  * no other file gets its descriptor. Also makes write() return an error when a file reaches its
  * size limit (RLIMIT_FSIZE); otherwise a signal would end the program. */
-void command_prepare(void);
+void command_prepare_process(void);
 /* Reports the error of a failed call. If status is MI_ENOMEM or there is no error, reports "out of
  * memory". Returns EXIT_TROUBLE. */
 int command_fail(int status, const struct buf *error);

@@ -23,7 +23,7 @@ static int check_values(struct settings *s, struct buf *error)
         const struct opt *o = &s->set.table[i];
         const char *value = s->set.value[i];
         struct buf why = {0};
-        if (value == NULL || value_check(o, value, &why))
+        if (value == NULL || value_check_against_option(o, value, &why))
             continue;
         assert(s->set.from[i] != OPT_DEFAULT); /* the command's table has a wrong default */
         if (s->set.from[i] == OPT_ENVIRONMENT) {
@@ -71,9 +71,10 @@ static int read_arguments(struct settings *s, int argc, char **argv, struct buf 
     return st < 0 ? st : check_values(s, error);
 }
 
-enum settings_result settings_read(struct settings *s, const struct command *const *commands,
-                                   const struct command *c, int argc, char **argv,
-                                   struct buf *error)
+enum settings_result settings_read_all_sources(struct settings *s,
+                                               const struct command *const *commands,
+                                               const struct command *c, int argc, char **argv,
+                                               struct buf *error)
 {
     *s = (struct settings){.commands = commands, .command = c};
     opt_open(&s->set, c->table);
@@ -112,12 +113,13 @@ const char *settings_next_value(const struct settings *s, const char *name, size
     return opt_next_value(&s->set, name, at);
 }
 
-const char *settings_text(const struct settings *s, const char *name)
+const char *settings_get_text(const struct settings *s, const char *name)
 {
     return opt_get(&s->set, name);
 }
 
-const char *settings_text_of_server(const struct settings *s, const char *server, const char *name)
+const char *settings_get_text_for_server(const struct settings *s, const char *server,
+                                         const char *name)
 {
     if (opt_get_source(&s->set, name) >= OPT_ENVIRONMENT)
         return opt_get(&s->set, name);
@@ -127,7 +129,7 @@ const char *settings_text_of_server(const struct settings *s, const char *server
     return opt_get(&s->set, name);
 }
 
-bool settings_is_word(const struct settings *s, const char *name, const char *word)
+bool settings_value_equals(const struct settings *s, const char *name, const char *word)
 {
     const char *v = opt_get(&s->set, name);
     return v != NULL && strcmp(v, word) == 0;
@@ -140,7 +142,7 @@ bool settings_is_on(const struct settings *s, const char *name)
 
 /* The values were checked when they were read, so reading them again can fail only if the command's
  * table is wrong. */
-size_t settings_size(const struct settings *s, const char *name)
+size_t settings_get_size(const struct settings *s, const char *name)
 {
     size_t v = 0;
     int st = units_parse_size(opt_get(&s->set, name), &v);
@@ -156,15 +158,15 @@ int64_t settings_duration_us(const struct settings *s, const char *name)
     return v;
 }
 
-int64_t settings_number(const struct settings *s, const char *name)
+int64_t settings_get_number(const struct settings *s, const char *name)
 {
     int64_t v = 0;
-    bool ok = value_number(opt_get(&s->set, name), &v);
+    bool ok = value_parse_number(opt_get(&s->set, name), &v);
     assert(ok);
     return v;
 }
 
-int64_t settings_when_us(const struct settings *s, const char *name)
+int64_t settings_get_time_us(const struct settings *s, const char *name)
 {
     int64_t v = 0;
     int st = when_parse(opt_get(&s->set, name), clock_wall_us(), &v);
@@ -183,9 +185,9 @@ int settings_fail_usage(const struct settings *s, const char *fmt, ...)
     return command_fail_usage(s->command, text);
 }
 
-char *settings_vault(const struct settings *s)
+char *settings_get_vault_path(const struct settings *s)
 {
-    char *path = path_vault(opt_get(&s->set, "vault"));
+    char *path = path_of_vault(opt_get(&s->set, "vault"));
     if (path == NULL)
         log_error("%s",
                   errno == ENOENT
@@ -194,7 +196,7 @@ char *settings_vault(const struct settings *s)
     return path;
 }
 
-bool settings_has(const struct settings *s, const char *name)
+bool settings_has_option(const struct settings *s, const char *name)
 {
     for (const struct opt *o = s->set.table; o->name != NULL; o++)
         if (strcmp(o->name, name) == 0)
@@ -204,7 +206,8 @@ bool settings_has(const struct settings *s, const char *name)
 
 int settings_journal_dir(const struct settings *s, char **ret)
 {
-    const char *given = settings_has(s, "journal-dir") ? opt_get(&s->set, "journal-dir") : NULL;
+    const char *given =
+        settings_has_option(s, "journal-dir") ? opt_get(&s->set, "journal-dir") : NULL;
     *ret = NULL;
     if (given == NULL)
         return EXIT_FINE;

@@ -69,38 +69,39 @@ enum settings_result {
  * which sections of the file may name. For SETTINGS_INVALID, SETTINGS_BAD_FILE and
  * SETTINGS_NO_MEMORY, `error` has a sentence that names the option, the variable, or the file and
  * line. Call settings_close() in any case. */
-MI_MUST enum settings_result settings_read(struct settings *s,
-                                           const struct command *const *commands,
-                                           const struct command *c, int argc, char **argv,
-                                           struct buf *error);
+MI_MUST enum settings_result settings_read_all_sources(struct settings *s,
+                                                       const struct command *const *commands,
+                                                       const struct command *c, int argc,
+                                                       char **argv, struct buf *error);
 void settings_close(struct settings *s);
 
 /* Whether the command has this option. */
-bool settings_has(const struct settings *s, const char *name);
+bool settings_has_option(const struct settings *s, const char *name);
 /* Returns the value of an option, or NULL if there is neither a value nor a default. */
-const char *settings_text(const struct settings *s, const char *name);
+const char *settings_get_text(const struct settings *s, const char *name);
 /* Returns the value of an option for the server with this name. A section `[server NAME]` may
  * override the option. */
-const char *settings_text_of_server(const struct settings *s, const char *server, const char *name);
+const char *settings_get_text_for_server(const struct settings *s, const char *server,
+                                         const char *name);
 /* Iterates over the values of an option that may be given several times, weaker sources first
  * (base/opt.h). */
 const char *settings_next_value(const struct settings *s, const char *name, size_t *at);
-bool settings_is_word(const struct settings *s, const char *name, const char *word);
+bool settings_value_equals(const struct settings *s, const char *name, const char *word);
 bool settings_is_on(const struct settings *s, const char *name);
 /* These functions return the value of an option by the type of its argument
  * (cli/settings/option_value.h): a SIZE in bytes, a DURATION in microseconds, a WHEN in
  * microseconds since the epoch, a number N. */
-size_t settings_size(const struct settings *s, const char *name);
+size_t settings_get_size(const struct settings *s, const char *name);
 int64_t settings_duration_us(const struct settings *s, const char *name);
-int64_t settings_when_us(const struct settings *s, const char *name);
-int64_t settings_number(const struct settings *s, const char *name);
+int64_t settings_get_time_us(const struct settings *s, const char *name);
+int64_t settings_get_number(const struct settings *s, const char *name);
 
 /* Reports a usage error of a command on stderr, with a hint. Returns EXIT_USAGE. */
 int settings_fail_usage(const struct settings *s, const char *fmt, ...) MI_FORMAT(2, 3);
 
 /* Returns the path of the vault, allocated. If memory runs out or there is no home directory,
  * writes a message to stderr and returns NULL. */
-char *settings_vault(const struct settings *s);
+char *settings_get_vault_path(const struct settings *s);
 /* Sets *ret to the path of --journal-dir, allocated, or to NULL if there is no value or no such
  * option. Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
 MI_MUST int settings_journal_dir(const struct settings *s, char **ret);

@@ -95,8 +95,8 @@ static void append_setting(struct buf *b, const char *key, const char *value)
     buf_adds(b, value);
 }
 
-int config_edit_server(struct slice text, const char *server, const char *key, const char *value,
-                       struct config_edit *ret)
+int config_edit_server_setting(struct slice text, const char *server, const char *key,
+                               const char *value, struct config_edit *ret)
 {
     *ret = (struct config_edit){0};
     if (!is_valid_server_name(server))

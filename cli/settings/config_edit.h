@@ -20,7 +20,7 @@ struct config_edit {
     struct buf now; /* owned; free it with buf_close() */
 };
 
-MI_MUST int config_edit_server(struct slice text, const char *server, const char *key,
-                               const char *value, struct config_edit *ret);
+MI_MUST int config_edit_server_setting(struct slice text, const char *server, const char *key,
+                                       const char *value, struct config_edit *ret);
 
 #endif

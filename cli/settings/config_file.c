@@ -28,7 +28,7 @@ static int fail_unknown_word(struct buf *why, const char *what, const char *word
 
 /* Finds an option. Returns NULL if the command has no such option, or allows it only on the command
  * line. */
-static const struct opt *find_opt(const struct command *c, const char *name)
+static const struct opt *find_file_option(const struct command *c, const char *name)
 {
     if (strcmp(name, "config") == 0 || strcmp(name, "help") == 0)
         return NULL;
@@ -41,7 +41,7 @@ static const struct opt *find_opt(const struct command *c, const char *name)
 static int check_option_value(const struct opt *o, const char *value, struct buf *why)
 {
     struct buf fault = {0};
-    int st = value_check(o, value, &fault) ? 0 : MI_EINVAL;
+    int st = value_check_against_option(o, value, &fault) ? 0 : MI_EINVAL;
     if (st < 0)
         buf_printf(why, "%s: %s", o->name, buf_str(&fault));
     buf_close(&fault);
@@ -88,9 +88,9 @@ static int settings_take_option(struct settings *s, const char *section, const c
             continue;
         section_known = true;
         for (const struct opt *o = c->table; o->name != NULL; o++)
-            if (find_opt(c, o->name) != NULL)
+            if (find_file_option(c, o->name) != NULL)
                 nearest_add_candidate(&key_near, o->name);
-        const struct opt *o = find_opt(c, key);
+        const struct opt *o = find_file_option(c, key);
         int st = o != NULL ? set_option(s, c, o, value, why) : 0;
         if (st < 0)
             return st;
@@ -105,7 +105,7 @@ static const struct opt *find_command_option(const struct settings *s, const cha
                                              const char *name)
 {
     const struct command *c = command_find(s->commands, command);
-    const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
+    const struct opt *o = c != NULL ? find_file_option(c, name) : NULL;
     assert(o != NULL); /* not NULL, because callers name only options of our own tables */
     return o;
 }
@@ -148,8 +148,8 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
 
 /* Applies a line of `[ship]`, which is an option of `ship to`. Other commands also use `url` and
  * `level`. */
-static int settings_take_ship(struct settings *s, const char *key, const char *value,
-                              struct buf *why)
+static int settings_parse_ship_line(struct settings *s, const char *key, const char *value,
+                                    struct buf *why)
 {
     int st = settings_take_option(s, "ship", key, value, why);
     if (st == 0 && strcmp(key, "url") == 0)
@@ -173,8 +173,8 @@ static const char *server_name_of_section(const char *section)
 }
 
 /* Applies a line of `[server NAME]`. The values remain text. */
-static int settings_take_server(struct settings *s, const char *server, const char *key,
-                                const char *value, struct buf *why)
+static int settings_parse_server_line(struct settings *s, const char *server, const char *key,
+                                      const char *value, struct buf *why)
 {
     static const char *const keys[] = {"tools", "hide-tools", "read-only"};
     struct nearest near = nearest_begin(key);
@@ -237,7 +237,8 @@ static char *find_key_separator(const char *section, char *line)
     return eq != NULL ? eq : strpbrk(line, "=:");
 }
 
-static int settings_take_line(struct settings *s, const char **section, char *line, struct buf *why)
+static int settings_parse_line(struct settings *s, const char **section, char *line,
+                               struct buf *why)
 {
     cut_comment(line);
     line = trim_text_in_place(line);
@@ -264,9 +265,9 @@ static int settings_take_line(struct settings *s, const char **section, char *li
         return st < 0 ? st : redact_add_rule(s->rules, key, value, why);
     }
     if (strcmp(*section, "ship") == 0)
-        return settings_take_ship(s, key, value, why);
+        return settings_parse_ship_line(s, key, value, why);
     const char *server = server_name_of_section(*section);
-    return server != NULL ? settings_take_server(s, server, key, value, why)
+    return server != NULL ? settings_parse_server_line(s, server, key, value, why)
                           : settings_take_option(s, *section, key, value, why);
 }
 
@@ -282,13 +283,13 @@ static int settings_take_text(struct settings *s, const char *path, char *text, 
         if (text != NULL)
             *text++ = '\0';
         line_n++;
-        st = settings_take_line(s, &section, line, &why);
+        st = settings_parse_line(s, &section, line, &why);
     }
     if (st < 0 && st != MI_ENOMEM)
         buf_printf(error, "%s:%d: %s", path, line_n, buf_str(&why));
     buf_close(&why);
     if (st == 0 && s->rules != NULL) {
-        redact_set_current(s->rules);
+        redact_set_current_rules(s->rules);
         s->rules = NULL;
     }
     return st;
@@ -322,7 +323,7 @@ static int read_configuration_file(const char *path, struct buf *b)
 int settings_read_file(struct settings *s, struct buf *error)
 {
     const char *named = opt_get(&s->set, "config");
-    char *path = path_config(named);
+    char *path = path_of_config_file(named);
     if (path == NULL && named == NULL && errno == ENOENT)
         return 0; /* without a home directory there is no default file */
     if (path == NULL)

@@ -44,7 +44,7 @@ static const struct guess options[] = {
 };
 /* clang-format on */
 
-const struct guess *guess_get(size_t i)
+const struct guess *guess_get_row(size_t i)
 {
     return i < MI_COUNT(guesses) ? &guesses[i] : NULL;
 }

@@ -14,7 +14,7 @@ struct guess {
 };
 
 /* Returns row i of the table for commands, or NULL after the last row. */
-const struct guess *guess_get(size_t i);
+const struct guess *guess_get_row(size_t i);
 /* Returns the hint for a word that is not a command, or NULL. */
 const char *guess_hint_for_word(const char *word);
 /* Returns a hint for an unknown option, such as `--status` or `--status=x`; NULL: there is no

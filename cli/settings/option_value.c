@@ -21,7 +21,7 @@ bool value_is_one_of(const char *choices, const char *value)
     }
 }
 
-bool value_number(const char *value, int64_t *ret)
+bool value_parse_number(const char *value, int64_t *ret)
 {
     int64_t n = 0;
     if (value[0] == '\0')
@@ -37,7 +37,7 @@ bool value_number(const char *value, int64_t *ret)
     return true;
 }
 
-bool value_check(const struct opt *o, const char *value, struct buf *error)
+bool value_check_against_option(const struct opt *o, const char *value, struct buf *error)
 {
     int64_t n;
     size_t size;
@@ -61,7 +61,7 @@ bool value_check(const struct opt *o, const char *value, struct buf *error)
         ok = when_parse(value, 0, &n) == 0;
         what = "time", use = "a duration before now, today, or a date such as 2026-01-31 17:05";
     } else if (strcmp(o->arg, "N") == 0) {
-        ok = value_number(value, &n);
+        ok = value_parse_number(value, &n);
         what = "number", use = "a number from 0 to 1000000000";
     } else if (strchr(o->arg, '|') != NULL) {
         ok = value_is_one_of(o->arg, value);

@@ -13,8 +13,8 @@
 #include "base/opt.h"
 
 /* Returns false if the value is invalid for this option; then the reason is appended to `error`. */
-MI_MUST bool value_check(const struct opt *o, const char *value, struct buf *error);
-MI_MUST bool value_number(const char *value, int64_t *ret);
+MI_MUST bool value_check_against_option(const struct opt *o, const char *value, struct buf *error);
+MI_MUST bool value_parse_number(const char *value, int64_t *ret);
 /* Returns whether `value` is one of the words in `choices`, such as `a|b|c`. */
 bool value_is_one_of(const char *choices, const char *value);
 

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *home_directory(void)
+static const char *find_home_directory(void)
 {
     const char *dir = getenv("HOME");
     if (dir == NULL || dir[0] != '/')
-        dir = process_home();
+        dir = process_find_home_directory();
     if (dir != NULL && dir[0] == '/')
         return dir;
     errno = ENOENT;
@@ -32,7 +32,7 @@ static char *join_paths(const char *dir, const char *below)
 
 char *path_expand_home(const char *given)
 {
-    return given[0] == '~' && given[1] == '/' ? join_paths(home_directory(), given + 2)
+    return given[0] == '~' && given[1] == '/' ? join_paths(find_home_directory(), given + 2)
                                               : strdup(given);
 }
 
@@ -47,40 +47,40 @@ static char *resolve_path(const char *given, const char *variable, const char *i
     const char *dir = getenv(variable);
     if (dir != NULL && dir[0] == '/')
         return join_paths(dir, below);
-    char *base = join_paths(home_directory(), in_home);
+    char *base = join_paths(find_home_directory(), in_home);
     char *path = join_paths(base, below);
     free(base);
     return path;
 }
 
-char *path_vault(const char *given)
+char *path_of_vault(const char *given)
 {
     return resolve_path(given, "XDG_STATE_HOME", ".local/state", "mcp-interposer");
 }
 
-char *path_backups(void)
+char *path_of_backup_directory(void)
 {
     return resolve_path(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-backups");
 }
 
-char *path_audit_state(void)
+char *path_of_audit_directory(void)
 {
     return resolve_path(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-audit");
 }
 
-char *path_config(const char *given)
+char *path_of_config_file(const char *given)
 {
     return resolve_path(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");
 }
 
-char *path_audit_key(const char *given)
+char *path_of_audit_key(const char *given)
 {
     return resolve_path(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/audit.key");
 }
 
 char *path_in_home(const char *below)
 {
-    return join_paths(home_directory(), below);
+    return join_paths(find_home_directory(), below);
 }
 
 char *path_in_user_config(const char *below)
@@ -121,10 +121,10 @@ bool path_has_program(const char *program)
     return found;
 }
 
-char *path_document(const char *name)
+char *path_find_document(const char *name)
 {
     static const char *const folders[] = {"share/doc/mcp-interposer", "docs"};
-    char *program = process_program(), *found = NULL;
+    char *program = process_program_path(), *found = NULL;
     for (int up = 0; up < 2 && program != NULL; up++) {
         char *slash = strrchr(program, '/');
         if (slash != NULL)

@@ -26,7 +26,7 @@ void retain_read_configured(const struct settings *s, struct retention *ret)
 
 void retain_read_options(const struct settings *s, struct retention *ret)
 {
-    read_rules(settings_text(s, "older-than"), settings_text(s, "keep-last"),
-               settings_text(s, "max-size"), ret);
+    read_rules(settings_get_text(s, "older-than"), settings_get_text(s, "keep-last"),
+               settings_get_text(s, "max-size"), ret);
     ret->target = s->ship_url;
 }

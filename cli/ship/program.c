@@ -11,9 +11,9 @@
 
 /* Returns the path of mcp-interposer-ship in the directory of this program, allocated, or NULL if
  * it is not there. */
-static char *find_ship_program_beside(void)
+static char *find_ship_program_in_own_dir(void)
 {
-    char *self = process_program();
+    char *self = process_program_path();
     char *slash = self != NULL ? strrchr(self, '/') : NULL;
     struct buf b = {0};
     if (slash != NULL) {
@@ -29,7 +29,7 @@ static char *find_ship_program_beside(void)
 int run_ship_command(char **argv)
 {
     const char *rest = getenv("PATH");
-    char *path = find_ship_program_beside(), *name = argv[-1];
+    char *path = find_ship_program_in_own_dir(), *name = argv[-1];
     if (path == NULL && rest != NULL)
         path = path_find_next(rest, SHIP_PROGRAM, &rest);
     if (path == NULL) {

@@ -22,7 +22,7 @@ static void toggle_view(struct ui *u, const struct view_ops *v)
 /* Shows the next list. If no list or the last list is shown, shows the first list. */
 static int show_next_list(struct ui *u)
 {
-    const struct list *shown = list_view_shown_list(u), *const *next = lists;
+    const struct list *shown = list_view_get_shown_list(u), *const *next = lists;
     for (size_t i = 0; shown != NULL && lists[i + 1] != NULL; i++)
         if (lists[i] == shown)
             next = &lists[i + 1];
@@ -47,7 +47,7 @@ static int handle_common_key(struct ui *u, enum action x)
         toggle_view(u, &help_view);
     else if (x == ACTION_OVERVIEW)
         toggle_view(u, &overview_view);
-    else if (x == ACTION_SERVERS && list_view_shown_list(u) == &list_running)
+    else if (x == ACTION_SERVERS && list_view_get_shown_list(u) == &list_running)
         stack_close(u);
     else if (x == ACTION_SERVERS)
         return list_view_open(u, &list_view, &list_running);
@@ -90,7 +90,7 @@ static int handle_press(struct ui *u, const struct press *p)
     u->dirty = true;
     /* a pasted line break becomes a blank, so that it does not submit the answer */
     if (u->asking != ASK_NOTHING)
-        return ask_press(u, p->pasted && p->key < ' ' ? ' ' : p->key);
+        return ask_handle_press(u, p->pasted && p->key < ' ' ? ' ' : p->key);
     buf_clear(&u->message);
     u->alarm = false;
     if (p->pasted) {
@@ -102,7 +102,7 @@ static int handle_press(struct ui *u, const struct press *p)
     bool moves = x >= ACTION_UP && x <= ACTION_LAST;
     /* The cursor may move over sessions of a store that are not loaded. Any other key first loads
      * the session under the cursor. */
-    int st = moves && u->focus == PANE_SESSIONS ? 0 : late_load_session(u, true);
+    int st = moves && u->focus == PANE_SESSIONS ? 0 : late_load_selected_session(u, true);
     if (st < 0)
         return st;
     if (x == ACTION_NONE && p->key == PRESS_CLICK && v->mouse == NULL)
@@ -116,7 +116,7 @@ static int handle_press(struct ui *u, const struct press *p)
     /* a digit opens the prompt for a line number, as in tig */
     if (p->key >= '1' && p->key <= '9') {
         open_prompt(u, ASK_GO, "");
-        return ask_press(u, p->key);
+        return ask_handle_press(u, p->key);
     }
     const char *lacks = central_explain_unavailable(u, x);
     if (lacks != NULL) {
@@ -133,8 +133,8 @@ int act_on_press(struct ui *u, const struct press *p)
     int st = handle_press(u, p);
     if (u->focus == PANE_DETAIL) /* while the focus is on the detail, the list does not move */
         list_stop_following(u);
-    else if (detail && list_selected_place(u) + 1 == list_count_rows(u))
+    else if (detail && list_selected_row(u) + 1 == list_count_rows(u))
         /* the last row is selected, so the list follows new rows again */
-        list_select_row_at(u, list_selected_place(u));
+        list_select_row_at(u, list_selected_row(u));
     return st;
 }

@@ -73,7 +73,7 @@ static int beside_open_pair(struct beside *c)
             kept &= text[side].n == size[side];
         }
         if (size[0] > 0 || size[1] > 0)
-            st = kept ? pair_add(c->pair, titles[i], text[0], text[1])
+            st = kept ? pair_add_two_values(c->pair, titles[i], text[0], text[1])
                       : pair_add_sizes(c->pair, titles[i], size);
     }
     c->top = c->from = 0;
@@ -81,11 +81,11 @@ static int beside_open_pair(struct beside *c)
     return st;
 }
 
-void beside_toggle_selected(struct ui *u)
+void beside_toggle_selected_call(struct ui *u)
 {
     struct beside *c = &u->beside;
     const struct shown *s = &u->shown;
-    stack_close_from(u, &beside_view);
+    stack_close_view_and_above(u, &beside_view);
     /* If several keys were pressed, the selection may have changed after the detail was drawn. */
     if (show_selected_row(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
@@ -113,9 +113,9 @@ void beside_toggle_selected(struct ui *u)
 
 /* ---- keys ---- */
 
-static int beside_move(struct ui *u, enum motion m, int by)
+static int beside_scroll(struct ui *u, enum motion m, int by)
 {
-    move_top(&u->beside.top, m, by, u->height > 5 ? u->height - 5 : 1);
+    move_top_line(&u->beside.top, m, by, u->height > 5 ? u->height - 5 : 1);
     u->beside.found = SIZE_MAX;
     return 0;
 }
@@ -124,7 +124,7 @@ static void beside_go_to_difference(struct ui *u, bool forward)
 {
     struct beside *c = &u->beside;
     size_t row = c->found != SIZE_MAX ? c->found : c->top + BESIDE_ABOVE;
-    size_t to = pair_next_difference(c->pair, row, forward);
+    size_t to = pair_find_next_difference(c->pair, row, forward);
     if (to == row) {
         ui_say(u, "no more differences");
         return;
@@ -161,7 +161,7 @@ static int beside_handle_key(struct ui *u, enum action x)
 
 /* ---- the picture ---- */
 
-static void beside_draw_side(struct ui *u, const struct area *a, enum pair_side side)
+static void beside_draw_call_pane(struct ui *u, const struct area *a, enum pair_side side)
 {
     struct beside *c = &u->beside;
     const struct beside_call *call = &c->call[side];
@@ -182,13 +182,13 @@ static int beside_draw(struct ui *u, const struct area *all)
 {
     struct beside *c = &u->beside;
     struct area left = *all, right = *all;
-    size_t rows = pair_count_shown(c->pair), height = all->height - 1;
+    size_t rows = pair_count_shown_rows(c->pair), height = all->height - 1;
     c->top = size_min(c->top, rows > height ? rows - height : 0);
     left.width = (all->width - 1) / 2;
     right.x = left.width + 1;
     right.width = all->width - right.x;
-    beside_draw_side(u, &left, PAIR_LEFT);
-    beside_draw_side(u, &right, PAIR_RIGHT);
+    beside_draw_call_pane(u, &left, PAIR_LEFT);
+    beside_draw_call_pane(u, &right, PAIR_RIGHT);
     screen_draw_rule(left.width, all->y, all->height);
     return 0;
 }
@@ -203,7 +203,7 @@ static const struct hint hints[] = {
 
 static const struct view_ops beside_view = {
     .draw = beside_draw,
-    .move = beside_move,
+    .move = beside_scroll,
     .key = beside_handle_key,
     .close = beside_close,
     .hints = {hints},

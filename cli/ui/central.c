@@ -21,7 +21,7 @@
 
 static struct ui *waiting; /* the ui whose screen is open; NULL: none */
 
-bool central_has_key(const struct ui *u)
+bool central_has_pending_key(const struct ui *u)
 {
     struct pollfd p = {STDIN_FILENO, POLLIN, 0};
     return u->store.keys_n > 0 || poll(&p, 1, 0) > 0;
@@ -33,7 +33,7 @@ static bool central_on_query_begin(void)
         return false;
     struct central *s = &waiting->store;
     s->asked_us = clock_mono_us();
-    s->gave_up = s->gives_up && central_has_key(waiting);
+    s->gave_up = s->gives_up && central_has_pending_key(waiting);
     return s->gave_up || waiting->quit;
 }
 
@@ -60,9 +60,9 @@ static bool central_on_query_wait(void)
     return u->quit || watch_is_stopped();
 }
 
-void central_begin(void)
+void central_register_wait_calls(void)
 {
-    session_set_wait((struct session_wait){central_on_query_begin, central_on_query_wait});
+    session_set_store_wait((struct session_wait){central_on_query_begin, central_on_query_wait});
 }
 
 void central_set_screen(struct ui *u)
@@ -75,7 +75,7 @@ void central_end(void)
     waiting = NULL;
 }
 
-bool central_take_key(struct ui *u, struct press *ret)
+bool central_next_pending_key(struct ui *u, struct press *ret)
 {
     struct central *s = &u->store;
     if (s->keys_n == 0)
@@ -102,7 +102,7 @@ void central_note_success(struct ui *u)
     u->alarm = false;
 }
 
-bool central_waits_after_failure(const struct ui *u)
+bool central_must_wait_to_retry(const struct ui *u)
 {
     return u->store.failed_us != 0 && clock_mono_us() - u->store.failed_us < STORE_MS * 1000;
 }

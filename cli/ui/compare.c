@@ -65,7 +65,7 @@ static int compare_open_session(struct ui *u, struct query *q, const struct quer
 }
 
 /* Opens the other recording. If ref is "", opens the previous session of the same server. */
-static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
+static int compare_open_other_recording(struct ui *u, const char *ref, struct buf *error)
 {
     struct query_session s;
     struct query *q = u->q;
@@ -78,7 +78,7 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
     /* `ui` shows a recording file, which has only one session: the other one is in the vault of the
      * settings */
     if (u->file != NULL) {
-        char *path = settings_vault(u->settings);
+        char *path = settings_get_vault_path(u->settings);
         st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
         free(path);
         if (st < 0)
@@ -98,16 +98,16 @@ static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
     return st == 0 ? compare_open_session(u, q, &s, DIFF_A, error) : st;
 }
 
-int compare_open(struct ui *u, const char *ref)
+int compare_open_view(struct ui *u, const char *ref)
 {
     static const struct diff_rules rules = {.canon = {.across = true}};
     struct buf error = {0};
-    stack_close_from(u, &compare_view);
+    stack_close_view_and_above(u, &compare_view);
     u->compare = calloc(1, sizeof *u->compare);
     if (u->compare == NULL)
         return MI_ENOMEM;
     struct compare *c = u->compare;
-    int st = compare_open_other(u, ref, &error);
+    int st = compare_open_other_recording(u, ref, &error);
     if (st == 0)
         st = compare_open_session(u, u->q, ui_chosen_session(u), DIFF_B, &error);
     if (st == 0)
@@ -124,7 +124,7 @@ int compare_open(struct ui *u, const char *ref)
 
 /* ---- reading ---- */
 
-bool compare_has_more(const struct ui *u)
+bool compare_is_incomplete(const struct ui *u)
 {
     return u->compare != NULL && !u->compare->whole;
 }
@@ -144,7 +144,7 @@ static int compare_next_row(struct compare *c)
     return st;
 }
 
-int compare_read_step(struct ui *u)
+int compare_read_next_rows(struct ui *u)
 {
     struct compare *c = u->compare;
     int64_t until_us = clock_mono_us() + STEP_US;
@@ -165,7 +165,7 @@ int compare_read_step(struct ui *u)
     u->dirty |= c->whole;
     if (st < 0) {
         ui_say_error(u, "cannot compare: %s", diff_error(c->diff));
-        stack_close_from(u, &compare_view);
+        stack_close_view_and_above(u, &compare_view);
     }
     return 0;
 }
@@ -198,7 +198,7 @@ static int compare_open_call(struct ui *u)
         (int64_t)diff_get_call(c->diff, side, side == DIFF_B ? row.b : row.a).seq);
 }
 
-static int compare_move(struct ui *u, enum motion m, int by)
+static int compare_move_cursor(struct ui *u, enum motion m, int by)
 {
     struct compare *c = u->compare;
     c->at = move_cursor(&c->cursor, count_shown_rows(c), c->at, m, by);
@@ -206,7 +206,7 @@ static int compare_move(struct ui *u, enum motion m, int by)
 }
 
 /* Searches the methods, tools and targets of the rows. */
-static void compare_search(struct ui *u, bool forward)
+static void compare_search_rows(struct ui *u, bool forward)
 {
     struct compare *c = u->compare;
     struct line_seek s = {.forward = forward, .from = c->at};
@@ -217,18 +217,18 @@ static void compare_search(struct ui *u, bool forward)
         for (enum diff_side side = 0; side < DIFF_SIDES; side++)
             if (index[side] != ALIGN_NONE) {
                 struct diff_call call = diff_get_call(c->diff, side, index[side]);
-                cells_add(&u->cells, CELLS_PLAIN, call.method);
+                cells_add_text(&u->cells, CELLS_PLAIN, call.method);
                 cells_add_blanks(&u->cells, 1);
-                cells_add(&u->cells, CELLS_PLAIN, call.target);
+                cells_add_text(&u->cells, CELLS_PLAIN, call.target);
                 cells_add_blanks(&u->cells, 1);
             }
-        line_seek_try_line(u, &s, i);
+        line_seek_match_line(u, &s, i);
     }
-    size_t found = line_seek_end(u, &s);
+    size_t found = line_seek_finish(u, &s);
     c->at = found > 0 ? found - 1 : c->at;
 }
 
-static int compare_key(struct ui *u, enum action x)
+static int compare_handle_action(struct ui *u, enum action x)
 {
     struct compare *c = u->compare;
     if (x == ACTION_MODE && c->whole) {
@@ -246,7 +246,7 @@ static int compare_key(struct ui *u, enum action x)
 
 /* ---- drawing ---- */
 
-static void draw_call_half(struct ui *u, const struct result *r, enum diff_side side, size_t width)
+static void draw_call_side(struct ui *u, const struct result *r, enum diff_side side, size_t width)
 {
     struct buf text = {0};
     const struct diff_call *call = &r->call[side];
@@ -287,12 +287,12 @@ static void draw_compare_row(struct ui *u, const struct result *r, size_t width)
     };
     size_t half = (width - 3) / 2;
     cells_begin(&u->cells, 0, width, u->ascii);
-    draw_call_half(u, r, DIFF_A, half);
+    draw_call_side(u, r, DIFF_A, half);
     cells_add_blanks(&u->cells, 1);
     cells_add_str(&u->cells, signs[r->change].style,
                   u->ascii ? signs[r->change].ascii : signs[r->change].utf8);
     cells_add_blanks(&u->cells, 1);
-    draw_call_half(u, r, DIFF_B, half);
+    draw_call_side(u, r, DIFF_B, half);
 }
 
 static void draw_value_line(struct ui *u, const struct area *a, size_t line, const struct result *r,
@@ -306,8 +306,8 @@ static void draw_value_line(struct ui *u, const struct area *a, size_t line, con
     } else {
         if (d->at > 0)
             cells_add_str(&u->cells, CELLS_DIM, "... ");
-        cells_add(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
-                  result_text(r, d->value[side]));
+        cells_add_text(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
+                       result_text(r, d->value[side]));
         if (d->cut[side])
             cells_add_str(&u->cells, CELLS_DIM, " ...");
     }
@@ -336,7 +336,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
         struct slice pointer = result_text(r, d->pointer);
         cells_begin(&u->cells, 0, a->width, u->ascii);
         cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
-        cells_add(&u->cells, CELLS_KEY, pointer);
+        cells_add_text(&u->cells, CELLS_KEY, pointer);
         draw_line(u, a, line++, SCREEN_NORMAL);
         draw_value_line(u, a, line++, r, d, DIFF_A);
         draw_value_line(u, a, line++, r, d, DIFF_B);
@@ -352,12 +352,12 @@ static int draw_compare_rows(struct ui *u, const struct area *a)
         if (st < 0)
             return st;
         draw_compare_row(u, &c->result, a->width);
-        draw_found(u, a, i, top + i == c->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
+        draw_line_with_matches(u, a, i, top + i == c->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     return 0;
 }
 
-static int compare_draw(struct ui *u, const struct area *a)
+static int compare_draw_view(struct ui *u, const struct area *a)
 {
     struct compare *c = u->compare;
     const uint64_t *n = c->counts.rows;
@@ -395,10 +395,10 @@ static const struct hint hints[] = {
 };
 
 static const struct view_ops compare_view = {
-    .draw = compare_draw,
-    .move = compare_move,
-    .key = compare_key,
-    .search = compare_search,
+    .draw = compare_draw_view,
+    .move = compare_move_cursor,
+    .key = compare_handle_action,
+    .search = compare_search_rows,
     .close = compare_close,
     .hints = {hints},
 };

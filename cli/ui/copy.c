@@ -30,11 +30,12 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
     return b->n > 0;
 }
 
-void copy_selected(struct ui *u, enum detail_copy what)
+void copy_selected_text(struct ui *u, enum detail_copy what)
 {
     struct buf b = {0}, name = {0};
     bool found = append_selected_text(u, what, &b, &name);
-    if (found && (outside_tmux_copy(u, buf_slice(&b)) || screen_copy(buf_slice(&b))))
+    if (found &&
+        (outside_copy_with_tmux(u, buf_slice(&b)) || screen_copy_to_clipboard(buf_slice(&b))))
         ui_say(u, "copied %s, %zu bytes", buf_str(&name), b.n);
     else if (found)
         ui_say_error(u, "%zu bytes are more than a terminal accepts (%zu); the key e writes a file",
@@ -43,7 +44,7 @@ void copy_selected(struct ui *u, enum detail_copy what)
     buf_close(&name);
 }
 
-void show_selected_outside(struct ui *u, const char *command)
+void show_selected_in_pager(struct ui *u, const char *command)
 {
     struct buf b = {0}, name = {0};
     if (append_selected_text(u, DETAIL_COPY_VALUE, &b, &name))

@@ -32,11 +32,11 @@ static void draw_add_session_state(struct ui *u)
     if (query_is_imported(s))
         cells_add_str(&u->cells, CELLS_DIM, "imported");
     else
-        cells_add(&u->cells,
-                  live                       ? CELLS_GOOD
-                  : u->state == SESSION_DIED ? CELLS_BAD
-                                             : CELLS_DIM,
-                  draw_get_scratch(u));
+        cells_add_text(&u->cells,
+                       live                       ? CELLS_GOOD
+                       : u->state == SESSION_DIED ? CELLS_BAD
+                                                  : CELLS_DIM,
+                       draw_get_scratch_text(u));
 }
 
 /* Draws the chosen session: its state, its calls and the durations of the calls. */
@@ -50,7 +50,7 @@ static void draw_session_line(struct ui *u)
         return;
     }
     cells_add_str(&u->cells, CELLS_PLAIN, " ");
-    cells_add(&u->cells, CELLS_TITLE, s->name);
+    cells_add_text(&u->cells, CELLS_TITLE, s->name);
     draw_add_session_state(u);
     cells_add_format(&u->cells, CELLS_PLAIN, "  %lld", (long long)f->calls);
     cells_add_str(&u->cells, CELLS_DIM, f->calls == 1 ? " call" : " calls");
@@ -98,7 +98,7 @@ static void draw_vault_line(struct ui *u)
 
 /* ---- footer ---- */
 
-static const char *prompt_question(enum asking what)
+static const char *prompt_label_of_kind(enum asking what)
 {
     switch (what) {
     case ASK_FILTER:
@@ -128,7 +128,7 @@ static const char *prompt_question(enum asking what)
 static void draw_prompt(struct ui *u, const struct area *a)
 {
     const char *question =
-        u->asking == ASK_YES_NO ? u->yes_no_question : prompt_question(u->asking);
+        u->asking == ASK_YES_NO ? u->yes_no_question : prompt_label_of_kind(u->asking);
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
     cells_begin(&u->cells, 0, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
@@ -137,7 +137,7 @@ static void draw_prompt(struct ui *u, const struct area *a)
     size_t from = at >= u->width ? at - u->width + 1 : 0;
     cells_begin(&u->cells, from, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
-    cells_add(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
+    cells_add_text(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
     draw_line(u, a, 0, SCREEN_NORMAL);
     screen_set_cursor(at - from, a->y);
 }
@@ -145,13 +145,13 @@ static void draw_prompt(struct ui *u, const struct area *a)
 /* Adds a hint to the footer, if there is room for all of it. */
 static void add_hint(struct ui *u, enum action x, const char *what)
 {
-    struct slice key = keys_name(x);
+    struct slice key = keys_name_of_action(x);
     if (u->cells.column + key.n + strlen(what) + 3 > u->width)
         return;
     if (u->hints_n < HINTS_MAX)
         u->hint[u->hints_n++] = (struct hint_place){u->cells.column, key.n + strlen(what) + 3, x};
     cells_add_blanks(&u->cells, 1);
-    cells_add(&u->cells, CELLS_FOLD, key);
+    cells_add_text(&u->cells, CELLS_FOLD, key);
     cells_add_format(&u->cells, CELLS_DIM, " %s ", what);
 }
 
@@ -182,8 +182,8 @@ static void draw_message(struct ui *u, size_t below)
     for (; n > 0; n--, a.y++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         cells_add_blanks(&u->cells, 1);
-        cells_add(&u->cells, CELLS_PLAIN,
-                  (struct slice){rest.p, cells_line_len(rest, u->ascii, u->width - 1, &next)});
+        cells_add_text(&u->cells, CELLS_PLAIN,
+                       (struct slice){rest.p, cells_line_len(rest, u->ascii, u->width - 1, &next)});
         draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
         rest = (struct slice){rest.p + next, rest.n - next};
     }

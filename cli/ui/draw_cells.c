@@ -12,14 +12,14 @@ void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line
     screen_put(a->x, a->y + line, a->width, kind, &u->cells);
 }
 
-void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
+void draw_line_with_matches(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
 {
     if (u->search[0] != '\0')
         cells_mark_matches(&u->cells, slice_of(u->search));
     draw_line(u, a, line, kind);
 }
 
-struct slice draw_get_scratch(struct ui *u)
+struct slice draw_get_scratch_text(struct ui *u)
 {
     u->cells.failed |= u->scratch.failed;
     return buf_slice(&u->scratch);
@@ -34,12 +34,12 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
     size_t n = cells_text_columns(text, u->ascii, width + 1);
     if (n > width) {
         if (width > 0) {
-            size_t kept = width > 1 ? cells_fitting_len(text, u->ascii, width - 1) : 0;
+            size_t kept = width > 1 ? cells_bytes_that_fit(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
             size_t columns = cells_text_columns(head, u->ascii, width);
             /* false: the first character alone is wider than the line */
             if (columns <= width - 1) {
-                cells_add(&u->cells, style, head);
+                cells_add_text(&u->cells, style, head);
                 cells_add_blanks(&u->cells, width - 1 - columns);
             } else {
                 cells_add_blanks(&u->cells, width - 1);
@@ -50,7 +50,7 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
     }
     if (align == DRAW_RIGHT)
         cells_add_blanks(&u->cells, width - n);
-    cells_add(&u->cells, style, text);
+    cells_add_text(&u->cells, style, text);
     if (align == DRAW_LEFT)
         cells_add_blanks(&u->cells, width - n);
 }
@@ -90,9 +90,9 @@ void draw_row_cells(struct ui *u, const struct show_list *l, const void *row)
             continue;
         buf_clear(&u->scratch);
         enum out_style style = row != NULL ? show_cell(&u->scratch, c, row) : OUT_CYAN;
-        struct slice text = row != NULL ? draw_get_scratch(u) : slice_of(c->ui.title);
+        struct slice text = row != NULL ? draw_get_scratch_text(u) : slice_of(c->ui.title);
         bool none = slice_is(text, "-") || slice_is(text, "0");
-        size_t gap = first || show_is_number(c) ? 0 : 2;
+        size_t gap = first || show_column_is_number(c) ? 0 : 2;
         cells_add_blanks(&u->cells, gap);
         draw_field(u, none ? CELLS_DIM : draw_style(style), text,
                    c->ui.width - gap + (first ? left : 0), first ? DRAW_LEFT : DRAW_RIGHT);

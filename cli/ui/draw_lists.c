@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static const char *draw_lists_mark(const struct ui *u, const char *utf8, const char *ascii)
+static const char *choose_utf8_or_ascii(const struct ui *u, const char *utf8, const char *ascii)
 {
     return u->ascii ? ascii : utf8;
 }
@@ -37,7 +37,8 @@ struct pane_line {
  * the whole date. */
 static void append_session_begin(struct buf *b, const void *row, struct cell v)
 {
-    struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);
+    struct clock_text now = clock_format_local_time(clock_wall_us()),
+                      at = clock_format_local_time(v.number);
     (void)row;
     if (strncmp(now.s, at.s, 10) == 0)
         buf_add(b, at.s + 11, 5);
@@ -78,13 +79,13 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
                       live   ? CELLS_GOOD
                       : died ? CELLS_BAD
                              : CELLS_DIM,
-                      live                   ? draw_lists_mark(u, "\xE2\x97\x8F", "*")
-                      : died                 ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
-                      : query_is_imported(s) ? draw_lists_mark(u, "\xE2\x86\xA7", "i")
+                      live                   ? choose_utf8_or_ascii(u, "\xE2\x97\x8F", "*")
+                      : died                 ? choose_utf8_or_ascii(u, "\xE2\x9C\x97", "x")
+                      : query_is_imported(s) ? choose_utf8_or_ascii(u, "\xE2\x86\xA7", "i")
                                              : " ");
         buf_clear(&u->scratch);
         buf_int(&u->scratch, s->number);
-        id = draw_get_scratch(u);
+        id = draw_get_scratch_text(u);
         line = (struct pane_line){.server = s->name,
                                   .client = s->client_name,
                                   .host = s->host,
@@ -104,7 +105,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
 int draw_sessions(struct ui *u, const struct area *a)
 {
     size_t n = u->sessions.n, height = a->height - LIST_HEAD;
-    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key);
+    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key);
     at = at < n ? at : 0;
     size_t top = cursor_top_row(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
@@ -118,7 +119,7 @@ int draw_sessions(struct ui *u, const struct area *a)
                                                   : " nothing is recorded yet");
     for (size_t i = 0; i < height && top + i < n; i++) {
         const struct session_row *r;
-        int st = sessions_get(&u->sessions, u->q, u->sessions.id[top + i], &r);
+        int st = sessions_get_row(&u->sessions, u->q, u->sessions.id[top + i], &r);
         if (st < 0 && st != MI_ENOENT)
             return st;
         u->uncounted |= st == 0 && r->counted < r->messages;
@@ -127,7 +128,8 @@ int draw_sessions(struct ui *u, const struct area *a)
             draw_session(u, a->width, r);
         else
             cells_add_str(&u->cells, CELLS_DIM, "  (removed)");
-        draw_found(u, a, LIST_HEAD + i, list_line_kind(u, PANE_SESSIONS, top + i == at));
+        draw_line_with_matches(u, a, LIST_HEAD + i,
+                               list_line_kind(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
 }
@@ -142,7 +144,7 @@ static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
     int64_t wall_us = ui_chosen_session(u)->started_at_us + t_us;
     long long s = t_us / 1000000, ms = (u->clock ? wall_us : t_us) / 1000 % 1000;
     if (u->clock)
-        snprintf(text, sizeof text, "%.8s.%03lld", clock_local(wall_us).s + 11, ms);
+        snprintf(text, sizeof text, "%.8s.%03lld", clock_format_local_time(wall_us).s + 11, ms);
     else if (s >= 3600)
         snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
     else
@@ -150,17 +152,17 @@ static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
     draw_field(u, CELLS_DIM, slice_of(text), width, DRAW_RIGHT);
 }
 
-static const char *status_mark(const struct ui *u, enum call_status status,
-                               enum cells_style *ret_style)
+static const char *choose_status_symbol(const struct ui *u, enum call_status status,
+                                        enum cells_style *ret_style)
 {
     *ret_style = draw_style(session_status_style(status));
     if (status == CALL_OPEN)
-        return u->state == SESSION_LIVE ? draw_lists_mark(u, "\xE2\x80\xA6", "~")
-                                        : draw_lists_mark(u, "\xE2\x88\x85", "-");
+        return u->state == SESSION_LIVE ? choose_utf8_or_ascii(u, "\xE2\x80\xA6", "~")
+                                        : choose_utf8_or_ascii(u, "\xE2\x88\x85", "-");
     if (status == CALL_OK)
-        return draw_lists_mark(u, "\xE2\x9C\x93", ".");
-    return call_status_failed(status) ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
-                                      : draw_lists_mark(u, "\xE2\x8A\x98", "-");
+        return choose_utf8_or_ascii(u, "\xE2\x9C\x93", ".");
+    return call_status_failed(status) ? choose_utf8_or_ascii(u, "\xE2\x9C\x97", "x")
+                                      : choose_utf8_or_ascii(u, "\xE2\x8A\x98", "-");
 }
 
 /* Draws a bar for a duration. The longest duration of the session has the longest bar. */
@@ -168,7 +170,7 @@ static void draw_duration_bar(struct ui *u, int64_t us, enum cells_style style, 
 {
     buf_clear(&u->scratch);
     gauge_append_bar(&u->scratch, us, u->listing.figures.all.latency.most_us, columns, u->ascii);
-    cells_add(&u->cells, style, draw_get_scratch(u));
+    cells_add_text(&u->cells, style, draw_get_scratch_text(u));
 }
 
 /* Widths of the columns of the pane; 0: the column is not shown. The name takes the remaining
@@ -198,14 +200,14 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
     struct slice method = session_method_of_message(m), target = session_target_of_message(m);
     bool tool = method.p != NULL && slice_is(method, "tools/call") && target.p != NULL;
     if (tool) {
-        cells_add(&u->cells, style, target);
+        cells_add_text(&u->cells, style, target);
         return;
     }
     if (method.p != NULL)
-        cells_add(&u->cells, style == CELLS_PLAIN ? CELLS_LABEL : style, method);
+        cells_add_text(&u->cells, style == CELLS_PLAIN ? CELLS_LABEL : style, method);
     if (target.p != NULL) {
         cells_add_blanks(&u->cells, 1);
-        cells_add(&u->cells, style, target);
+        cells_add_text(&u->cells, style, target);
     }
 }
 
@@ -222,8 +224,8 @@ static void draw_direction_arrow(struct ui *u, const struct query_message *m)
 {
     bool out = m->direction == ROW_C2S;
     cells_add_str(&u->cells, CELLS_DIM,
-                  out ? draw_lists_mark(u, "\xE2\x86\x92", ">")
-                      : draw_lists_mark(u, "\xE2\x86\x90", "<"));
+                  out ? choose_utf8_or_ascii(u, "\xE2\x86\x92", ">")
+                      : choose_utf8_or_ascii(u, "\xE2\x86\x90", "<"));
     cells_add_blanks(&u->cells, 1);
 }
 
@@ -237,7 +239,7 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
         draw_time_field(u, m->t_us, c->time);
     const struct beside_call *kept = &u->beside.call[0];
     if (m->seq == kept->seq && ui_chosen_session(u)->id == kept->session)
-        cells_add_str(&u->cells, CELLS_FOLD, draw_lists_mark(u, "\xE2\x97\x86", "*"));
+        cells_add_str(&u->cells, CELLS_FOLD, choose_utf8_or_ascii(u, "\xE2\x97\x86", "*"));
     else
         cells_add_blanks(&u->cells, 1);
 }
@@ -263,7 +265,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     if (st < 0)
         return st;
     const struct query_message *m = &copy->m;
-    const char *sign = status_mark(u, row->status, &style);
+    const char *sign = choose_status_symbol(u, row->status, &style);
     size_t right = c->status + c->took + 1 + c->bar;
     size_t width = a->width > right ? a->width - right : 0;
     cells_begin(&u->cells, 0, width, u->ascii);
@@ -277,7 +279,8 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     if (m->finding.n > 0)
         cells_add_str(&u->cells, CELLS_NOTE, " !");
     cells_add_blanks(&u->cells, 1);
-    cells_add(&u->cells, CELLS_DIM, u->scratch.n > 0 ? draw_get_scratch(u) : copy->preview);
+    cells_add_text(&u->cells, CELLS_DIM,
+                   u->scratch.n > 0 ? draw_get_scratch_text(u) : copy->preview);
     draw_end_at_column(u, width);
     u->cells.width = a->width;
     if (c->status > 0)
@@ -319,11 +322,11 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     message_notes_append(&u->scratch, m, false);
     if (u->scratch.n > 0) {
         cells_add_str(&u->cells, CELLS_NOTE, " [");
-        cells_add(&u->cells, CELLS_NOTE, draw_get_scratch(u));
+        cells_add_text(&u->cells, CELLS_NOTE, draw_get_scratch_text(u));
         cells_add_str(&u->cells, CELLS_NOTE, "]");
     }
     cells_add_blanks(&u->cells, 1);
-    cells_add(&u->cells, CELLS_DIM, copy->preview);
+    cells_add_text(&u->cells, CELLS_DIM, copy->preview);
     draw_end_at_column(u, width);
     u->cells.width = a->width;
     if (query_message_ended_call(m))
@@ -333,16 +336,16 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
 
 static void draw_event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
 {
-    cells_add_str(&u->cells, CELLS_WAIT, draw_lists_mark(u, "\xE2\x80\xA2", "*"));
+    cells_add_str(&u->cells, CELLS_WAIT, choose_utf8_or_ascii(u, "\xE2\x80\xA2", "*"));
     cells_add_blanks(&u->cells, c->seq);
     if (c->time > 0)
         draw_time_field(u, e->t_us, c->time);
     cells_add_blanks(&u->cells, 1);
-    cells_add(&u->cells, CELLS_WAIT, e->kind);
+    cells_add_text(&u->cells, CELLS_WAIT, e->kind);
     cells_add_blanks(&u->cells, 1);
     buf_clear(&u->scratch);
     event_words_append(&u->scratch, e->kind, e->detail);
-    cells_add(&u->cells, CELLS_DIM, draw_get_scratch(u));
+    cells_add_text(&u->cells, CELLS_DIM, draw_get_scratch_text(u));
 }
 
 static void draw_list_titles(struct ui *u, const struct area *a, const struct columns *c)
@@ -362,7 +365,7 @@ static void draw_list_titles(struct ui *u, const struct area *a, const struct co
 
 int draw_list(struct ui *u, const struct area *a)
 {
-    size_t n = list_count_rows(u), at = list_selected_place(u), height = a->height - LIST_HEAD;
+    size_t n = list_count_rows(u), at = list_selected_row(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top_row(&u->list_cursor, n, at, height);
     struct columns c = list_columns_of_area(u, a);
     size_t count = listing_count_rows(&u->listing);
@@ -395,7 +398,7 @@ int draw_list(struct ui *u, const struct area *a)
             cells_add_str(&u->cells, CELLS_DIM, "  (not in the vault)");
         else if (st < 0)
             return st;
-        draw_found(u, a, LIST_HEAD + i, list_line_kind(u, PANE_LIST, top + i == at));
+        draw_line_with_matches(u, a, LIST_HEAD + i, list_line_kind(u, PANE_LIST, top + i == at));
     }
     return 0;
 }

@@ -14,7 +14,7 @@
 
 /* Returns whether the list of sessions shows this session. If the filter is about messages,
  * narrow.c decides later whether the session has a match. */
-static bool feed_takes_session(void *ctx, const struct query_session *s)
+static bool feed_accepts_session(void *ctx, const struct query_session *s)
 {
     struct ui *u = ctx;
     if (u->filtered && !question_matches_session(&u->question, s))
@@ -129,7 +129,7 @@ static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
     return st;
 }
 
-static int64_t feed_messages_per_part(const struct ui *u)
+static int64_t feed_messages_per_step(const struct ui *u)
 {
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
@@ -153,7 +153,7 @@ static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 static int feed_read_older(struct ui *u)
 {
     struct part p = {.u = u, .end = LISTING_OLDER};
-    int64_t to = u->listing.first - 1, from = to - feed_messages_per_part(u) + 1;
+    int64_t to = u->listing.first - 1, from = to - feed_messages_per_step(u) + 1;
     from = from < 1 ? 1 : from;
     if (to < 1 || u->listing_full)
         return 0;
@@ -192,7 +192,7 @@ static int feed_read_newer(struct ui *u, bool *ret_more)
     int64_t last = 0, t_us, from = u->listing.last + 1;
     int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
     int64_t to =
-        last - from < feed_messages_per_part(u) ? last : from + feed_messages_per_part(u) - 1;
+        last - from < feed_messages_per_step(u) ? last : from + feed_messages_per_step(u) - 1;
     *ret_more = false;
     if (st < 0 || last < from)
         return st;
@@ -226,7 +226,7 @@ static int feed_read_list(struct ui *u)
         return 0;
     int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
     listing_open(&u->listing, u->mode, !u->narrowed, last);
-    events_forget_places(u);
+    events_forget_positions(u);
     u->list_cursor = (struct cursor){
         .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
     return st == 0 ? feed_read_older(u) : st;
@@ -254,7 +254,7 @@ int feed_choose_session(struct ui *u, int64_t id)
     show_close(u);
     events_close(u);
     if (page != NULL) {
-        u->state = session_state_of(u->q, &page->session);
+        u->state = session_determine_state(u->q, &page->session);
         st = row_cache_set_session(&u->rows, id);
         st = st == 0 ? events_read_new(u) : st;
     }
@@ -277,7 +277,7 @@ static int choose_matching_session(struct ui *u)
     const struct query_session *s = ui_chosen_session(u);
     bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_count_rows(u) > 0);
     if (matches || u->sessions.n == 0 ||
-        (s != NULL && sessions_place_of_id(&u->sessions, s->id) < u->sessions.n))
+        (s != NULL && sessions_row_of_id(&u->sessions, s->id) < u->sessions.n))
         return 0;
     return feed_choose_session(u, u->sessions.id[0]);
 }
@@ -291,13 +291,13 @@ static int feed_read_both_lists(struct ui *u)
     bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
     narrow_close(u);
-    sessions_open(&u->sessions, u->q, feed_takes_session, u);
+    sessions_open(&u->sessions, u->q, feed_accepts_session, u);
     u->sessions.requests = u->requests;
     if (matches && u->narrowed) /* the chosen session is searched first */
         narrow_add_session(u, id);
     int st = sessions_read_older(&u->sessions, u->q);
-    while (st == 0 && !u->sessions.complete && id != 0 && !sessions_reach_id(&u->sessions, id) &&
-           clock_mono_us() < until_us)
+    while (st == 0 && !u->sessions.complete && id != 0 &&
+           !sessions_reach_back_to_id(&u->sessions, id) && clock_mono_us() < until_us)
         st = sessions_read_older(&u->sessions, u->q);
     if (st == 0)
         st = s == NULL || matches ? feed_read_list(u) : feed_choose_session(u, 0);
@@ -312,13 +312,14 @@ int feed_set_list_mode(struct ui *u, enum listing_mode mode)
 
 bool feed_has_all_sessions(const struct ui *u)
 {
-    return u->sessions.complete && !narrow_has_more(u);
+    return u->sessions.complete && !narrow_has_more_to_search(u);
 }
 
 int feed_read_more_sessions(struct ui *u)
 {
     u->stale = true;
-    return narrow_has_more(u) ? narrow_search_step(u) : sessions_read_older(&u->sessions, u->q);
+    return narrow_has_more_to_search(u) ? narrow_search_step(u)
+                                        : sessions_read_older(&u->sessions, u->q);
 }
 
 /* Reads the text of a filter. Returns false if the filter is invalid; `error` then says why. */
@@ -367,7 +368,7 @@ int feed_set_filter(struct ui *u, const char *text)
  * store: only if the filter is about messages, or if the cursor is near the end of the list. */
 static bool feed_must_read_sessions(const struct ui *u)
 {
-    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     bool near_end = (at < n ? at : 0) + SESSIONS_PAGE > n;
     return !feed_has_all_sessions(u) && (u->sessions.store == NULL || u->narrowed || near_end);
 }
@@ -410,7 +411,7 @@ static int reload_chosen_session(struct ui *u)
         return st;
     page_free(u->session);
     u->session = page;
-    u->state = session_state_of(u->q, &page->session);
+    u->state = session_determine_state(u->q, &page->session);
     return 0;
 }
 
@@ -420,7 +421,7 @@ static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version,
 {
     int64_t now_us = clock_mono_us(), version = u->version;
     if (u->sessions.store == NULL) {
-        int st = query_version(u->q, &version);
+        int st = query_read_change_counter(u->q, &version);
         *ret = version != u->version;
         *ret_version = version;
         return st;
@@ -429,7 +430,7 @@ static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version,
     *ret_version = version;
     if (*ret) {
         u->store.looked_us = now_us;
-        query_forget(u->q);
+        query_forget_store_pages(u->q);
     }
     return 0;
 }
@@ -444,7 +445,7 @@ int feed_read_changes(struct ui *u, bool *ret_more)
         return st;
     u->dirty = true;
     st = sessions_read_changes(&u->sessions, u->q);
-    narrow_search_again(u);
+    narrow_restart_search(u);
     if (st == 0) {
         central_note_success(u);
         st = choose_matching_session(u);

@@ -39,18 +39,18 @@ static int draw_help(struct ui *u, const struct area *a)
     return 0;
 }
 
-static void help_search(struct ui *u, bool forward)
+static void help_search_lines(struct ui *u, bool forward)
 {
     struct area a = {0, 0, u->width, u->height};
     struct line_seek s = page_begin_search(u, forward);
     struct page p = {.u = u, .area = &a, .seek = &s};
     draw_help_lines(&p);
-    page_scroll_to_match(u, line_seek_end(u, &s));
+    page_scroll_to_match(u, line_seek_finish(u, &s));
 }
 
 const struct view_ops help_view = {
     .draw = draw_help,
-    .move = move_page,
+    .move = scroll_page,
     .key = help_handle_no_key,
-    .search = help_search,
+    .search = help_search_lines,
 };

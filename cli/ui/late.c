@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 /* Drops the data of the session, so that all of it is read again. */
-static int late_forget_session(struct ui *u, int64_t id)
+static int late_drop_session_data(struct ui *u, int64_t id)
 {
     int st = feed_choose_session(u, 0);
     u->session_cursor.key = id;
@@ -14,18 +14,18 @@ static int late_forget_session(struct ui *u, int64_t id)
     return st;
 }
 
-int late_load_session(struct ui *u, bool now)
+int late_load_selected_session(struct ui *u, bool now)
 {
     struct central *s = &u->store;
     int64_t id = u->session_cursor.key;
-    if (!s->chooses || (!now && (central_has_key(u) || central_waits_after_failure(u))))
+    if (!s->chooses || (!now && (central_has_pending_key(u) || central_must_wait_to_retry(u))))
         return 0;
     s->chooses = false;
     s->gives_up = !now;
     int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_clear_interruption(u) ? late_forget_session(u, id) : st;
+    return st < 0 && central_clear_interruption(u) ? late_drop_session_data(u, id) : st;
 }
 
 int late_handle_store_failure(struct ui *u, int st)
@@ -35,11 +35,11 @@ int late_handle_store_failure(struct ui *u, int st)
         return u->quit && st == MI_ESTORE ? 0 : st;
     if (central_clear_interruption(u))
         return 0;
-    text_visible(&text, slice_of(query_error(u->q)));
+    text_append_visible(&text, slice_of(query_error(u->q)));
     buf_adds(&text, "; trying again");
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
-    st = late_forget_session(u, u->session_cursor.key);
+    st = late_drop_session_data(u, u->session_cursor.key);
     /* Shows the error at once, because the next drawing may fail as well. */
     screen_show_notice(buf_str(&text));
     ui_say_error(u, "%s", buf_str(&text));

@@ -27,7 +27,7 @@ void events_close(struct ui *u)
 
 /* Keeps the events of a page that are shown, and frees the others. Returns how many events the page
  * had. */
-static size_t events_keep_shown(struct events *e, struct page_row *page)
+static size_t events_add_shown_of_page(struct events *e, struct page_row *page)
 {
     size_t n = 0;
     for (struct page_row *next; page != NULL; page = next, n++) {
@@ -51,7 +51,7 @@ int events_read_new(struct ui *u)
     size_t n = QUERY_PAGE_ROWS;
     for (int i = 0; i < EVENTS_PAGES && st == 0 && n == QUERY_PAGE_ROWS; i++, page = NULL) {
         st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, u->events.last, &page);
-        n = events_keep_shown(&u->events, page);
+        n = events_add_shown_of_page(&u->events, page);
     }
     return st;
 }
@@ -64,7 +64,7 @@ void events_place_before_call(struct ui *u, const struct query_call *c)
             e->before[i] = c->request_seq;
 }
 
-void events_forget_places(struct ui *u)
+void events_forget_positions(struct ui *u)
 {
     for (size_t i = 0; i < u->events.n; i++)
         u->events.before[i] = INT64_MAX;
@@ -77,16 +77,16 @@ static size_t events_count_shown(const struct ui *u)
     return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;
 }
 
-static size_t event_place_in_list(const struct ui *u, size_t i)
+static size_t event_row_in_list(const struct ui *u, size_t i)
 {
-    return listing_place_of_seq(&u->listing, u->events.before[i]) + i;
+    return listing_row_of_seq(&u->listing, u->events.before[i]) + i;
 }
 
 /* Returns how many events are above this row of the list. */
-static size_t events_count_above(const struct ui *u, size_t place)
+static size_t events_count_above_row(const struct ui *u, size_t place)
 {
     size_t i = 0;
-    while (i < events_count_shown(u) && event_place_in_list(u, i) < place)
+    while (i < events_count_shown(u) && event_row_in_list(u, i) < place)
         i++;
     return i;
 }
@@ -100,12 +100,12 @@ size_t list_count_rows(const struct ui *u)
 
 size_t list_count_calls_above(const struct ui *u, size_t place)
 {
-    return place - events_count_above(u, place);
+    return place - events_count_above_row(u, place);
 }
 
 size_t list_find_seq(const struct ui *u, int64_t seq)
 {
-    size_t at = listing_place_of_seq(&u->listing, seq), i = 0;
+    size_t at = listing_row_of_seq(&u->listing, seq), i = 0;
     while (i < events_count_shown(u) && u->events.before[i] <= seq)
         i++;
     return at + i;
@@ -113,13 +113,13 @@ size_t list_find_seq(const struct ui *u, int64_t seq)
 
 struct list_row list_row_at(const struct ui *u, size_t place)
 {
-    size_t i = events_count_above(u, place);
-    if (i < events_count_shown(u) && event_place_in_list(u, i) == place)
+    size_t i = events_count_above_row(u, place);
+    if (i < events_count_shown(u) && event_row_in_list(u, i) == place)
         return (struct list_row){{-1 - (int64_t)i, 0, -1, CALL_UNKNOWN}, &u->events.row[i]->event};
     return (struct list_row){listing_row_at(&u->listing, place - i), NULL};
 }
 
-size_t list_selected_place(const struct ui *u)
+size_t list_selected_row(const struct ui *u)
 {
     size_t n = list_count_rows(u);
     int64_t key = u->list_cursor.key;
@@ -128,7 +128,7 @@ size_t list_selected_place(const struct ui *u)
     if (u->list_cursor.follows)
         return n - 1;
     if (key < 0 && (size_t)(-1 - key) < events_count_shown(u))
-        return event_place_in_list(u, (size_t)(-1 - key));
+        return event_row_in_list(u, (size_t)(-1 - key));
     return size_min(list_find_seq(u, key), n - 1);
 }
 
@@ -136,7 +136,7 @@ bool list_get_selected(const struct ui *u, struct list_row *ret)
 {
     if (list_count_rows(u) == 0)
         return false;
-    *ret = list_row_at(u, list_selected_place(u));
+    *ret = list_row_at(u, list_selected_row(u));
     return true;
 }
 

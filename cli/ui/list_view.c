@@ -23,7 +23,7 @@ struct list_view {
      * reading */
     int64_t read_us, took_us;
     int64_t version; /* value of u->version when the rows were read */
-    struct buf note; /* owned; the note that list_read() returned last */
+    struct buf note; /* owned; the note that list_read_rows() returned last */
 };
 
 /* ---- rows ---- */
@@ -84,8 +84,8 @@ static bool list_view_is_same_row(const struct show_list *l, const void *a, cons
 
 /* Returns the new index of the row that was selected. If the row is gone, returns its old
  * index. */
-static size_t list_view_place_of_selected(const struct list_view *before,
-                                          const struct list_view *now)
+static size_t list_view_find_selected_index(const struct list_view *before,
+                                            const struct list_view *now)
 {
     size_t at = now->n > 0 ? size_min(before->at, now->n - 1) : 0;
     for (size_t i = 0; before->at < before->n && i < now->n; i++)
@@ -111,7 +111,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
                              .watched = true,
                              .before = (const void *const *)v->row,
                              .before_n = v->n};
-    int st = list_read(v->list, &r);
+    int st = list_read_rows(v->list, &r);
     st = now.failed ? MI_ENOMEM : st;
     if (st < 0 && st != MI_ENOMEM)
         ui_say_error(u, "%s", r.error.n > 0 ? buf_str(&r.error) : query_error(u->q));
@@ -120,7 +120,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
     v->read_us = now.read_us = now_us;
     v->took_us = now.took_us = clock_mono_us() - now_us;
     v->version = now.version;
-    now.at = list_view_place_of_selected(v, &now);
+    now.at = list_view_find_selected_index(v, &now);
     now.note = r.note;
     list_view_free_rows(st == 0 ? v : &now); /* after an error, the old rows stay on the screen */
     if (st == 0)
@@ -129,7 +129,7 @@ static int list_view_read_rows(struct ui *u, struct list_view *v)
     return st == MI_ENOMEM ? st : 0;
 }
 
-const void *list_view_selected(const struct ui *u)
+const void *list_view_get_selected_row(const struct ui *u)
 {
     const struct list_view *v = u->layer[u->layers_n - 1].list_view;
     return v->at < v->n ? v->row[v->at] : NULL;
@@ -151,7 +151,8 @@ int list_view_draw(struct ui *u, const struct area *a)
         cells_begin(&u->cells, 0, a->width, u->ascii);
         cells_add_blanks(&u->cells, 1);
         draw_row_cells(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
-        draw_found(u, a, 1 + i, i > 0 && top + i - 1 == v->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
+        draw_line_with_matches(u, a, 1 + i,
+                               i > 0 && top + i - 1 == v->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     if (v->n == 0) {
         cells_begin(&u->cells, 0, a->width, u->ascii);
@@ -200,27 +201,27 @@ void list_view_search(struct ui *u, bool forward)
     for (size_t i = 0; i < v->n; i++) {
         cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         draw_row_cells(u, &v->list->shown, v->row[i]);
-        line_seek_try_line(u, &s, i);
+        line_seek_match_line(u, &s, i);
     }
-    size_t found = line_seek_end(u, &s);
+    size_t found = line_seek_finish(u, &s);
     v->at = found > 0 ? found - 1 : v->at;
 }
 
 /* Opens the session or call of the selected row. */
-static int list_view_key(struct ui *u, enum action x)
+static int list_view_handle_key(struct ui *u, enum action x)
 {
     const struct show_list *l = &stack_top(u)->list_view->list->shown;
     const struct show_column *id = show_find_column(l, "session_id"),
                              *seq = show_find_column(l, "request_seq");
     seq = seq != NULL ? seq : show_find_column(l, "seq");
-    const void *row = list_view_selected(u);
+    const void *row = list_view_get_selected_row(u);
     if (x != ACTION_OPEN || row == NULL || id == NULL)
         return VIEW_UNKNOWN;
     return feed_open_call(u, field_get(&id->field, row).number,
                           seq != NULL ? field_get(&seq->field, row).number : 0);
 }
 
-const struct list *list_view_shown_list(const struct ui *u)
+const struct list *list_view_get_shown_list(const struct ui *u)
 {
     const struct list_view *v = u->layer[u->layers_n - 1].list_view;
     return v != NULL ? v->list : NULL;
@@ -254,7 +255,7 @@ static const struct hint calls[] = {
 const struct view_ops list_view = {
     .draw = list_view_draw,
     .move = list_view_move,
-    .key = list_view_key,
+    .key = list_view_handle_key,
     .mouse = list_view_mouse,
     .search = list_view_search,
     .close = list_view_close,
@@ -266,7 +267,7 @@ static const struct hint nothing_to_open[] = {{ACTION_LISTS, "next list"}, {ACTI
 const struct view_ops plain_list_view = {
     .draw = list_view_draw,
     .move = list_view_move,
-    .key = list_view_key,
+    .key = list_view_handle_key,
     .mouse = list_view_mouse,
     .search = list_view_search,
     .close = list_view_close,

@@ -27,12 +27,12 @@ void narrow_add_session(struct ui *u, int64_t id)
         w->failed = true;
 }
 
-bool narrow_has_more(const struct ui *u)
+bool narrow_has_more_to_search(const struct ui *u)
 {
     return u->narrow.failed || u->narrow.at < u->narrow.n;
 }
 
-void narrow_search_again(struct ui *u)
+void narrow_restart_search(struct ui *u)
 {
     u->narrow.at = 0;
 }
@@ -121,7 +121,8 @@ static int narrow_search_session(struct ui *u, struct narrow_session *x,
     if (st == 0 && l.found)
         st = sessions_add(&u->sessions, u->q, s->id);
     *ret_end = x->next > last;
-    enum session_state state = *ret_end && !l.found ? session_state_of(u->q, s) : SESSION_LIVE;
+    enum session_state state =
+        *ret_end && !l.found ? session_determine_state(u->q, s) : SESSION_LIVE;
     *ret_done = l.found || state == SESSION_ENDED || state == SESSION_DIED;
     return st;
 }

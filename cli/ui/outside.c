@@ -87,7 +87,7 @@ static const struct {
 static bool outside_fill_command(const char *const *words, char *argv[WORDS_MAX])
 {
     size_t n = 0;
-    argv[0] = process_program();
+    argv[0] = process_program_path();
     while (words[n] != NULL && n + 2 < WORDS_MAX)
         n++;
     memcpy(&argv[1], words, n * sizeof *words);
@@ -193,7 +193,7 @@ static size_t add_origin_options(const struct ui *u, const char **words)
     words[n++] = u->sessions.store != NULL ? "--from" : "--vault";
     words[n++] = u->vault;
     for (size_t i = 0; u->sessions.store != NULL && i < MI_COUNT(filters); i++) {
-        const char *value = settings_text(u->settings, filters[i][0]);
+        const char *value = settings_get_text(u->settings, filters[i][0]);
         if (value == NULL)
             continue;
         words[n++] = filters[i][1];
@@ -233,7 +233,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     char id[UID_LEN + 1];
     struct buf said = {0};
     const char *words[WORDS_MAX] = {"export", "--output", file, id};
-    struct slice uid = text_head(ui_chosen_session(u)->uid, UID_LEN);
+    struct slice uid = text_prefix(ui_chosen_session(u)->uid, UID_LEN);
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
     size_t n = 4 + add_origin_options(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
@@ -252,7 +252,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
 int outside_run_send(struct ui *u, int64_t seq, bool edit)
 {
     char id[32], number[32], *argv[WORDS_MAX];
-    const char *config = settings_text(u->settings, "config");
+    const char *config = settings_get_text(u->settings, "config");
     const char *words[WORDS_MAX] = {"send", "--seq", number, "--session",
                                     u->file != NULL ? u->file : id};
     size_t n = 5;
@@ -320,7 +320,7 @@ void outside_show_text(struct ui *u, struct slice text, const char *command)
     buf_close(&path);
 }
 
-bool outside_tmux_copy(struct ui *u, struct slice text)
+bool outside_copy_with_tmux(struct ui *u, struct slice text)
 {
     static const char *const words[] = {"tmux", "load-buffer", "-w", "-", NULL};
     char *argv[MI_COUNT(words)];

@@ -15,10 +15,10 @@ static void overview_draw_field(struct page *p, const char *label, struct slice 
         return;
     page_begin_line(p);
     cells_add_format(c, CELLS_LABEL, " %-9s ", label);
-    cells_add(c, CELLS_PLAIN, value);
+    cells_add_text(c, CELLS_PLAIN, value);
     if (more.n > 0) {
         cells_add_blanks(c, 1);
-        cells_add(c, CELLS_DIM, more);
+        cells_add_text(c, CELLS_DIM, more);
     }
     page_end_line(p);
 }

@@ -6,8 +6,8 @@
 
 /* Searches all lines of the overview. Writes the tools to `tool`, in the order of their lines.
  * Returns the number of lines above the first tool. */
-static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[FIGURES_TOOLS],
-                            size_t *ret_tools)
+static size_t overview_search_lines(struct ui *u, struct line_seek *seek,
+                                    uint32_t tool[FIGURES_TOOLS], size_t *ret_tools)
 {
     struct area a = {0, 0, u->width, u->height};
     struct page p = {.u = u, .area = &a, .seek = seek};
@@ -33,7 +33,7 @@ static int draw_overview_view(struct ui *u, const struct area *a)
     uint32_t tool[FIGURES_TOOLS];
     size_t n, height = a->height - 1;
     draw_caption(u, a, u->focus, "overview");
-    size_t above = overview_seek(u, &seek, tool, &n);
+    size_t above = overview_search_lines(u, &seek, tool, &n);
     size_t at = selected_tool_row(u, tool, n);
     l->at = n > 0 ? (size_t)tool[at] + 1 : 0;
     if (l->moved && above + at < l->top)
@@ -53,22 +53,22 @@ static int overview_move_cursor(struct ui *u, enum motion m, int by)
     uint32_t tool[FIGURES_TOOLS];
     size_t n = figures_sort_tools(&u->listing.figures, tool, FIGURES_TOOLS);
     if (m == MOVE_SCROLL || n == 0)
-        return move_page(u, m, by);
+        return scroll_page(u, m, by);
     size_t at = selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
     /* until the cursor was moved, the lines above the first tool are shown */
     l->top = l->moved ? l->top : 0;
-    move_top(&at, m, by, u->height > 6 ? u->height - 6 : 1);
+    move_top_line(&at, m, by, u->height > 6 ? u->height - 6 : 1);
     l->at = (size_t)tool[size_min(at, n - 1)] + 1;
     return 0;
 }
 
-static void overview_search(struct ui *u, bool forward)
+static void overview_search_and_scroll(struct ui *u, bool forward)
 {
     struct line_seek s = page_begin_search(u, forward);
     uint32_t tool[FIGURES_TOOLS];
-    size_t n, above = overview_seek(u, &s, tool, &n), found = line_seek_end(u, &s);
+    size_t n, above = overview_search_lines(u, &s, tool, &n), found = line_seek_finish(u, &s);
     page_scroll_to_match(u, found);
     if (found > above)
         stack_top(u)->at = (size_t)tool[found - 1 - above] + 1;
@@ -127,7 +127,7 @@ static int filter_by_selected_tool(struct ui *u)
 /* Shows the overview of the next or the previous session of the list. */
 static int show_next_overview(struct ui *u, bool next)
 {
-    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     /* if `at` is 0, `to` is SIZE_MAX: there is no previous session */
     size_t to = next ? at + 1 : at - 1;
     if (at >= n || to >= n)
@@ -137,7 +137,7 @@ static int show_next_overview(struct ui *u, bool next)
     return feed_choose_session(u, u->sessions.id[to]);
 }
 
-static int overview_key(struct ui *u, enum action x)
+static int overview_handle_action(struct ui *u, enum action x)
 {
     bool session = ui_chosen_session(u) != NULL;
     if (x == ACTION_OPEN && session)
@@ -162,7 +162,7 @@ static const struct hint of_overview[] = {{ACTION_OPEN, "its calls"},
 const struct view_ops overview_view = {
     .draw = draw_overview_view,
     .move = overview_move_cursor,
-    .key = overview_key,
-    .search = overview_search,
+    .key = overview_handle_action,
+    .search = overview_search_and_scroll,
     .hints = {of_overview},
 };

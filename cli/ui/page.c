@@ -13,10 +13,10 @@ void page_end_line(struct page *p)
 {
     size_t line = p->line++;
     if (p->seek != NULL)
-        line_seek_try_line(p->u, p->seek, line);
+        line_seek_match_line(p->u, p->seek, line);
     else if (line >= *p->top && line - *p->top + 1 < p->area->height)
-        draw_found(p->u, p->area, 1 + line - *p->top,
-                   p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
+        draw_line_with_matches(p->u, p->area, 1 + line - *p->top,
+                               p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
 }
 
 bool page_correct_top(struct page *p)
@@ -29,10 +29,10 @@ bool page_correct_top(struct page *p)
     return early;
 }
 
-int move_page(struct ui *u, enum motion m, int by)
+int scroll_page(struct ui *u, enum motion m, int by)
 {
     stack_top(u)->found = 0;
-    move_top(&stack_top(u)->top, m, by, u->height > 6 ? u->height - 6 : 1);
+    move_top_line(&stack_top(u)->top, m, by, u->height > 6 ? u->height - 6 : 1);
     return 0;
 }
 
@@ -54,9 +54,9 @@ void page_scroll_to_match(struct ui *u, size_t found)
 
 /* ---- searching in lines ---- */
 
-void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line)
+void line_seek_match_line(struct ui *u, struct line_seek *s, size_t line)
 {
-    if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) == FIND_NONE)
+    if (find_next_match(buf_slice(&u->cells.text), 0, slice_of(u->search)) == FIND_NONE)
         return;
     bool ahead = s->from == SIZE_MAX || (s->forward ? line > s->from : line < s->from);
     if (ahead && (s->found == 0 || !s->forward))
@@ -65,7 +65,7 @@ void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line)
         s->other = 1 + line;
 }
 
-size_t line_seek_end(struct ui *u, const struct line_seek *s)
+size_t line_seek_finish(struct ui *u, const struct line_seek *s)
 {
     if (s->other == 0)
         ui_say_error(u, "'%s' was not found", u->search);

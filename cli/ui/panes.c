@@ -8,9 +8,9 @@
 
 /* ---- lists ---- */
 
-static size_t selected_session_place(const struct ui *u)
+static size_t selected_session_row(const struct ui *u)
 {
-    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key);
+    size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key);
     return at < u->sessions.n ? at : 0;
 }
 
@@ -24,26 +24,26 @@ static int select_session_at(struct ui *u, size_t place)
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);
-    u->store.chooses = true; /* late_load_session() loads the session when no key waits */
+    u->store.chooses = true; /* late_load_selected_session() loads the session when no key waits */
     return 0;
 }
 
-static int move_sessions(struct ui *u, enum motion m, int by)
+static int move_session_cursor(struct ui *u, enum motion m, int by)
 {
-    size_t at = selected_session_place(u);
+    size_t at = selected_session_row(u);
     return select_session_at(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
 }
 
 static int move_list_cursor(struct ui *u, enum motion m, int by)
 {
     list_select_row_at(
-        u, move_cursor(&u->list_cursor, list_count_rows(u), list_selected_place(u), m, by));
+        u, move_cursor(&u->list_cursor, list_count_rows(u), list_selected_row(u), m, by));
     return 0;
 }
 
 /* ---- the detail ---- */
 
-static int move_detail(struct ui *u, enum motion m, int by)
+static int scroll_detail_pane(struct ui *u, enum motion m, int by)
 {
     struct shown *s = &u->shown;
     size_t height = u->panes.pane[PANE_DETAIL].height, page = height > 2 ? height - 2 : 1;
@@ -74,7 +74,7 @@ static int move_detail(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-static void move_sideways(struct ui *u, bool right)
+static void move_left_or_right(struct ui *u, bool right)
 {
     struct shown *s = &u->shown;
     if (u->focus != PANE_DETAIL || (!right && s->from == 0)) {
@@ -150,7 +150,7 @@ static int go_to_item_in_focused_pane(struct ui *u, const char *to)
  * opens the row. */
 static int click_session(struct ui *u, size_t line, bool again)
 {
-    size_t at = selected_session_place(u);
+    size_t at = selected_session_row(u);
     size_t to = cursor_row_on_line(&u->session_cursor, u->sessions.n, at, line);
     if (to == at && again)
         u->focus = PANE_LIST;
@@ -162,7 +162,7 @@ static int click_session(struct ui *u, size_t line, bool again)
 
 static int click_row(struct ui *u, size_t line, bool again)
 {
-    size_t n = list_count_rows(u), at = list_selected_place(u);
+    size_t n = list_count_rows(u), at = list_selected_row(u);
     size_t to = cursor_row_on_line(&u->list_cursor, n, at, line);
     if (to == at && again)
         u->focus = PANE_DETAIL;
@@ -173,7 +173,7 @@ static int click_row(struct ui *u, size_t line, bool again)
     return 0;
 }
 
-static int click_detail(struct ui *u, size_t line, bool again)
+static int handle_click_in_detail(struct ui *u, size_t line, bool again)
 {
     if (u->shown.at == u->shown.top + line && again)
         fold_selected_line(u, DETAIL_TOGGLE);
@@ -187,9 +187,9 @@ static const struct {
     int (*click)(struct ui *u, size_t line, bool again);
     size_t head; /* number of lines at the top of the pane that cannot be clicked */
 } panes[PANES] = {
-    [PANE_SESSIONS] = {move_sessions, click_session, LIST_HEAD},
+    [PANE_SESSIONS] = {move_session_cursor, click_session, LIST_HEAD},
     [PANE_LIST] = {move_list_cursor, click_row, LIST_HEAD},
-    [PANE_DETAIL] = {move_detail, click_detail, 1},
+    [PANE_DETAIL] = {scroll_detail_pane, handle_click_in_detail, 1},
 };
 
 static int move_in_focused_pane(struct ui *u, enum motion m, int by)
@@ -214,7 +214,7 @@ static int main_handle_mouse(struct ui *u, const struct press *p)
 /* ---- keys ---- */
 
 /* Sends the selected request again. Only requests of the client can be sent. */
-static int send_selected_again(struct ui *u, bool edit)
+static int send_selected_request_again(struct ui *u, bool edit)
 {
     struct listed row;
     const struct row_copy *copy;
@@ -276,16 +276,16 @@ static int handle_selection_key(struct ui *u, enum action x)
         u->shown.at = detail_next_part(u->shown.doc, u->shown.at, x == ACTION_NEXT_PART);
         break;
     case ACTION_COPY:
-        copy_selected(u, DETAIL_COPY_VALUE);
+        copy_selected_text(u, DETAIL_COPY_VALUE);
         break;
     case ACTION_COPY_POINTER:
-        copy_selected(u, DETAIL_COPY_POINTER);
+        copy_selected_text(u, DETAIL_COPY_POINTER);
         break;
     case ACTION_COPY_BODY:
-        copy_selected(u, DETAIL_COPY_BODY);
+        copy_selected_text(u, DETAIL_COPY_BODY);
         break;
     case ACTION_PAGER:
-        show_selected_outside(u, NULL);
+        show_selected_in_pager(u, NULL);
         break;
     case ACTION_PIPE:
         open_prompt(u, ASK_PIPE, u->command);
@@ -295,14 +295,14 @@ static int handle_selection_key(struct ui *u, enum action x)
         ask_file(u, x == ACTION_EXPORT_CALL);
         break;
     case ACTION_BESIDE:
-        beside_toggle_selected(u);
+        beside_toggle_selected_call(u);
         break;
     case ACTION_DIFF:
         open_prompt(u, ASK_DIFF, "");
         break;
     case ACTION_SEND:
     case ACTION_SEND_EDITED:
-        return send_selected_again(u, x == ACTION_SEND_EDITED);
+        return send_selected_request_again(u, x == ACTION_SEND_EDITED);
     default:
         return VIEW_UNKNOWN;
     }
@@ -319,7 +319,7 @@ static int main_handle_key(struct ui *u, enum action x)
     switch (x) {
     case ACTION_LEFT:
     case ACTION_RIGHT:
-        move_sideways(u, x == ACTION_RIGHT);
+        move_left_or_right(u, x == ACTION_RIGHT);
         break;
     case ACTION_NEXT_PANE:
         u->focus = (enum pane)((u->focus + 1) % PANES);
@@ -351,7 +351,7 @@ static int main_handle_key(struct ui *u, enum action x)
         break;
     case ACTION_NEXT_FAILED:
     case ACTION_PREVIOUS_FAILED:
-        seek_begin(u, SEEK_FAILED, x == ACTION_NEXT_FAILED);
+        seek_begin_search(u, SEEK_FAILED, x == ACTION_NEXT_FAILED);
         break;
     case ACTION_MODE:
         show_close(u);
@@ -368,7 +368,7 @@ static int main_handle_key(struct ui *u, enum action x)
 
 /* ---- the view ---- */
 
-static int draw_main(struct ui *u, const struct area *all)
+static int draw_main_panes(struct ui *u, const struct area *all)
 {
     (void)all; /* not used, because layout_panes() has already divided the area */
     int st = 0;
@@ -407,7 +407,7 @@ static const struct hint of_detail[] = {
 };
 
 const struct view_ops main_view = {
-    .draw = draw_main,
+    .draw = draw_main_panes,
     .move = move_in_focused_pane,
     .key = main_handle_key,
     .mouse = main_handle_mouse,

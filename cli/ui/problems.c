@@ -61,7 +61,7 @@ static void ask_whether_solved(struct ui *u, const char *name)
 static int problems_open_selected(struct ui *u)
 {
     struct problems *l = u->problems;
-    const struct escalation_row *row = list_view_selected(u);
+    const struct escalation_row *row = list_view_get_selected_row(u);
     if (row == NULL)
         return 0;
     buf_clear(&l->text);
@@ -110,27 +110,27 @@ static int problem_draw(struct ui *u, const struct area *a)
     size_t n = view_count_lines(&l->view);
     *top = size_min(*top, n > height ? n - height : 0);
     draw_caption(u, a, u->focus, "escalation %s", l->name);
-    for (size_t i = 0; i < height && view_seek_line(&l->view, *top + i, &place); i++) {
+    for (size_t i = 0; i < height && view_find_line_by_number(&l->view, *top + i, &place); i++) {
         cells_begin(&u->cells, 0, a->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
-        draw_found(u, a, 1 + i, SCREEN_NORMAL);
+        draw_line_with_matches(u, a, 1 + i, SCREEN_NORMAL);
     }
     return 0;
 }
 
-static void problem_search(struct ui *u, bool forward)
+static void problem_search_text(struct ui *u, bool forward)
 {
     struct problems *l = u->problems;
     struct view_place place;
     struct line_seek s = page_begin_search(u, forward);
     /* the view may not have been drawn yet, so its width is set first */
     problem_set_width(u, u->width);
-    for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
+    for (size_t i = 0; view_find_line_by_number(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
-        line_seek_try_line(u, &s, i);
+        line_seek_match_line(u, &s, i);
     }
-    page_scroll_to_match(u, line_seek_end(u, &s));
+    page_scroll_to_match(u, line_seek_finish(u, &s));
 }
 
 static int problem_handle_key(struct ui *u, enum action x)
@@ -148,19 +148,19 @@ static int problem_handle_key(struct ui *u, enum action x)
 
 /* ---- the list ---- */
 
-static int problems_key(struct ui *u, enum action x)
+static int problems_handle_action(struct ui *u, enum action x)
 {
     if (x == ACTION_OPEN)
         return problems_open_selected(u);
     if (x != ACTION_DONE)
         return VIEW_UNKNOWN;
-    const struct escalation_row *row = list_view_selected(u);
+    const struct escalation_row *row = list_view_get_selected_row(u);
     if (row != NULL)
         ask_whether_solved(u, row->file.p);
     return 0;
 }
 
-int problems_count(struct ui *u)
+int problems_update_count(struct ui *u)
 {
     struct problem_files e;
     int64_t now_us = clock_mono_us();
@@ -186,7 +186,7 @@ static void problems_close(struct ui *u)
 
 int problems_open(struct ui *u)
 {
-    stack_close_from(u, &problems_view);
+    stack_close_view_and_above(u, &problems_view);
     u->problems = calloc(1, sizeof *u->problems);
     if (u->problems == NULL)
         return MI_ENOMEM;
@@ -205,7 +205,7 @@ static const struct hint hints[] = {
 const struct view_ops problems_view = {
     .draw = list_view_draw,
     .move = list_view_move,
-    .key = problems_key,
+    .key = problems_handle_action,
     .mouse = list_view_mouse,
     .search = list_view_search,
     .close = problems_close,
@@ -217,8 +217,8 @@ static const struct hint hints_of_one[] = {
 
 static const struct view_ops problem_view = {
     .draw = problem_draw,
-    .move = move_page,
+    .move = scroll_page,
     .key = problem_handle_key,
-    .search = problem_search,
+    .search = problem_search_text,
     .hints = {hints_of_one},
 };

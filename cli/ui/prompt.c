@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-void prompt_set(struct prompt *p, const char *text)
+void prompt_set_text(struct prompt *p, const char *text)
 {
-    struct slice s = text_head(slice_of(text), PROMPT_MAX);
+    struct slice s = text_prefix(slice_of(text), PROMPT_MAX);
     memcpy(p->text, s.p, s.n);
     p->text[s.n] = '\0';
     p->n = p->at = s.n;
@@ -14,18 +14,18 @@ void prompt_set(struct prompt *p, const char *text)
     p->back = 0;
 }
 
-static size_t prompt_before_char(const struct prompt *p, size_t at)
+static size_t prompt_offset_before_char(const struct prompt *p, size_t at)
 {
-    while (at > 0 && text_utf8_cont(&p->text[--at]))
+    while (at > 0 && text_is_utf8_continuation(&p->text[--at]))
         continue;
     return at;
 }
 
-static size_t prompt_after_char(const struct prompt *p, size_t at)
+static size_t prompt_offset_after_char(const struct prompt *p, size_t at)
 {
     if (at < p->n)
         at++;
-    while (at < p->n && text_utf8_cont(&p->text[at]))
+    while (at < p->n && text_is_utf8_continuation(&p->text[at]))
         at++;
     return at;
 }
@@ -37,7 +37,7 @@ static void prompt_delete_range(struct prompt *p, size_t from, size_t to)
     p->at = from;
 }
 
-static size_t prompt_word_start(const struct prompt *p)
+static size_t prompt_find_word_start(const struct prompt *p)
 {
     size_t at = p->at;
     while (at > 0 && p->text[at - 1] == ' ')
@@ -52,7 +52,7 @@ static void prompt_insert_key(struct prompt *p, int key)
     char c[4];
     if (key < ' ' || key == 0x7F || key >= PRESS_UP)
         return;
-    size_t n = text_utf8_put((uint32_t)key, c);
+    size_t n = text_put_utf8_char((uint32_t)key, c);
     if (p->proposed)
         prompt_delete_range(p, 0, p->n);
     if (p->n + n > PROMPT_MAX)
@@ -73,16 +73,16 @@ enum prompt_result prompt_handle_key(struct prompt *p, int key)
     case PRESS_BACKSPACE:
         if (p->n == 0)
             return PROMPT_CANCELLED;
-        prompt_delete_range(p, prompt_before_char(p, p->at), p->at);
+        prompt_delete_range(p, prompt_offset_before_char(p, p->at), p->at);
         break;
     case PRESS_DELETE:
-        prompt_delete_range(p, p->at, prompt_after_char(p, p->at));
+        prompt_delete_range(p, p->at, prompt_offset_after_char(p, p->at));
         break;
     case PRESS_LEFT:
-        p->at = prompt_before_char(p, p->at);
+        p->at = prompt_offset_before_char(p, p->at);
         break;
     case PRESS_RIGHT:
-        p->at = prompt_after_char(p, p->at);
+        p->at = prompt_offset_after_char(p, p->at);
         break;
     case PRESS_HOME:
     case PRESS_CTRL('a'):
@@ -99,7 +99,7 @@ enum prompt_result prompt_handle_key(struct prompt *p, int key)
         prompt_delete_range(p, p->at, p->n);
         break;
     case PRESS_CTRL('w'):
-        prompt_delete_range(p, prompt_word_start(p), p->at);
+        prompt_delete_range(p, prompt_find_word_start(p), p->at);
         break;
     default:
         prompt_insert_key(p, key);
@@ -133,7 +133,7 @@ void prompt_show_history_line(struct prompt *p, const struct prompt_history *h, 
         back = size_min(2, h->n); /* because the prompt already shows the newest line */
     if (p->back == 0)
         memcpy(p->typed, p->text, p->n + 1);
-    prompt_set(p, back > 0 ? h->line[back - 1] : p->typed);
+    prompt_set_text(p, back > 0 ? h->line[back - 1] : p->typed);
     p->proposed = false;
     p->back = back;
 }

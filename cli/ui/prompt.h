@@ -30,7 +30,7 @@ struct prompt_history {
 };
 
 /* Proposes a text, with the cursor at its end. */
-void prompt_set(struct prompt *p, const char *text);
+void prompt_set_text(struct prompt *p, const char *text);
 /* Esc, and Backspace in an empty line, cancel. */
 enum prompt_result prompt_handle_key(struct prompt *p, int key);
 

@@ -32,7 +32,7 @@ static void seek_finish_search(struct ui *u, int64_t found)
     list_select_row_at(u, list_find_seq(u, found));
 }
 
-void seek_begin(struct ui *u, enum seek_what what, bool forward)
+void seek_begin_search(struct ui *u, enum seek_what what, bool forward)
 {
     struct list_row row = {0};
     bool found = list_get_selected(u, &row);
@@ -68,15 +68,15 @@ static int message_contains_text(struct ui *u, const struct query_message *m, bo
 {
     struct slice body, uid = ui_chosen_session(u)->uid, needle = slice_of(u->search);
     const char *error;
-    *ret = (m->method.p != NULL && find_next(m->method, 0, needle) != FIND_NONE) ||
-           (m->target.p != NULL && find_next(m->target, 0, needle) != FIND_NONE);
+    *ret = (m->method.p != NULL && find_next_match(m->method, 0, needle) != FIND_NONE) ||
+           (m->target.p != NULL && find_next_match(m->target, 0, needle) != FIND_NONE);
     if (*ret)
         return 0;
     int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
     struct slice text = search_text_of_body(m->kind, body, &u->searched);
-    *ret = text.p != NULL && find_next(text, 0, needle) != FIND_NONE;
+    *ret = text.p != NULL && find_next_match(text, 0, needle) != FIND_NONE;
     return 0;
 }
 
@@ -93,7 +93,7 @@ struct looking {
 static bool seek_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
-    size_t at = listing_place_of_seq(&u->listing, seq);
+    size_t at = listing_row_of_seq(&u->listing, seq);
     if (at == listing_count_rows(&u->listing) || listing_row_at(&u->listing, at).seq != seq)
         return false;
     return k->wrapped || (k->forward ? seq > k->start : seq < k->start);
@@ -132,7 +132,7 @@ static bool seek_on_failed_call(void *ctx, const struct query_call *c)
 
 /* Searches CALLS_PART messages of a session, from k->at on, for a failed call. Sets *ret to the seq
  * of the first failed call; 0: there is none. */
-static int seek_failed_call_in_part(struct ui *u, int64_t *ret)
+static int seek_failed_call_in_range(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;
     struct filter f = FILTER_ANY;
@@ -158,12 +158,12 @@ static int seek_next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t t_us;
-    size_t at = sessions_place_of_id(&u->sessions, k->session), n = u->sessions.n;
+    size_t at = sessions_row_of_id(&u->sessions, k->session), n = u->sessions.n;
     int st = 0;
     if (k->forward && at + 1 >= n && !feed_has_all_sessions(u)) {
         st = feed_read_more_sessions(u);
         /* Newer sessions may have been added as well, so find the position of the session again. */
-        at = sessions_place_of_id(&u->sessions, k->session);
+        at = sessions_row_of_id(&u->sessions, k->session);
         n = u->sessions.n;
         if (st < 0 || at + 1 >= n) /* there is no older session yet: the next step continues */
             return st;
@@ -183,12 +183,12 @@ static int seek_next_session(struct ui *u)
     return st;
 }
 
-static int seek_failed_step(struct ui *u)
+static int seek_step_to_failed_call(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t found = 0;
     if (k->forward ? k->at <= k->last : k->at >= 1) {
-        int st = seek_failed_call_in_part(u, &found);
+        int st = seek_failed_call_in_range(u, &found);
         if (st < 0 || found == 0)
             return st;
         st = feed_choose_session(u, k->session); /* choosing a session also ends the search */
@@ -201,7 +201,7 @@ static int seek_failed_step(struct ui *u)
 }
 
 /* Searches the lines of the list of sessions. */
-static int seek_session_step(struct ui *u)
+static int seek_search_sessions(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t until_us = clock_mono_us() + STEP_US;
@@ -212,12 +212,12 @@ static int seek_session_step(struct ui *u)
         st = seek_next_session(u);
         if (st < 0 || !k->on || (k->session == before.session && k->wrapped == before.wrapped))
             return st;
-        st = sessions_get(&u->sessions, u->q, k->session, &r);
+        st = sessions_get_row(&u->sessions, u->q, k->session, &r);
         if (st == MI_ENOENT)
             st = 0; /* the session was removed while ui searched */
         else if (st == 0) {
             draw_session(u, LINE_SEEK_COLUMNS, r);
-            if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
+            if (find_next_match(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
                 int64_t found = k->session;
                 if (k->wrapped)
                     ui_say(u, "the search wrapped around");
@@ -230,13 +230,13 @@ static int seek_session_step(struct ui *u)
     return st;
 }
 
-int seek_step(struct ui *u)
+int seek_run_step(struct ui *u)
 {
     struct seek *k = &u->seek;
     if (k->what == SEEK_SESSION)
-        return seek_session_step(u);
+        return seek_search_sessions(u);
     if (seek_queries_calls(u))
-        return seek_failed_step(u);
+        return seek_step_to_failed_call(u);
     struct looking l = {.u = u, .until_us = clock_mono_us() + STEP_US};
     int64_t last = u->listing.last;
     if (k->forward ? k->at > last : k->at < 1) {
@@ -287,5 +287,5 @@ void seek_text(struct ui *u, bool forward)
     if (u->focus == PANE_DETAIL)
         search_detail(u, forward);
     else
-        seek_begin(u, u->focus == PANE_LIST ? SEEK_TEXT : SEEK_SESSION, forward);
+        seek_begin_search(u, u->focus == PANE_LIST ? SEEK_TEXT : SEEK_SESSION, forward);
 }

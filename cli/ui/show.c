@@ -38,7 +38,7 @@ struct gathering {
     bool more_lines;
 };
 
-static bool show_on_near_message(void *ctx, const struct query_message *m)
+static bool show_on_related_message(void *ctx, const struct query_message *m)
 {
     struct gathering *g = ctx;
     if (m->kind == KIND_STDERR) {
@@ -54,7 +54,7 @@ static bool show_on_near_message(void *ctx, const struct query_message *m)
 
 /* Reads a message and adds its row to s->row. Returns MI_ENOENT if the message is not in the
  * vault. */
-static int show_read_row(struct ui *u, int64_t seq, struct query_message **ret)
+static int show_read_message_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
     int st = page_read_messages(u->q, NULL, ui_chosen_session(u)->id, seq, seq, &row);
@@ -73,7 +73,7 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     size_t i = s->subject.messages_n;
     struct slice body;
     const char *error;
-    int st = i < SHOWN_MESSAGES ? show_read_row(u, seq, &m) : MI_ENOENT;
+    int st = i < SHOWN_MESSAGES ? show_read_message_row(u, seq, &m) : MI_ENOENT;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t most = LARGE_MAX - size_min(s->large_n, LARGE_MAX);
@@ -111,7 +111,7 @@ static int show_add_stderr_lines(struct ui *u, const struct gathering *g)
     struct shown *s = &u->shown;
     struct query_message *m;
     for (size_t i = 0; i < g->lines_n; i++) {
-        int st = show_read_row(u, g->line[i], &m);
+        int st = show_read_message_row(u, g->line[i], &m);
         if (st == MI_ENOENT)
             continue;
         if (st < 0)
@@ -125,7 +125,7 @@ static int show_add_stderr_lines(struct ui *u, const struct gathering *g)
 /* ---- the event that explains a failed call ---- */
 
 /* Returns whether the event names this request. */
-static bool event_names_request(const struct query_event *e, int64_t request)
+static bool event_is_about_request(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
     int64_t seq = 0;
@@ -138,29 +138,29 @@ static bool event_names_request(const struct query_event *e, int64_t request)
 
 /* Returns a title if the event explains why the call failed: the server hung and was killed,
  * crashed during the call, or was asked whether it is alive. Otherwise returns NULL. */
-static const char *title_if_event_explains(const struct query_event *e, const struct listed *call,
-                                           int64_t asked_us)
+static const char *get_title_of_explaining_event(const struct query_event *e,
+                                                 const struct listed *call, int64_t asked_us)
 {
     bool hang = slice_is(e->kind, "hang"), exit = slice_is(e->kind, "exit");
     bool ended_it = call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
                     e->t_us <= asked_us + call->took_us;
-    if (hang && (ended_it || event_names_request(e, call->seq)))
+    if (hang && (ended_it || event_is_about_request(e, call->seq)))
         return "Hang";
     if (exit && ended_it)
         return "Crash";
-    if (slice_is(e->kind, "asked") && event_names_request(e, call->seq))
+    if (slice_is(e->kind, "asked") && event_is_about_request(e, call->seq))
         return "Silence";
     return NULL;
 }
 
 /* Keeps the last event of the page that explains the call, and frees the others. */
-static void keep_explaining_event(struct shown *s, struct page_row *page, const struct listed *call,
-                                  int64_t asked_us)
+static void keep_event_explaining_call(struct shown *s, struct page_row *page,
+                                       const struct listed *call, int64_t asked_us)
 {
     struct page_row **last = NULL;
     const char *title = NULL;
     for (struct page_row **at = &page; *at != NULL; at = &(*at)->next) {
-        const char *found = title_if_event_explains(&(*at)->event, call, asked_us);
+        const char *found = get_title_of_explaining_event(&(*at)->event, call, asked_us);
         last = found != NULL ? at : last;
         title = found != NULL ? found : title;
     }
@@ -188,7 +188,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
             break;
         for (const struct page_row *e = page; e != NULL; e = e->next)
             after = e->event.id;
-        keep_explaining_event(&u->shown, page, call, asked_us);
+        keep_event_explaining_call(&u->shown, page, call, asked_us);
     }
     return st;
 }
@@ -207,7 +207,7 @@ static int show_add_call(struct ui *u, const struct listed *row)
     if (st < 0 || s->subject.messages_n == 0)
         return st;
     st = query_message_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false,
-                            show_on_near_message, &g);
+                            show_on_related_message, &g);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer == 0 || g.related[i] < row->answer)
             st = ui_show_add_message(u, g.related[i]);
@@ -227,7 +227,7 @@ static int show_add_call(struct ui *u, const struct listed *row)
     return st;
 }
 
-static bool show_on_one_call(void *ctx, const struct query_call *c)
+static bool copy_single_call(void *ctx, const struct query_call *c)
 {
     struct query_call *ret = ctx;
     *ret = *c;
@@ -236,14 +236,14 @@ static bool show_on_one_call(void *ctx, const struct query_call *c)
 
 /* Reads a call by its seq. If `operation` is true, *ret is the whole operation of the call. *ret
  * has seq 0 if there is no such call. */
-static int show_read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
+static int show_read_call_by_seq(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
 {
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .side = CALLS_OF_PEERS, .operations = operation};
     *ret = (struct query_call){0};
     any.session_id = ui_chosen_session(u)->id;
     x.from = x.up_to = query_call_id(any.session_id, seq);
-    return query_calls_of(u->q, &x, show_on_one_call, ret);
+    return query_calls_of(u->q, &x, copy_single_call, ret);
 }
 
 /* If this request is a part of an operation with several requests, or the operation has asked for
@@ -252,9 +252,10 @@ static int ui_show_add_operation(struct ui *u, int64_t seq)
 {
     struct query_call part, whole;
     struct buf *b = &u->shown.operation;
-    int st = show_read_call(u, seq, false, &part);
+    int st = show_read_call_by_seq(u, seq, false, &part);
     if (st == 0)
-        st = show_read_call(u, part.operation_seq != 0 ? part.operation_seq : seq, true, &whole);
+        st = show_read_call_by_seq(u, part.operation_seq != 0 ? part.operation_seq : seq, true,
+                                   &whole);
     if (st < 0 || (part.operation_seq == 0 && whole.requests < 2 && whole.asked == 0))
         return st;
     buf_clear(b);

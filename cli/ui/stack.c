@@ -17,7 +17,7 @@ void stack_close(struct ui *u)
         l->view->close(u);
 }
 
-void stack_close_from(struct ui *u, const struct view_ops *v)
+void stack_close_view_and_above(struct ui *u, const struct view_ops *v)
 {
     size_t i = 1;
     while (i < u->layers_n && u->layer[i].view != v)
@@ -29,7 +29,7 @@ void stack_close_from(struct ui *u, const struct view_ops *v)
 struct layer *stack_open(struct ui *u, const struct view_ops *v)
 {
     if (u->layers_n > 0)
-        stack_close_from(u, v);
+        stack_close_view_and_above(u, v);
     assert(u->layers_n < VIEWS_MAX);
     u->layer[u->layers_n++] = (struct layer){.view = v, .focus = u->focus};
     return stack_top(u);
@@ -62,7 +62,7 @@ size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by)
     return at;
 }
 
-void move_top(size_t *top, enum motion m, int by, size_t page)
+void move_top_line(size_t *top, enum motion m, int by, size_t page)
 {
     size_t step = (m == MOVE_PAGE ? page : 1) * (size_t)(by < 0 ? -by : by);
     if (m == MOVE_FIRST)

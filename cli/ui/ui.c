@@ -39,7 +39,7 @@ static const char about[] =
 
 /* Draws the screen if something has changed, and if enough time has passed since the last drawing.
  * *ret_ms: longest time to wait until the next drawing. */
-static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
+static int draw_if_changed(struct ui *u, int64_t *drawn_us, int *ret_ms)
 {
     int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
     *ret_ms = u->ticks ? TICK_MS : WATCH_IDLE_MS;
@@ -84,32 +84,32 @@ static int ui_open_new_vault(struct ui *u)
 
 /* Handles keys and reads data between two drawings. `looks` is true if the vault may have changed.
  * Sets *more if older data is left to read, and *changes if new data is left to read. */
-static int ui_work_between_drawings(struct ui *u, bool looks, bool *more, bool *changes)
+static int ui_handle_keys_and_read_data(struct ui *u, bool looks, bool *more, bool *changes)
 {
     struct press p;
     int st = 0;
     if (screen_resized != 0)
         u->dirty = true;
-    while (st == 0 && !u->quit && (central_take_key(u, &p) || screen_read(&p)))
+    while (st == 0 && !u->quit && (central_next_pending_key(u, &p) || screen_read(&p)))
         st = act_on_press(u, &p);
     if (st == 0)
-        st = late_load_session(u, false);
-    if (st < 0 || central_waits_after_failure(u))
+        st = late_load_selected_session(u, false);
+    if (st < 0 || central_must_wait_to_retry(u))
         return st;
     if (looks)
         st = ui_open_new_vault(u);
     if (st == 0 && looks)
         st = feed_read_changes(u, changes);
     if (st == 0 && u->sessions.store == NULL)
-        st = problems_count(u);
+        st = problems_update_count(u);
     if (st == 0 && u->seek.on)
-        st = seek_step(u);
-    if (st == 0 && compare_has_more(u))
-        st = compare_read_step(u);
+        st = seek_run_step(u);
+    if (st == 0 && compare_is_incomplete(u))
+        st = compare_read_next_rows(u);
     u->uncounted = false;
     if (st == 0)
         st = feed_read_step(u, more);
-    *more |= u->seek.on || compare_has_more(u);
+    *more |= u->seek.on || compare_is_incomplete(u);
     return st;
 }
 
@@ -120,17 +120,17 @@ static int ui_loop(struct ui *u, struct watch *w)
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = late_handle_store_failure(u, draw_when_due(u, &drawn_us, &ms));
+        st = late_handle_store_failure(u, draw_if_changed(u, &drawn_us, &ms));
         if (st < 0 || u->quit)
             break;
-        ms = central_waits_after_failure(u)                           ? STORE_MS
+        ms = central_must_wait_to_retry(u)                            ? STORE_MS
              : u->store.keys_n > 0 || more || changes || u->uncounted ? 1
                                                                       : ms;
-        enum watch_result r = store ? watch_wait_for_input(w, ms) : watch_wait(w, ms);
+        enum watch_result r = store ? watch_wait_for_input(w, ms) : watch_wait_for_change(w, ms);
         if (r == WATCH_END)
             break;
         st = late_handle_store_failure(
-            u, ui_work_between_drawings(u, r == WATCH_LOOK, &more, &changes));
+            u, ui_handle_keys_and_read_data(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
 }
@@ -141,7 +141,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
 {
     struct buf error = {0};
     if (!recording_is_file(ref)) {
-        central_begin();
+        central_register_wait_calls();
         return session_vault_open(u->settings, &u->q);
     }
     u->file = ref;
@@ -158,7 +158,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
 static int ui_choose_session(struct ui *u, const char *ref)
 {
     struct query_session s;
-    int st = query_version(u->q, &u->version);
+    int st = query_read_change_counter(u->q, &u->version);
     if (st == 0)
         st = feed_set_filter(u, "");
     if (st < 0 || (ref == NULL && u->sessions.n == 0) || u->file != NULL)
@@ -210,7 +210,7 @@ static int ui_show_screen(struct ui *u)
     watch_close(&w);
     central_end();
     screen_close();
-    return st < 0 ? session_fail(u->q, st) : EXIT_FINE;
+    return st < 0 ? session_report_query_error(u->q, st) : EXIT_FINE;
 }
 
 static int ui_run(const struct settings *s)
@@ -229,7 +229,7 @@ static int ui_run(const struct settings *s)
     int status = ui_open_vault(u, ref);
     if (status == EXIT_FINE) {
         int st = ui_choose_session(u, u->file == NULL ? ref : NULL);
-        status = st < 0 ? session_fail(u->q, st) : EXIT_FINE;
+        status = st < 0 ? session_report_query_error(u->q, st) : EXIT_FINE;
     }
     if (status == EXIT_FINE && u->vault == NULL)
         u->vault = strdup(query_vault(u->q));

@@ -274,7 +274,7 @@ size_t list_count_rows(const struct ui *u);
 size_t list_count_calls_above(const struct ui *u, size_t place);
 size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a message's row */
 struct list_row list_row_at(const struct ui *u, size_t place);
-size_t list_selected_place(const struct ui *u); /* returns the index of the selected row */
+size_t list_selected_row(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
 bool list_get_selected(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
@@ -287,7 +287,7 @@ MI_MUST int events_read_new(struct ui *u);
 /* Places earlier events above this call. Use it after the call was added to the listing. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
 /* Call this function before the calls are added again. */
-void events_forget_places(struct ui *u);
+void events_forget_positions(struct ui *u);
 void events_close(struct ui *u);
 
 /* ---- act.c ---- */
@@ -299,7 +299,7 @@ struct layer *stack_top(struct ui *u);
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
 /* Closes the view and the views above it. Does nothing if the view is not open, or is the bottom
  * view. */
-void stack_close_from(struct ui *u, const struct view_ops *v);
+void stack_close_view_and_above(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* closes the top view */
 /* Pushes the main view on the stack, although it is also the bottom view. Esc in `pane` closes the
  * pushed view. */
@@ -308,7 +308,7 @@ void stack_open_main(struct ui *u, enum pane pane);
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
  * drawing corrects it. */
-void move_top(size_t *top, enum motion m, int by, size_t page);
+void move_top_line(size_t *top, enum motion m, int by, size_t page);
 
 /* ---- feed.c: reads the vault ---- */
 /* Chooses a session (0: none) and reads the end of its messages. If the session was removed, shows
@@ -336,20 +336,21 @@ MI_MUST int feed_set_filter(struct ui *u, const char *text);
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
 /* Adds a session to the sessions that are searched for a match. */
 void narrow_add_session(struct ui *u, int64_t id);
-bool narrow_has_more(const struct ui *u); /* returns whether there are messages to search */
+bool narrow_has_more_to_search(
+    const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
 MI_MUST int narrow_search_step(struct ui *u);
 /* Call this function after messages were added, so that these messages are searched. */
-void narrow_search_again(struct ui *u);
+void narrow_restart_search(struct ui *u);
 void narrow_close(struct ui *u);
 /* Sets *ret to whether a message of this session matches the filter. */
 MI_MUST int narrow_match_message(struct ui *u, const struct query_session *s,
                                  const struct query_message *m, bool *ret);
 
 /* ---- seek.c ---- */
-/* Begins a search from the selected row on; seek_step() continues it. */
-void seek_begin(struct ui *u, enum seek_what what, bool forward);
-MI_MUST int seek_step(struct ui *u);
+/* Begins a search from the selected row on; seek_run_step() continues it. */
+void seek_begin_search(struct ui *u, enum seek_what what, bool forward);
+MI_MUST int seek_run_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
 void seek_text(struct ui *u, bool forward);
 
@@ -362,9 +363,9 @@ struct line_seek {
 };
 #define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
-void line_seek_try_line(struct ui *u, struct line_seek *s, size_t line);
+void line_seek_match_line(struct ui *u, struct line_seek *s, size_t line);
 /* Returns 1 + the line of the match. If there is no match, shows a message and returns 0. */
-size_t line_seek_end(struct ui *u, const struct line_seek *s);
+size_t line_seek_finish(struct ui *u, const struct line_seek *s);
 
 /* ---- show.c: the detail of the selected row ---- */
 MI_MUST int show_selected_row(struct ui *u, size_t columns);
@@ -381,58 +382,61 @@ void list_view_search(struct ui *u, bool forward);
 void list_view_close(struct ui *u);
 /* The next functions work on the view on top of the stack. */
 /* returns NULL if the view does not show a list */
-const struct list *list_view_shown_list(const struct ui *u);
-const void *list_view_selected(const struct ui *u); /* returns NULL if the list has no row */
-void list_view_read_again(struct ui *u); /* reads the rows again, if the view shows a list */
+const struct list *list_view_get_shown_list(const struct ui *u);
+const void *
+list_view_get_selected_row(const struct ui *u); /* returns NULL if the list has no row */
+void list_view_read_again(struct ui *u);        /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */
 MI_MUST int problems_open(struct ui *u);
-MI_MUST int problems_count(struct ui *u); /* counts the escalations, at most once a second */
+MI_MUST int problems_update_count(struct ui *u); /* counts the escalations, at most once a second */
 
 /* ---- copy.c: the selected text: a UID, a message, or the text of a line ---- */
-void copy_selected(struct ui *u, enum detail_copy what);
+void copy_selected_text(struct ui *u, enum detail_copy what);
 /* Passes the selected text to `command`. If `command` is NULL, shows the text in a pager. */
-void show_selected_outside(struct ui *u, const char *command);
+void show_selected_in_pager(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
 /* Begins to compare the chosen session with another recording. If this is not possible, shows a
  * message. ref: a session or a file; "": the previous session of the same server. */
-MI_MUST int compare_open(struct ui *u, const char *ref);
-bool compare_has_more(const struct ui *u); /* true: compare_read_step() must be called again */
-MI_MUST int compare_read_step(struct ui *u);
+MI_MUST int compare_open_view(struct ui *u, const char *ref);
+bool compare_is_incomplete(
+    const struct ui *u); /* true: compare_read_next_rows() must be called again */
+MI_MUST int compare_read_next_rows(struct ui *u);
 
 /* ---- ui_ask.c: questions in the footer ---- */
 void open_prompt(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* asks for the file of an export */
 /* Asks a question; calls `yes` if the user answers y. `question` must be static. */
 void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u));
-MI_MUST int ask_press(struct ui *u, int key);
+MI_MUST int ask_handle_press(struct ui *u, int key);
 
 /* ---- beside.c: two calls side by side ---- */
 /* Marks the selected call for a comparison. If a call is marked already, compares the two calls. */
-void beside_toggle_selected(struct ui *u);
+void beside_toggle_selected_call(struct ui *u);
 void beside_close(struct ui *u); /* frees the comparison, and unmarks the call */
 
 /* ---- central.c: only for ui --from ---- */
-void central_begin(void);              /* call before the store is opened */
+void central_register_wait_calls(void); /* call before the store is opened */
 void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
 void central_end(void);                /* call before the screen is closed */
 /* Returns a key that was pressed while ui waited for the store. false: there is no such key. */
-bool central_take_key(struct ui *u, struct press *ret);
-bool central_has_key(const struct ui *u); /* true: a key is in the queue or in the terminal */
+bool central_next_pending_key(struct ui *u, struct press *ret);
+bool central_has_pending_key(
+    const struct ui *u); /* true: a key is in the queue or in the terminal */
 /* Whether the last error means that reading was abandoned because a key waits. */
 bool central_clear_interruption(struct ui *u);
 /* Must be called after the store was read. Hides the error message of an earlier failure. */
 void central_note_success(struct ui *u);
 /* Whether reading has failed and it is too early to retry. */
-bool central_waits_after_failure(const struct ui *u);
+bool central_must_wait_to_retry(const struct ui *u);
 /* Returns the reason why this action is not available in a store; NULL: the action is available. */
 const char *central_explain_unavailable(const struct ui *u, enum action x);
 
 /* ---- late.c: only for ui --from ---- */
 /* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
  * while a key waits. */
-MI_MUST int late_load_session(struct ui *u, bool now);
+MI_MUST int late_load_selected_session(struct ui *u, bool now);
 /* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
  * an error. Returns any other status unchanged. */
 MI_MUST int late_handle_store_failure(struct ui *u, int st);
@@ -446,9 +450,9 @@ MI_MUST int draw_list(struct ui *u, const struct area *a);
 void draw_session(struct ui *u, size_t width, const struct session_row *r);
 /* These functions move and search in a page. A search begins at the line that was found last, or at
  * the first line on the screen. */
-MI_MUST int move_page(struct ui *u, enum motion m, int by);
+MI_MUST int scroll_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
-void page_scroll_to_match(struct ui *u, size_t found);  /* found: the result of line_seek_end() */
+void page_scroll_to_match(struct ui *u, size_t found); /* found: the result of line_seek_finish() */
 void draw_overview(struct ui *u, const struct area *a); /* draws the overview in a pane */
 /* Draws the title line of a pane. */
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)
@@ -459,9 +463,9 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
                 enum draw_align align);
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
 /* Draws a line and highlights the matches of u->search in it. */
-void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
+void draw_line_with_matches(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
 /* Returns the text of u->scratch. If memory ran out for the text, sets u->cells.failed. */
-struct slice draw_get_scratch(struct ui *u);
+struct slice draw_get_scratch_text(struct ui *u);
 /* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
@@ -481,7 +485,7 @@ MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 void outside_show_text(struct ui *u, struct slice text, const char *command);
 /* Copies a text with tmux, which passes the text to the terminal's clipboard. Returns false if ui
  * does not run in tmux, or tmux failed. */
-bool outside_tmux_copy(struct ui *u, struct slice text);
+bool outside_copy_with_tmux(struct ui *u, struct slice text);
 /* Exports the chosen session or, if seq > 0, one call of the session to a file. Shows a message
  * with the result. */
 MI_MUST int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace);

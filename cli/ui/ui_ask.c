@@ -11,7 +11,7 @@
 void open_prompt(struct ui *u, enum asking what, const char *text)
 {
     u->asking = what;
-    prompt_set(&u->prompt, text);
+    prompt_set_text(&u->prompt, text);
 }
 
 void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u))
@@ -29,7 +29,7 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
     struct buf safe = {0};
-    text_visible(&safe, text_head(s->name, 60)); /* the text becomes part of a file name */
+    text_append_visible(&safe, text_prefix(s->name, 60)); /* the text becomes part of a file name */
     for (size_t i = 0; i < safe.n; i++)
         if (strchr("/\\ ", safe.p[i]) != NULL)
             safe.p[i] = '_';
@@ -73,7 +73,7 @@ static int set_typed_filter(struct ui *u, const char *text)
 }
 
 /* Goes to what the user typed after `:`. As in vi, `:q` and `:q!` quit. */
-static int go_to_typed_place(struct ui *u, const char *to)
+static int go_to_typed_target(struct ui *u, const char *to)
 {
     const struct view_ops *v = stack_top(u)->view;
     char *end;
@@ -112,16 +112,16 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
             stack_top(u)->view->search(u, true);
         return 0;
     case ASK_GO:
-        return go_to_typed_place(u, text);
+        return go_to_typed_target(u, text);
     case ASK_EXPORT:
     case ASK_EXPORT_CALL:
         return export_to_file(u, text, what == ASK_EXPORT_CALL, false);
     case ASK_DIFF:
-        return compare_open(u, text);
+        return compare_open_view(u, text);
     case ASK_PIPE:
         if (text[0] != '\0') {
             snprintf(u->command, sizeof u->command, "%s", text);
-            show_selected_outside(u, u->command);
+            show_selected_in_pager(u, u->command);
         }
         return 0;
     case ASK_REPLACE:
@@ -138,7 +138,7 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
     return 0;
 }
 
-int ask_press(struct ui *u, int key)
+int ask_handle_press(struct ui *u, int key)
 {
     enum asking what = u->asking;
     char text[PROMPT_MAX + 1];

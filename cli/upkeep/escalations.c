@@ -26,7 +26,7 @@ static const struct opt options_of_done[] = {
 
 static int open_problem_files(struct problem_files *e, const struct settings *s)
 {
-    char *vault = settings_vault(s);
+    char *vault = settings_get_vault_path(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
     int st = problem_files_open(e, vault);

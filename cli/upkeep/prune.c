@@ -100,7 +100,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
 static void print_result(const struct prune *p, struct out *o, bool removed,
                          const struct prune_report *r)
 {
-    if (report_has_items(prune_plan(p))) {
+    if (report_has_items(prune_get_plan_totals(p))) {
         print_report(o, removed, r);
         return;
     }
@@ -172,13 +172,14 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
 {
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
-    int st = prune_complete_totals(p, error);
+    int st = prune_fill_in_totals(p, error);
     for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_has_ended(o); i++) {
         struct query_session s;
         st = query_session_by_id(q, ids[i], &s);
         if (st < 0)
             break;
-        out_printf(o, "session %lld  %s  ", (long long)ids[i], clock_local(s.started_at_us).s);
+        out_printf(o, "session %lld  %s  ", (long long)ids[i],
+                   clock_format_local_time(s.started_at_us).s);
         out_text(o, s.name);
         out_end_line(o);
     }
@@ -187,7 +188,7 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
         out_end_line(o);
     }
     if (st == 0)
-        print_result(p, o, false, prune_plan(p));
+        print_result(p, o, false, prune_get_plan_totals(p));
     return st;
 }
 
@@ -195,11 +196,11 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
  * they can write to the vault. */
 static int prune_remove_all(struct prune *p, const char *vault, struct buf *error)
 {
-    bool done = false, running = running_has_any(vault);
+    bool done = false, running = running_has_any_proxy(vault);
     int64_t locked_us = 0;
     while (!done) {
         int64_t start = clock_mono_us();
-        int st = prune_step(p, &done, error);
+        int st = prune_run_step(p, &done, error);
         int64_t took = clock_mono_us() - start;
         locked_us = st == MI_EFULL ? locked_us + took : 0;
         if (locked_us > LOCKED_MAX_US)
@@ -229,21 +230,22 @@ static int remove_as_json(struct query *q, struct prune *p, struct out *o, struc
         out_end_line(o);
         line += n + 1;
     }
-    append_json_sums(o, prune_plan(p), prune_get_report(p), true);
+    append_json_sums(o, prune_get_plan_totals(p), prune_get_report(p), true);
     buf_close(&lines);
     return st;
 }
 
 /* Handles --json with --dry-run or --yes. */
-static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o, struct buf *error)
+static int prune_print_json(struct query *q, struct prune *p, bool dry, struct out *o,
+                            struct buf *error)
 {
     if (!dry)
         return remove_as_json(q, p, o, error);
-    int st = prune_complete_totals(p, error);
+    int st = prune_fill_in_totals(p, error);
     if (st == 0)
         st = append_json_sessions(q, p, false, &o->b);
     if (st == 0)
-        append_json_sums(o, prune_plan(p), prune_plan(p), false);
+        append_json_sums(o, prune_get_plan_totals(p), prune_get_plan_totals(p), false);
     return st;
 }
 
@@ -255,15 +257,15 @@ enum mode {
 
 /* some: whether there is anything to remove. Sets *ret_kept to true if there was something to
  * remove, but it was not removed. */
-static int prune_text(struct query *q, struct prune *p, enum mode mode, bool some, struct out *o,
-                      bool *ret_kept, struct buf *error)
+static int prune_and_print_text(struct query *q, struct prune *p, enum mode mode, bool some,
+                                struct out *o, bool *ret_kept, struct buf *error)
 {
     int st = 0;
     bool kept = false;
     if (mode == DRY || (mode == ASK && some)) {
         st = print_plan(q, p, o, mode == DRY ? SIZE_MAX : ASKED_MAX, error);
         out_flush(o);
-        kept = some && (mode == DRY || st < 0 || !ask_yes("Remove all this?"));
+        kept = some && (mode == DRY || st < 0 || !ask_user_for_yes("Remove all this?"));
     }
     if (st == 0 && mode != DRY && !kept) {
         st = prune_remove_all(p, query_vault(q), error);
@@ -289,21 +291,21 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
     bool kept = false;
     out_open(&o);
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
-    bool some = st == 0 && report_has_items(prune_plan(p));
+    bool some = st == 0 && report_has_items(prune_get_plan_totals(p));
     if (st == 0 && json) {
-        st = prune_json(q, p, mode == DRY, &o, &error);
+        st = prune_print_json(q, p, mode == DRY, &o, &error);
         kept = some && mode == DRY;
     } else if (st == 0) {
-        st = prune_text(q, p, mode, some, &o, &kept, &error);
+        st = prune_and_print_text(q, p, mode, some, &o, &kept, &error);
     }
-    if (st == 0 && prune_plan(p)->unsent > 0)
+    if (st == 0 && prune_get_plan_totals(p)->unsent > 0)
         log_warn("%lld session%s kept: not sent to %s, or less than an hour ago; see "
                  "`mcp-interposer ship status`; --unsent removes them, too",
-                 (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
-                 rule->target);
+                 (long long)prune_get_plan_totals(p)->unsent,
+                 prune_get_plan_totals(p)->unsent == 1 ? "" : "s", rule->target);
     if (st == 0 && rule->max_bytes > 0) {
         /* The sessions and files that are never removed may together exceed --max-size. */
-        const struct prune_report *plan = prune_plan(p);
+        const struct prune_report *plan = prune_get_plan_totals(p);
         if (plan->bytes_after > rule->max_bytes)
             log_warn(
                 "%s remain, more than the limit: running sessions, the newest one%s, and today's "
@@ -365,8 +367,8 @@ static int choose_session(struct query *q, const char *ref, struct retention *ru
     struct query_session session;
     int st = query_session(q, ref, &session);
     if (st < 0)
-        return session_fail(q, st);
-    enum session_state state = session_state_of(q, &session);
+        return session_report_query_error(q, st);
+    enum session_state state = session_determine_state(q, &session);
     if (state == SESSION_LIVE || state == SESSION_ELSEWHERE) {
         log_error("session %lld %s; end it first", (long long)session.id,
                   state == SESSION_LIVE ? "is running"

@@ -77,7 +77,7 @@ static bool wait_for_condition(int64_t us, bool (*condition)(const struct runnin
 static bool group_has_exited(const struct running *r)
 {
     struct process any;
-    return running_read_group(r, &any, 1) == 0;
+    return running_read_process_group(r, &any, 1) == 0;
 }
 
 static bool proxy_has_exited(const struct running *r)
@@ -191,7 +191,7 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 static void reap_running_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
-    d.n = running_read_group(&row->r, d.group, GROUP_MAX);
+    d.n = running_read_process_group(&row->r, d.group, GROUP_MAX);
     d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_group(&row->r));
     if (p->json)
         reap_print_json(&p->out, &d, p->dry);
@@ -201,9 +201,9 @@ static void reap_running_row(struct reaper *p, const struct running_row *row, in
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* If the proxy has closed the session, running_end() does nothing. */
+        /* If the proxy has closed the session, running_end_dead_session() does nothing. */
         struct buf error = {0};
-        int st = running_end(p->vault, row->session_id, true, &error);
+        int st = running_end_dead_session(p->vault, row->session_id, true, &error);
         if (st < 0) {
             log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
             p->failed = true;
@@ -219,7 +219,7 @@ static void reap_row_if_abandoned(struct reaper *p, const struct running_list *r
     if (state == SESSION_DIED) {
         reap_running_row(p, row, -1);
     } else if (state == SESSION_LIVE && running_pids_are_valid(&row->r) &&
-               running_client_exited(&row->r)) {
+               running_client_has_exited(&row->r)) {
         int64_t idle_us = clock_wall_us() - row->last_at_us;
         if (idle_us >= p->idle_us)
             reap_running_row(p, row, idle_us);
@@ -290,7 +290,7 @@ static int reap_all(struct query *q, const struct settings *s)
     };
     struct running_list rows;
     struct buf error = {0};
-    int st = running_open(&rows, p.vault, &error);
+    int st = running_list_open(&rows, p.vault, &error);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     out_open(&p.out);
@@ -300,7 +300,7 @@ static int reap_all(struct query *q, const struct settings *s)
         reap_journals(&p);
     if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
         session_warn_empty_list(q, "nothing to end");
-    running_close(&rows);
+    running_list_close(&rows);
     buf_close(&error);
     int status = out_close(&p.out);
     if (st < 0 || p.failed)
@@ -311,7 +311,7 @@ static int reap_all(struct query *q, const struct settings *s)
 static int reap_run(const struct settings *s)
 {
     struct query *q;
-    int status = session_vault_open_unclosed(s, &q);
+    int status = session_vault_open_without_reaping(s, &q);
     if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
         /* Journals are removed even if the vault cannot be opened: this error may be the reason why
          * the journals are left. */

@@ -132,7 +132,7 @@ static bool redact_command_on_session(void *ctx, const struct query_session *s)
         return false;
     }
     struct target *new = &t->list[t->n++];
-    enum session_state state = session_state_of(t->q, s);
+    enum session_state state = session_determine_state(t->q, s);
     *new = (struct target){.id = s->id};
     new->runs = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
     memcpy(new->uid, s->uid.p, size_min(s->uid.n, sizeof new->uid - 1));
@@ -159,8 +159,8 @@ static int scrub_target_session(struct job *j, struct scrub *s, const struct tar
 }
 
 /* Scrubs the session `only`; if `only` is NULL, all sessions and all files. */
-static int scrub_targets(struct job *j, struct scrub *s, const struct targets *t,
-                         const struct target *only)
+static int scrub_sessions_and_files(struct job *j, struct scrub *s, const struct targets *t,
+                                    const struct target *only)
 {
     bool today = !j->apply || !t->any_runs;
     int status = EXIT_FINE;
@@ -200,7 +200,7 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
     else if (scrub_open(&s, q, j->apply, redact_command_on_hit, j, &error) < 0)
         status = redact_command_fail(error.n > 0 ? buf_str(&error) : "out of memory");
     else
-        status = scrub_targets(j, s, &t, only.id != 0 ? &only : NULL);
+        status = scrub_sessions_and_files(j, s, &t, only.id != 0 ? &only : NULL);
     scrub_close(s);
     buf_close(&error);
     free(t.list);
@@ -295,7 +295,7 @@ static bool redact_file_on_message(void *ctx, const struct query_message *m)
 
 /* Joins the rules that are recorded in the file with the rules of k, because the new file is
  * sanitized by both. */
-static int join_rules(struct work *k, struct slice recorded, struct buf *out)
+static int join_redaction_rules(struct work *k, struct slice recorded, struct buf *out)
 {
     struct redact *both = NULL;
     struct buf mine = {0};
@@ -323,7 +323,7 @@ static bool redact_file_on_session(void *ctx, const struct query_session *s)
         *texts[i] = sanitize_text(k, "session", 0, *texts[i], &redacted[i]);
     if (k->status == 0 && k->w != NULL) {
         buf_clear(&k->header);
-        k->status = join_rules(k, s->redact_rules, &k->header);
+        k->status = join_redaction_rules(k, s->redact_rules, &k->header);
         now.redact_rules = buf_slice(&k->header);
         if (k->status == 0)
             k->status = cassette_write_session(k->w, &now);
@@ -340,7 +340,7 @@ static bool redact_file_on_lines(void *ctx, struct slice lines)
 
 /* Reads the file and, if k->w is not NULL, writes the new file. Returns 0, or an error that was
  * logged. */
-static int redact_file_read(struct work *k, const char *path)
+static int redact_read_file_and_rewrite(struct work *k, const char *path)
 {
     k->found = 0;
     k->status = 0;
@@ -366,7 +366,7 @@ static int redact_file_rewrite(struct work *k, const char *path)
     if (st < 0)
         log_error("out of memory");
     else
-        st = redact_file_read(k, path);
+        st = redact_read_file_and_rewrite(k, path);
     cassette_write_close(k->w);
     int status = save_close(&file, st == 0);
     return st < 0 ? EXIT_TROUBLE : status;
@@ -377,11 +377,11 @@ static int redact_file_rewrite(struct work *k, const char *path)
  * Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
 static int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
 {
-    struct work k = {.rules = redact_current(), .fn = fn, .ctx = ctx};
+    struct work k = {.rules = redact_get_current_sanitizer(), .fn = fn, .ctx = ctx};
     int status = EXIT_TROUBLE;
     if (k.rules == NULL)
         log_error("out of memory");
-    else if (redact_file_read(&k, path) == 0)
+    else if (redact_read_file_and_rewrite(&k, path) == 0)
         status = apply && k.found > 0 ? redact_file_rewrite(&k, path) : EXIT_FINE;
     struct buf *const all[] = {&k.body,   &k.second, &k.method, &k.target,
                                &k.header, &k.names,  &k.error};
@@ -392,7 +392,7 @@ static int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
 
 /* ---- the command ---- */
 
-static int redact_operand(const struct settings *s, struct job *j, const char *operand)
+static int redact_file_or_vault(const struct settings *s, struct job *j, const char *operand)
 {
     struct query *q = NULL;
     if (recording_is_file(operand)) {
@@ -422,7 +422,7 @@ static int redact_command_run(const struct settings *s)
     if (settings_is_on(s, "all") == (operand != NULL))
         return settings_fail_usage(s, "use a SESSION, a FILE or --all");
     out_open(&j.out);
-    int status = redact_operand(s, &j, operand);
+    int status = redact_file_or_vault(s, &j, operand);
     int printed = out_close(&j.out);
     if (status == EXIT_FINE && (j.left || (!j.apply && j.n > 0)))
         status = EXIT_FOUND;

@@ -95,7 +95,7 @@ void advice_add_missing_runner(struct advice *a, const struct launch *l,
                                const struct client_file *where)
 {
     const char *runner = l->words[0];
-    char *dir = where->desktop ? which_unusual_directory(runner) : NULL;
+    char *dir = where->desktop ? which_find_unusual_directory(runner) : NULL;
     if (dir != NULL)
         advice_add_line(a,
                         "%s may not find %s, which is in %s: if its servers do not start, "
@@ -122,7 +122,7 @@ void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, co
         return;
     if (changed || a->remotes.n > 0 || a->kept.n > 0 || a->elsewhere.n > 0)
         out_end_line(o);
-    out_paragraphs(o, 0, buf_slice(&a->lines));
+    out_print_paragraphs(o, 0, buf_slice(&a->lines));
     if (a->remotes.n > 0)
         print_line(o, "Not changed, because they have a URL: ", &a->remotes,
                    "; wrap --remote connects to them through mcp-remote.");

@@ -27,7 +27,7 @@ static void append_backup_name(const char *path, struct buf *b)
     }
 }
 
-static int backup_hex_digit(char c)
+static int backup_hex_digit_value(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -38,8 +38,8 @@ static void append_path_of_backup(const char *name, struct buf *b)
 {
     size_t before = b->n;
     for (const char *p = name; *p != '\0'; p++) {
-        int high = *p == '%' ? backup_hex_digit(p[1]) : 0;
-        int low = *p == '%' && high >= 0 ? backup_hex_digit(p[2]) : 0;
+        int high = *p == '%' ? backup_hex_digit_value(p[1]) : 0;
+        int low = *p == '%' && high >= 0 ? backup_hex_digit_value(p[2]) : 0;
         if (high < 0 || low < 0) {
             b->n = before;
             return;
@@ -174,7 +174,8 @@ static void backup_drop_file(int dir, const char *name, struct slice text, const
     }
 }
 
-void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept)
+void backup_remove_matching(const char *where, const char *path, struct slice text,
+                            struct buf *kept)
 {
     struct buf name = {0}, shown = {0}, error = {0};
     append_old_backup_path(path, &name);

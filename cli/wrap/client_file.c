@@ -89,7 +89,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
 }
 
 /* Returns the words that start the interposer in this file. */
-static const char *const *wrap_command_words(const struct work *k)
+static const char *const *get_interposer_command_words(const struct work *k)
 {
     static const char *const plain[] = {"mcp-interposer", NULL};
     const struct launch *l = &k->w->launch;
@@ -128,7 +128,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     /* A client that is started from a desktop has a short PATH. The option --path makes the proxy
      * also search the directory in which a terminal finds the command. */
     bool needs_path = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
-    char *dir = needs_path ? which_unusual_directory(command) : NULL;
+    char *dir = needs_path ? which_find_unusual_directory(command) : NULL;
     server_name_choose(s->name, argv, name);
     if (name[0] != '-')
         n = add_option(options, n, "--name", name);
@@ -144,8 +144,8 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
                    wrap_file_directory(k, "journal-dir", k->w->journal_dir));
     n = add_option(options, n, "--path", dir);
     options[n] = NULL;
-    struct wrap_with with = {wrap_command_words(k), options};
-    bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)
+    struct wrap_with with = {get_interposer_command_words(k), options};
+    bool added = remote ? remote_add_wrap_edits(&k->edits, &k->conf, s, &with)
                         : wrap_edit_wrap_server(&k->edits, &k->conf, s, &with);
     free(dir);
     return added;
@@ -156,7 +156,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
 static int decide_on_remote_server(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
     const char *why;
-    int st = remote_check(&k->conf, s, &why);
+    int st = remote_check_wrappable(&k->conf, s, &why);
     bool asked = settings_is_on(k->w->settings, "remote");
     *wrap = st == 0 && asked && why == NULL;
     if (!asked)
@@ -181,7 +181,7 @@ static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
     if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], command) != 0)
         return false;
     mcpfile_append_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
-    bool other = launch_is_other_version(ours, buf_slice(&package));
+    bool other = launch_word_is_other_version(ours, buf_slice(&package));
     buf_close(&package);
     return other;
 }
@@ -197,7 +197,7 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
         room = add_server(k, s, v);
         k->touched[i] = true;
     } else if (v->state == WRAP_WRAPPED && needs_redirect(k, s, v)) {
-        room = wrap_edit_redirect(&k->edits, &k->conf, s, v, wrap_command_words(k));
+        room = wrap_edit_redirect(&k->edits, &k->conf, s, v, get_interposer_command_words(k));
         k->touched[i] = k->redirected = true;
     }
     if (v->state == WRAP_WRAPPED && opt_get_source(&k->w->settings->set, "timeout") == OPT_FLAG)
@@ -206,7 +206,7 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
 }
 
 /* Inspects a server, and adds the edits that it needs. Returns 0, MI_EFULL or MI_ENOMEM. */
-static int process_server(struct work *k, size_t i)
+static int add_edits_for_server(struct work *k, size_t i)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
     struct wrap_view v;
@@ -216,10 +216,10 @@ static int process_server(struct work *k, size_t i)
     bool wanted = wanted_has_server(&k->w->wanted, s->name);
     bool elsewhere = k->where->kind == CLIENT_FILE_ELSEWHERE;
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    wanted_note_found(&k->w->wanted, s->name,
-                      k->verb == k->w->verb ? WANTED_HERE
-                      : elsewhere           ? WANTED_ELSEWHERE
-                                            : WANTED_FIXED);
+    wanted_note_server_found(&k->w->wanted, s->name,
+                             k->verb == k->w->verb ? WANTED_HERE
+                             : elsewhere           ? WANTED_ELSEWHERE
+                                                   : WANTED_FIXED);
     if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb && elsewhere)
         k->left_wrapped = true;
     if (wanted && k->verb == WRAP_VERB_WRAP) {
@@ -254,7 +254,7 @@ static void fail_reading(struct work *k, const char *why, bool named)
  * new text has as many servers as the old text. */
 static bool has_same_server_count(const struct work *k, struct slice new, struct mcpfile *conf)
 {
-    return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
+    return mcpfile_read_servers(conf, new, mcpfile_format_by_name(k->where->path)) == 0 &&
            conf->servers == k->conf.servers;
 }
 
@@ -300,18 +300,18 @@ static bool change_file(struct work *k, struct slice new)
     size_t touched = 0;
     for (size_t i = 0; i < k->conf.servers; i++)
         touched += k->touched[i];
-    int st = replace_check(&k->file);
+    int st = replace_check_file(&k->file);
     if (st == 0 && wraps && (k->wrapped_before == 0 || !backup_exists(k->w->backups, k->file.path)))
         st = backup_make(k->w->backups, k->file.path, buf_slice(&k->file.text), &k->file.error);
     if (st == 0)
-        st = replace_write(&k->file, new);
+        st = replace_write_file(&k->file, new);
     if (st < 0) {
         report_file_error(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
         return false;
     }
     if (!wraps && touched == k->wrapped_before) { /* the file has no wrapped server any more */
         struct buf kept = {0};
-        backup_drop(k->w->backups, k->file.path, new, &kept);
+        backup_remove_matching(k->w->backups, k->file.path, new, &kept);
         if (kept.n > 0)
             log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s "
                      "(delete it when you do not need it: it may contain secrets)",
@@ -345,7 +345,7 @@ static bool apply_or_print_edits(struct work *k)
     } else if (!k->w->dry) {
         good = change_file(k, buf_slice(&new));
     } else if (!k->w->json) {
-        diff_print(&k->w->out, k->file.path, buf_slice(&k->file.text), &k->edits);
+        edit_diff_print(&k->w->out, k->file.path, buf_slice(&k->file.text), &k->edits);
     }
     k->w->changes |= good;
     buf_close(&new);
@@ -381,13 +381,14 @@ static void list_servers(struct work *k)
 /* Processes all servers of the file, writes the changes, and lists the servers. */
 static void process_servers(struct work *k, bool named)
 {
-    int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), mcpfile_format_of(k->where->path));
+    int st = mcpfile_read_servers(&k->conf, buf_slice(&k->file.text),
+                                  mcpfile_format_by_name(k->where->path));
     if (st == 0) {
         k->touched = calloc(k->conf.servers + 1, sizeof *k->touched);
         st = k->touched != NULL ? 0 : MI_ENOMEM;
     }
     for (size_t i = 0; st == 0 && i < k->conf.servers; i++)
-        st = process_server(k, i);
+        st = add_edits_for_server(k, i);
     if (st == MI_EINVAL) {
         struct buf why = {0};
         buf_adds(&why, "cannot parse the file, which is not changed: ");

@@ -217,7 +217,7 @@ const char *client_name(size_t i)
 
 /* Returns the path of a file or pattern in `places`. Returns NULL if the base directory is unknown
  * or, with ENOMEM in errno, if memory ran out. */
-static char *client_path_of_place(const struct place *p)
+static char *client_file_path(const struct place *p)
 {
     char *dir = NULL;
     char *path;
@@ -294,7 +294,7 @@ static bool plugin_version_is_installed(const char *path)
 
 /* Takes ownership of `path`. Adds the file, unless it does not exist, is in the list already, or
  * belongs to a version of a plugin that is not in use. */
-static int append_found(struct client_files *l, const struct place *p, char *path)
+static int append_client_file_if_new(struct client_files *l, const struct place *p, char *path)
 {
     struct stat st;
     bool edited = p->kind == CLIENT_FILE_UNUSED && access(".mcp.json", F_OK) != 0;
@@ -308,8 +308,8 @@ static int append_found(struct client_files *l, const struct place *p, char *pat
 
 /* Adds the files that match `path`, whose last `n` bytes are a pattern (glob(7)); the bytes before
  * them are literal. */
-static int append_matching(struct client_files *l, const struct place *p, const char *path,
-                           size_t n)
+static int append_files_matching(struct client_files *l, const struct place *p, const char *path,
+                                 size_t n)
 {
     struct buf pattern = {0};
     glob_t found = {0};
@@ -321,7 +321,7 @@ static int append_matching(struct client_files *l, const struct place *p, const 
     int st = status == GLOB_NOSPACE ? MI_ENOMEM : 0;
     for (size_t i = 0; st == 0 && status == 0 && i < found.gl_pathc; i++) {
         char *copy = strdup(found.gl_pathv[i]);
-        st = copy != NULL ? append_found(l, p, copy) : MI_ENOMEM;
+        st = copy != NULL ? append_client_file_if_new(l, p, copy) : MI_ENOMEM;
     }
     globfree(&found);
     buf_close(&pattern);
@@ -333,13 +333,13 @@ int client_files_find(struct client_files *l)
     bool failed = false;
     for (size_t i = 0; i < MI_COUNT(places) && !failed; i++) {
         const struct place *p = &places[i];
-        char *path = client_path_of_place(p);
+        char *path = client_file_path(p);
         failed = path == NULL && errno == ENOMEM;
         if (path != NULL && p->below != NULL && strchr(p->below, '*') != NULL) {
-            failed = append_matching(l, p, path, strlen(p->below)) < 0;
+            failed = append_files_matching(l, p, path, strlen(p->below)) < 0;
             free(path);
         } else {
-            failed |= append_found(l, p, path) < 0;
+            failed |= append_client_file_if_new(l, p, path) < 0;
         }
     }
     return failed ? MI_ENOMEM : 0;

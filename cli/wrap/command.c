@@ -68,38 +68,39 @@ static const char unwrap_about[] =
     ABOUT_CLIENTS;
 /* clang-format on */
 
-static int find_files(const struct wrapping *w, struct client_files *files)
+static int find_files_to_wrap(const struct wrapping *w, struct client_files *files)
 {
     const struct settings *s = w->settings;
     size_t at = 0;
     int st = 0;
-    if (settings_text(s, "file") == NULL) {
+    if (settings_get_text(s, "file") == NULL) {
         st = client_files_find(files);
-        return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find_files(files, w->backups) : st;
+        return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find_client_files(files, w->backups)
+                                                    : st;
     }
     for (const char *path; st == 0 && (path = settings_next_value(s, "file", &at)) != NULL;)
         st = client_files_add(files, path);
     return st;
 }
 
-static int process_files(struct wrapping *w)
+static int process_client_files(struct wrapping *w)
 {
     struct client_files files = {.n = 0};
     size_t files_n = 0;
-    int st = find_files(w, &files);
+    int st = find_files_to_wrap(w, &files);
     out_open(&w->out);
     server_row_open(&w->table);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
         if (wanted_has_client(&w->wanted, files.file[i].client)) {
             files_n++;
-            st = wrap_file(w, &files.file[i], settings_text(w->settings, "file") != NULL);
+            st = wrap_file(w, &files.file[i], settings_get_text(w->settings, "file") != NULL);
         }
     }
     if (st == 0 && w->table.cells_n > 0 && !table_print(&w->table, &w->out))
         st = MI_ENOMEM;
     if (st == 0 && !w->json && !w->dry) {
         struct buf program = {0};
-        launch_add(&w->launch, &program);
+        launch_append_command(&w->launch, &program);
         advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP, w->deadlines[0] != NULL,
                      buf_str(&program));
         buf_close(&program);
@@ -142,7 +143,7 @@ static int check_client(const struct settings *s, const char *word)
 static int check_options(const struct settings *s, bool all)
 {
     size_t at = 0;
-    if (all && settings_text(s, "file") != NULL)
+    if (all && settings_get_text(s, "file") != NULL)
         return settings_fail_usage(s, "--all and --file cannot be combined");
     for (const char *word; (word = settings_next_value(s, "client", &at)) != NULL;) {
         int status = check_client(s, word);
@@ -172,7 +173,7 @@ static int find_directories(struct wrapping *w)
     int status = EXIT_FINE;
     char *path;
     if (opt_get_source(set, "vault") >= OPT_ENVIRONMENT)
-        status = make_absolute(settings_vault(w->settings), &w->vault);
+        status = make_absolute(settings_get_vault_path(w->settings), &w->vault);
     if (status == EXIT_FINE && opt_get_source(set, "journal-dir") >= OPT_ENVIRONMENT) {
         status = settings_journal_dir(w->settings, &path);
         if (status == EXIT_FINE)
@@ -212,7 +213,7 @@ static int find_deadlines(struct wrapping *w)
 static int find_this_program(struct wrapping *w)
 {
     struct buf error = {0};
-    int st = launch_find(&w->launch, &error);
+    int st = launch_find_command(&w->launch, &error);
     if (st < 0 && w->verb != WRAP_VERB_WRAP) {
         launch_close(&w->launch);
         st = 0;
@@ -237,13 +238,13 @@ static int wrap_run(enum wrap_verb verb, const struct settings *s)
     }
     if (status == EXIT_FINE)
         status = find_this_program(&w);
-    w.backups = path_backups();
+    w.backups = path_of_backup_directory();
     if (status == EXIT_FINE && w.backups == NULL) {
         log_error("cannot find the directory of backups: %s", strerror(errno));
         status = EXIT_TROUBLE;
     }
     if (status == EXIT_FINE)
-        status = process_files(&w);
+        status = process_client_files(&w);
     advice_close(&w.advice);
     wanted_close(&w.wanted);
     launch_close(&w.launch);

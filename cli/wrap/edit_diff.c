@@ -20,7 +20,7 @@ static size_t next_line_begin(struct slice text, size_t at)
     return nl != NULL ? (size_t)(nl - text.p) + 1 : text.n;
 }
 
-static size_t count_lines_in(struct slice text)
+static size_t count_lines_of_text(struct slice text)
 {
     size_t n = 0;
     for (size_t at = 0; at < text.n; at = next_line_begin(text, at))
@@ -41,7 +41,7 @@ static void add_args(const struct mcpfile *f, struct buf *b)
         buf_clear(&word);
         mcpfile_append_string(f, f->arg[i], &word);
         buf_addc(b, i == 0 ? '[' : ',');
-        text_json(b, buf_slice(&word));
+        text_append_json(b, buf_slice(&word));
         b->failed |= word.failed;
     }
     buf_addc(b, ']');
@@ -64,8 +64,8 @@ static struct slice next_string(struct slice *array)
 
 /* Appends the text with the arguments `clean` in place of `args`. Line breaks of the replaced
  * arguments are kept. */
-static void replace_args(const struct mcpfile *f, struct slice args, struct slice clean,
-                         struct buf *b)
+static void replace_secret_arguments(const struct mcpfile *f, struct slice args, struct slice clean,
+                                     struct buf *b)
 {
     size_t at = 0;
     for (size_t i = 0; i < f->args; i++) {
@@ -89,13 +89,13 @@ static int append_sanitized_args(struct slice text, enum mcpfile_format format, 
 {
     struct mcpfile f = {0};
     struct buf args = {0}, clean = {0};
-    int st = mcpfile_read(&f, text, format);
+    int st = mcpfile_read_servers(&f, text, format);
     if (st == 0)
         add_args(&f, &args);
     if (st == 0)
         st = args.failed ? MI_ENOMEM : redact_append_sanitized(buf_slice(&args), &clean);
     if (st == 0)
-        replace_args(&f, buf_slice(&args), buf_slice(&clean), b);
+        replace_secret_arguments(&f, buf_slice(&args), buf_slice(&clean), b);
     else if (st == MI_EINVAL)
         buf_slice_add(b, text);
     mcpfile_close(&f);
@@ -121,7 +121,7 @@ static void open_sanitized_text(struct clean_text *c, struct slice text, enum mc
     *c = (struct clean_text){.line = 0};
     c->failed = append_sanitized_args(text, format, &args) < 0 ||
                 redact_append_sanitized(buf_slice(&args), &c->text) < 0;
-    c->sanitized = count_lines_in(buf_slice(&c->text)) == count_lines_in(text);
+    c->sanitized = count_lines_of_text(buf_slice(&c->text)) == count_lines_of_text(text);
     if (!c->sanitized) {
         buf_close(&c->text);
         c->text = args;
@@ -204,14 +204,14 @@ struct hunk {
     size_t change_end;    /* end of the last changed line of the hunk */
 };
 
-static size_t go_lines_back(struct slice text, size_t at, size_t lines)
+static size_t skip_lines_back(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at > 0)
         at = line_begin(text, at - 1);
     return at;
 }
 
-static size_t go_lines_forward(struct slice text, size_t at, size_t lines)
+static size_t skip_lines_forward(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at < text.n)
         at = next_line_begin(text, at);
@@ -221,15 +221,15 @@ static size_t go_lines_forward(struct slice text, size_t at, size_t lines)
 static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t first)
 {
     struct hunk h = {.first = first, .beyond = first};
-    h.from = go_lines_back(old, line_begin(old, e->edit[first].at), CONTEXT);
+    h.from = skip_lines_back(old, line_begin(old, e->edit[first].at), CONTEXT);
     for (;;) {
         const struct edit *edit = &e->edit[h.beyond++];
         h.change_end = next_line_begin(old, edit->at + edit->del);
-        h.to = go_lines_forward(old, h.change_end, CONTEXT);
+        h.to = skip_lines_forward(old, h.change_end, CONTEXT);
         if (h.beyond == e->n)
             return h;
         size_t next = line_begin(old, e->edit[h.beyond].at);
-        if (go_lines_back(old, next, CONTEXT) > h.to)
+        if (skip_lines_back(old, next, CONTEXT) > h.to)
             return h;
     }
 }
@@ -259,7 +259,7 @@ static void print_changes(struct out *o, struct diff_texts *s, struct slice old,
         for (; i < h->beyond && line_begin(old, e->edit[i].at) <= to; i++)
             to = next_line_begin(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};
-        edits_apply_part(e, old, from, to, &new);
+        edits_apply_in_range(e, old, from, to, &new);
         print_unchanged_lines(o, s, slice_from_to(old, at, from));
         s->old_line +=
             print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, slice_from_to(old, from, to));
@@ -270,14 +270,14 @@ static void print_changes(struct out *o, struct diff_texts *s, struct slice old,
     print_unchanged_lines(o, s, slice_from_to(old, at, h->to));
 }
 
-void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
+void edit_diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
 {
     struct diff_texts s = {.old_line = 0};
     struct buf new = {0};
     size_t at = 0;
-    edits_apply_part(e, old, 0, old.n, &new);
-    open_sanitized_text(&s.old_text, old, mcpfile_format_of(path));
-    open_sanitized_text(&s.new_text, buf_slice(&new), mcpfile_format_of(path));
+    edits_apply_in_range(e, old, 0, old.n, &new);
+    open_sanitized_text(&s.old_text, old, mcpfile_format_by_name(path));
+    open_sanitized_text(&s.new_text, buf_slice(&new), mcpfile_format_by_name(path));
     buf_close(&new);
     out_style(o, OUT_BOLD);
     out_raw(o, "--- ");
@@ -289,14 +289,14 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     out_end_line(o);
     for (size_t i = 0; i < e->n;) {
         struct hunk h = hunk_of_edits(old, e, i);
-        edits_apply_part(e, old, h.from, h.to, &new);
-        size_t between = count_lines_in(slice_from_to(old, at, h.from));
+        edits_apply_in_range(e, old, h.from, h.to, &new);
+        size_t between = count_lines_of_text(slice_from_to(old, at, h.from));
         s.old_line += between;
         s.new_line += between;
         out_style(o, OUT_CYAN);
         out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1,
-                   count_lines_in(slice_from_to(old, h.from, h.to)), s.new_line + 1,
-                   count_lines_in(buf_slice(&new)));
+                   count_lines_of_text(slice_from_to(old, h.from, h.to)), s.new_line + 1,
+                   count_lines_of_text(buf_slice(&new)));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
         print_changes(o, &s, old, e, &h);

@@ -9,6 +9,6 @@
 #include "cli/wrap/edits.h"
 
 /* The edits must be sorted: call edits_apply() before this function. */
-void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e);
+void edit_diff_print(struct out *o, const char *path, struct slice old, const struct edits *e);
 
 #endif

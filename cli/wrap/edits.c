@@ -29,8 +29,8 @@ static int compare_edit_places(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-void edits_apply_part(const struct edits *e, struct slice old, size_t from, size_t to,
-                      struct buf *b)
+void edits_apply_in_range(const struct edits *e, struct slice old, size_t from, size_t to,
+                          struct buf *b)
 {
     for (size_t i = 0; i < e->n; i++) {
         const struct edit *edit = &e->edit[i];
@@ -48,6 +48,6 @@ void edits_apply(struct edits *e, struct slice old, struct buf *b)
 {
     qsort(e->edit, e->n, sizeof *e->edit, compare_edit_places);
     if (!e->text.failed)
-        edits_apply_part(e, old, 0, old.n, b);
+        edits_apply_in_range(e, old, 0, old.n, b);
     b->failed |= e->text.failed;
 }

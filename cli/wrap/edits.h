@@ -33,7 +33,7 @@ void edits_end_replacement(struct edits *e);
 void edits_apply(struct edits *e, struct slice old, struct buf *b);
 /* Appends the bytes from..to with their edits applied. The edits must be sorted, and none may cross
  * `from` or `to`. */
-void edits_apply_part(const struct edits *e, struct slice old, size_t from, size_t to,
-                      struct buf *b);
+void edits_apply_in_range(const struct edits *e, struct slice old, size_t from, size_t to,
+                          struct buf *b);
 
 #endif

@@ -13,7 +13,7 @@ static bool file_has_wrapped_server(const char *path)
     bool found = false;
     int st = replace_open(&file, path);
     if (st == 0)
-        st = mcpfile_read(&f, buf_slice(&file.text), mcpfile_format_of(path));
+        st = mcpfile_read_servers(&f, buf_slice(&file.text), mcpfile_format_by_name(path));
     for (size_t i = 0; st == 0 && !found && i < f.servers; i++) {
         struct wrap_view v;
         st = wrap_inspect(&f, &f.server[i], &v);
@@ -32,7 +32,7 @@ static int compare_client_paths(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-int elsewhere_find_files(struct client_files *l, const char *backups)
+int elsewhere_find_client_files(struct client_files *l, const char *backups)
 {
     struct buf paths = {0};
     size_t before = l->n;

@@ -106,7 +106,7 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
             buf_close(&v.command);
             return MI_ENOMEM;
         }
-        v.ours = launch_is_ours(command, (const char *const *)argv + 1, &v.launch);
+        v.ours = launch_starts_interposer(command, (const char *const *)argv + 1, &v.launch);
         if (v.ours)
             inspect_interposer_args(&v, argv + v.launch, (int)(s->args_n - v.launch) + 1);
         wrap_argv_close(argv);

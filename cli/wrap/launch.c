@@ -8,7 +8,7 @@
 
 static const char name[] = "mcp-interposer";
 
-static const char *base_name(const char *command)
+static const char *base_name_of_command(const char *command)
 {
     const char *slash = strrchr(command, '/');
     return slash != NULL ? slash + 1 : command;
@@ -16,7 +16,7 @@ static const char *base_name(const char *command)
 
 static bool command_is_interposer(const char *command)
 {
-    return strcmp(base_name(command), name) == 0;
+    return strcmp(base_name_of_command(command), name) == 0;
 }
 
 /* Whether the word is mcp-interposer, with or without @VERSION. */
@@ -39,7 +39,7 @@ static size_t count_runner_args(const char *command, const char *const *args)
     for (size_t i = 0; i < MI_COUNT(runners); i++) {
         const char *verb = runners[i].verb;
         size_t n = verb != NULL;
-        if (strcmp(base_name(command), runners[i].command) != 0)
+        if (strcmp(base_name_of_command(command), runners[i].command) != 0)
             continue;
         if (verb != NULL && (args[0] == NULL || strcmp(args[0], verb) != 0))
             continue;
@@ -50,7 +50,7 @@ static size_t count_runner_args(const char *command, const char *const *args)
     return SIZE_MAX;
 }
 
-bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
+bool launch_starts_interposer(const char *command, const char *const *args, size_t *ret_n)
 {
     size_t n = 0;
     if (!command_is_interposer(command)) {
@@ -84,7 +84,7 @@ static int launch_read_variable(struct launch *l, const char *value, struct buf 
     l->text = strdup(value);
     if (l->text == NULL)
         return MI_ENOMEM;
-    bool good = launch_split_words(l) && launch_is_ours(l->words[0], l->words + 1, &n) &&
+    bool good = launch_split_words(l) && launch_starts_interposer(l->words[0], l->words + 1, &n) &&
                 l->words[n + 1] == NULL;
     if (!good) {
         buf_printf(error,
@@ -98,7 +98,7 @@ static int launch_read_variable(struct launch *l, const char *value, struct buf 
     return 0;
 }
 
-int launch_find(struct launch *l, struct buf *error)
+int launch_find_command(struct launch *l, struct buf *error)
 {
     const char *value = getenv(LAUNCH_VARIABLE);
     *l = (struct launch){0};
@@ -107,7 +107,7 @@ int launch_find(struct launch *l, struct buf *error)
         if (st < 0 || l->by_runner)
             return st;
     }
-    char *path = which_this_program();
+    char *path = which_get_own_path();
     int reason = errno;
     free(l->text);
     l->text = path;
@@ -123,7 +123,7 @@ int launch_find(struct launch *l, struct buf *error)
     return error->failed ? MI_ENOMEM : error->n > 0 ? MI_EIO : 0;
 }
 
-bool launch_is_other_version(const struct launch *l, struct slice word)
+bool launch_word_is_other_version(const struct launch *l, struct slice word)
 {
     size_t n = sizeof name - 1, last = 0;
     if (!l->by_runner || !slice_begins(word, "mcp-interposer@") || n + 1 >= word.n ||
@@ -134,7 +134,7 @@ bool launch_is_other_version(const struct launch *l, struct slice word)
     return !slice_is(word, l->words[last]); /* the last of our words is the package */
 }
 
-void launch_add(const struct launch *l, struct buf *b)
+void launch_append_command(const struct launch *l, struct buf *b)
 {
     if (!l->by_runner) {
         buf_adds(b, name);

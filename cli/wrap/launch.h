@@ -28,16 +28,16 @@ struct launch {
 
 /* Finds how to start this program: by the variable, else by its path. Returns 0; MI_EINVAL or
  * MI_EIO with a sentence in `error`; MI_ENOMEM. */
-MI_MUST int launch_find(struct launch *l, struct buf *error);
+MI_MUST int launch_find_command(struct launch *l, struct buf *error);
 void launch_close(struct launch *l); /* safe to call twice */
 
 /* Returns whether this command, with these args (ended by NULL), starts the interposer. *ret_n:
  * number of args before the interposer's own args; 0 if the command is the interposer itself. */
-bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n);
+bool launch_starts_interposer(const char *command, const char *const *args, size_t *ret_n);
 /* Whether the word is the package with a version, such as mcp-interposer@1.2.3, and `l` starts
  * another version. */
-bool launch_is_other_version(const struct launch *l, struct slice word);
+bool launch_word_is_other_version(const struct launch *l, struct slice word);
 /* Appends the command that starts this program in a shell. */
-void launch_add(const struct launch *l, struct buf *b);
+void launch_append_command(const struct launch *l, struct buf *b);
 
 #endif

@@ -37,7 +37,8 @@ static bool member_is_utf8(const struct mcpfile *f, const struct mcpfile_member 
     return true;
 }
 
-int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const char **why)
+int remote_check_wrappable(const struct mcpfile *f, const struct mcpfile_server *s,
+                           const char **why)
 {
     struct buf url = {0};
     *why = s->odd != NULL ? s->odd : s->remote_odd;
@@ -60,15 +61,17 @@ int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const 
 static void remote_add_string(struct edits *e, const char *text)
 {
     buf_adds(&e->text, ", ");
-    text_json(&e->text, slice_of(text));
+    text_append_json(&e->text, slice_of(text));
 }
 
-static void add_original(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
+static void append_original_argument(struct edits *e, const struct mcpfile *f,
+                                     const struct mcpfile_member *m)
 {
     if (m->key.n == 0)
         return;
     buf_adds(&e->text, "\"--original\", ");
-    text_json(&e->text, (struct slice){f->text.p + m->key.at, end_of_member_value(m) - m->key.at});
+    text_append_json(&e->text,
+                     (struct slice){f->text.p + m->key.at, end_of_member_value(m) - m->key.at});
     buf_adds(&e->text, ", ");
 }
 
@@ -107,9 +110,9 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
     struct buf url = {0};
     mcpfile_append_string(f, s->url.value, &url);
     member_add_args(e, with, (const char *const[]){NULL}, slice_of(", "));
-    add_original(e, f, &s->url);
-    add_original(e, f, &s->headers);
-    add_original(e, f, &s->type);
+    append_original_argument(e, f, &s->url);
+    append_original_argument(e, f, &s->headers);
+    append_original_argument(e, f, &s->type);
     buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
     remote_add_string(e, buf_str(&url));
     if (token_has_text(e, f, s->type.value, "sse")) {
@@ -138,7 +141,8 @@ static bool begin_member_edit(struct edits *e, const struct mcpfile_member *m)
     return edits_begin_replacement(e, m->key.at, end_of_member_value(m) - m->key.at);
 }
 
-static bool set_type_if_present(struct edits *e, const struct mcpfile_server *s, const char *value)
+static bool set_type_member_if_present(struct edits *e, const struct mcpfile_server *s,
+                                       const char *value)
 {
     return s->type.key.n == 0 || member_set_string(e, &s->type, value);
 }
@@ -151,7 +155,7 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
         return false;
     member_add_key(e, f, &s->url, "command");
     buf_addc(&e->text, '[');
-    text_json(&e->text, slice_of(with->command[0]));
+    text_append_json(&e->text, slice_of(with->command[0]));
     buf_adds(&e->text, ", ");
     add_args(e, f, s, with);
     buf_addc(&e->text, ']');
@@ -163,11 +167,11 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
         buf_adds(&e->text, "{}");
         edits_end_replacement(e);
     }
-    return set_type_if_present(e, s, "local");
+    return set_type_member_if_present(e, s, "local");
 }
 
-bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                const struct wrap_with *with)
+bool remote_add_wrap_edits(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                           const struct wrap_with *with)
 {
     /* In opencode, the type becomes "local", and the command is an array. */
     if (token_has_text(e, f, s->type.value, "remote"))
@@ -176,7 +180,7 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
         return false;
     bool goose = f->format == MCPFILE_YAML && token_has_text(e, f, s->url.key, "uri");
     member_add_key(e, f, &s->url, goose ? "cmd" : "command");
-    text_json(&e->text, slice_of(with->command[0]));
+    text_append_json(&e->text, slice_of(with->command[0]));
     if (s->headers.key.n == 0) {
         member_add_separator(e, f, &s->url);
         add_args_member(e, f, s, with);
@@ -188,12 +192,13 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
         add_args_member(e, f, s, with);
         edits_end_replacement(e);
     }
-    return set_type_if_present(e, s, "stdio");
+    return set_type_member_if_present(e, s, "stdio");
 }
 
 /* ---- unwrapping ---- */
 
-static bool put_original_back(struct edits *e, size_t at, size_t end, const struct buf *original)
+static bool restore_original_text(struct edits *e, size_t at, size_t end,
+                                  const struct buf *original)
 {
     if (!edits_begin_replacement(e, at, end - at))
         return false;
@@ -204,7 +209,7 @@ static bool put_original_back(struct edits *e, size_t at, size_t end, const stru
 
 /* Returns the text of the --original whose key begins with `key`; the key may be quoted. NULL:
  * there is no such --original. */
-static const struct buf *find_original(const struct wrap_view *v, const char *key)
+static const struct buf *find_original_option(const struct wrap_view *v, const char *key)
 {
     for (size_t i = 1; i < v->originals; i++) {
         struct slice text = buf_slice(&v->original[i]);
@@ -243,21 +248,23 @@ static bool delete_member(struct edits *e, const struct mcpfile *f, const struct
 bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                    const struct wrap_view *v)
 {
-    const struct buf *headers = find_original(v, "headers");
+    const struct buf *headers = find_original_option(v, "headers");
     /* --original has the original `type`, `transport` or `transportType` */
-    const struct buf *type = find_original(v, "t");
+    const struct buf *type = find_original_option(v, "t");
     /* the member that replaced the headers, if the server had headers before it was wrapped */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
     size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
-    bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);
-    bool room = put_original_back(e, s->command.key.at,
-                                  follows ? end_of_member_value(&s->args) : end, &v->original[0]);
+    bool follows =
+        !s->one_array && headers == NULL && member_follows_directly(f, &s->command, &s->args);
+    bool room = restore_original_text(
+        e, s->command.key.at, follows ? end_of_member_value(&s->args) : end, &v->original[0]);
     if (headers != NULL && in_place->key.n > 0)
-        room =
-            room && put_original_back(e, in_place->key.at, end_of_member_value(in_place), headers);
+        room = room &&
+               restore_original_text(e, in_place->key.at, end_of_member_value(in_place), headers);
     else if (!follows && !s->one_array)
         room = room && delete_member(e, f, &s->args);
     if (type != NULL && s->type.key.n > 0)
-        room = room && put_original_back(e, s->type.key.at, end_of_member_value(&s->type), type);
+        room =
+            room && restore_original_text(e, s->type.key.at, end_of_member_value(&s->type), type);
     return room;
 }

@@ -22,10 +22,11 @@
 
 /* Sets *why to the reason why a server with a URL cannot be wrapped, or to NULL if the server can
  * be wrapped. Returns 0 or MI_ENOMEM. */
-MI_MUST int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const char **why);
+MI_MUST int remote_check_wrappable(const struct mcpfile *f, const struct mcpfile_server *s,
+                                   const char **why);
 /* These functions add the edits that wrap, or unwrap, a server with a URL. */
-MI_MUST bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                        const struct wrap_with *with);
+MI_MUST bool remote_add_wrap_edits(struct edits *e, const struct mcpfile *f,
+                                   const struct mcpfile_server *s, const struct wrap_with *with);
 MI_MUST bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                            const struct wrap_view *v);
 

@@ -12,7 +12,8 @@ void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
 void member_add_words(struct edits *e, const char *const *words, struct slice sep)
 {
     for (; *words != NULL; words++) {
-        text_json(&e->text, slice_of(*words)); /* a JSON string is also valid in TOML and YAML */
+        text_append_json(&e->text,
+                         slice_of(*words)); /* a JSON string is also valid in TOML and YAML */
         buf_slice_add(&e->text, sep);
     }
 }
@@ -54,7 +55,7 @@ bool member_set_string(struct edits *e, const struct mcpfile_member *m, const ch
 {
     if (!edits_begin_replacement(e, m->value.at, m->value.n))
         return false;
-    text_json(&e->text, slice_of(text));
+    text_append_json(&e->text, slice_of(text));
     edits_end_replacement(e);
     return true;
 }
@@ -94,8 +95,8 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }
 
-bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
-                    const struct mcpfile_member *second)
+bool member_follows_directly(const struct mcpfile *f, const struct mcpfile_member *first,
+                             const struct mcpfile_member *second)
 {
     size_t at = first->end;
     const char *text = f->text.p;

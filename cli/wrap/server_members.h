@@ -34,8 +34,8 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
 /* Whether only the separator that member_add_separator() writes is between the two members. */
-bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
-                    const struct mcpfile_member *second);
+bool member_follows_directly(const struct mcpfile *f, const struct mcpfile_member *first,
+                             const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
 size_t member_line_start(const struct mcpfile *f, size_t at);
 /* Appends a line end like that of the previous line, and the blanks and dashes that precede

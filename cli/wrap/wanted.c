@@ -11,7 +11,7 @@ void wanted_close(struct wanted *w)
 bool wanted_has_client(const struct wanted *w, const char *client)
 {
     size_t at = 0;
-    if (settings_text(w->settings, "client") == NULL)
+    if (settings_get_text(w->settings, "client") == NULL)
         return true;
     for (const char *word; (word = settings_next_value(w->settings, "client", &at)) != NULL;)
         if (strcmp(word, client) == 0)
@@ -27,7 +27,7 @@ bool wanted_has_server(const struct wanted *w, const char *name)
     return w->settings->operands_n == 0;
 }
 
-void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where)
+void wanted_note_server_found(struct wanted *w, const char *name, enum wanted_where where)
 {
     for (int i = 0; i < w->settings->operands_n; i++)
         if (w->seen[i] < where && strcmp(w->settings->operands[i], name) == 0)

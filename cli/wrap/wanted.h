@@ -30,7 +30,7 @@ bool wanted_has_client(const struct wanted *w, const char *client);
 /* Returns whether this server is selected. Without SERVER arguments, all servers are selected. */
 bool wanted_has_server(const struct wanted *w, const char *name);
 /* Notes where a server with this name was found. */
-void wanted_note_found(struct wanted *w, const char *name, enum wanted_where where);
+void wanted_note_server_found(struct wanted *w, const char *name, enum wanted_where where);
 /* Reports each SERVER argument that is not WANTED_HERE, with a suggestion. Returns true if every
  * SERVER argument is WANTED_HERE. */
 bool wanted_report_missing(const struct wanted *w);

@@ -26,10 +26,10 @@ static char *path_if_same_program(const char *dir, const struct stat *own)
     return NULL;
 }
 
-char *which_this_program(void)
+char *which_get_own_path(void)
 {
     struct stat own;
-    char *exe = process_program();
+    char *exe = process_program_path();
     if (exe == NULL || stat(exe, &own) != 0) {
         free(exe);
         return NULL;
@@ -50,7 +50,7 @@ bool which_is_in_path(void)
 {
     struct stat own;
     const char *rest;
-    char *exe = process_program(), *path = NULL;
+    char *exe = process_program_path(), *path = NULL;
     char *dir =
         exe != NULL && stat(exe, &own) == 0 ? path_find_next(getenv("PATH"), name, &rest) : NULL;
     if (dir != NULL)
@@ -62,7 +62,7 @@ bool which_is_in_path(void)
     return found;
 }
 
-char *which_unusual_directory(const char *command)
+char *which_find_unusual_directory(const char *command)
 {
     const char *rest;
     char *dir = path_find_next(usual, command, &rest);

@@ -10,12 +10,12 @@
 
 /* Returns the absolute path of this program. Prefers a path in PATH that leads to the program,
  * because such a path stays valid after an update. Returns NULL with errno set on an error. */
-char *which_this_program(void);
+char *which_get_own_path(void);
 /* Whether the plain name mcp-interposer leads to this program through PATH. */
 bool which_is_in_path(void);
 /* Returns the directory of PATH that contains this command; NULL: no directory contains it, or the
  * directory is a standard system directory. */
-char *which_unusual_directory(const char *command);
+char *which_find_unusual_directory(const char *command);
 /* Makes a path absolute; the file need not exist. Returns NULL if memory is short. */
 char *which_absolute_path(const char *path);
 

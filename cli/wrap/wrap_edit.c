@@ -46,7 +46,7 @@ bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struc
         /* changes ["npx", "-y"] to ["mcp-interposer", "proxy", "--", "npx", "-y"] */
         if (!edits_begin_replacement(e, s->command.value.at, 0))
             return false;
-        text_json(&e->text, slice_of(with->command[0]));
+        text_append_json(&e->text, slice_of(with->command[0]));
         buf_adds(&e->text, ", ");
         member_add_args(e, with, dashes, slice_of(", "));
         edits_end_replacement(e);
@@ -122,7 +122,7 @@ bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcp
     bool all = v->own + 1 == s->args_n;
     if (!all) {
         to = word[v->own + 1].at;
-    } else if (v->had_no_args && member_follows(f, &s->command, &s->args)) {
+    } else if (v->had_no_args && member_follows_directly(f, &s->command, &s->args)) {
         at = s->command.end;
         to = s->args.value.at + s->args.value.n;
     } else {

@@ -45,7 +45,7 @@ static void record_and_stage_answer(struct traffic *t, struct row *row, struct c
 
 /* Records and stages the answer in t->scratch. Returns the length of the answer; 0: out of
  * memory. */
-static size_t send_scratch_answer(struct traffic *t, struct row *row)
+static size_t stage_answer_from_buffer(struct traffic *t, struct row *row)
 {
     struct buf *b = &t->scratch;
     buf_addc(b, '\n');
@@ -54,13 +54,14 @@ static size_t send_scratch_answer(struct traffic *t, struct row *row)
         return 0;
     memcpy(c->data, b->p, b->n);
     record_and_stage_answer(t, row, c, c->data, b->n);
-    chunk_drop(c);
+    chunk_release(c);
     return b->n - 1;
 }
 
 /* Sends the reply from memory that was set aside, so that a message that cannot be handled is at
  * least refused. Returns the length of the reply, or 0 if this memory is full as well. */
-static size_t send_reply_from_spare(struct traffic *t, struct row *row, const struct reply *r)
+static size_t send_reply_from_reserved_memory(struct traffic *t, struct row *row,
+                                              const struct reply *r)
 {
     struct chunk *c = t->spare;
     if (c != NULL && c->refs == 1)
@@ -94,9 +95,9 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
     answer_reserve_memory(t);
     buf_clear(&t->scratch);
     reply_write(&t->scratch, r);
-    size_t n = send_scratch_answer(t, &row);
+    size_t n = stage_answer_from_buffer(t, &row);
     if (n == 0)
-        n = send_reply_from_spare(t, &row, r);
+        n = send_reply_from_reserved_memory(t, &row, r);
     if (n == 0)
         close_connection(t, dir, r->cause);
     return n;
@@ -167,8 +168,8 @@ void answer_server_with_error(struct traffic *t, const struct message *x)
         return;
     buf_printf(&why, "the client's answer is invalid: %s", find_answer_fault(x));
     if (!p->cancelled)
-        answer_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
-                     "malformed-answer");
+        answer_send_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
+                          "malformed-answer");
     request_close(t, ROW_S2C, p);
     buf_close(&why);
 }
@@ -262,18 +263,18 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
         v.error_message = json_get(error, "message").text;
     }
     buf_clear(&t->scratch);
-    reply_write_late(&t->scratch, x->m.id.text, text, t->journal->uid, r);
+    reply_write_late_answer(&t->scratch, x->m.id.text, text, t->journal->uid, r);
     row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
     request_note_refused(t, x->m.id, v.seq);
-    v.response_bytes = send_scratch_answer(t, &row);
+    v.response_bytes = stage_answer_from_buffer(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));
     journal_append_invocation(t->journal, &v);
     return v.seq;
 }
 
-void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
-                  const char *why, const char *cause)
+void answer_send_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq,
+                       int code, const char *why, const char *cause)
 {
     struct reply r = {.id = id,
                       .code = code,
@@ -346,7 +347,7 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
 void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
                                  const char *cause, const char *why)
 {
-    bool effects = !handshake_is_harmless(&t->handshake, p);
+    bool effects = !handshake_request_is_repeatable(&t->handshake, p);
     struct buf text = {0};
     buf_adds(&text, why);
     buf_adds(&text, !p->was_read ? "; this request was not read"
@@ -374,7 +375,7 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
     p->timed_out = true;
 }
 
-void answer_listen_end(struct traffic *t, struct pending *p)
+void answer_listen_with_end(struct traffic *t, struct pending *p)
 {
     if (!p->cancelled) {
         struct row row = {.kind = KIND_RESULT,
@@ -385,7 +386,7 @@ void answer_listen_end(struct traffic *t, struct pending *p)
         reply_write_listen_end(&t->scratch, p->id);
         struct invocation v = begin_invocation(t, p);
         v.status = CALL_OK;
-        v.response_bytes = send_scratch_answer(t, &row);
+        v.response_bytes = stage_answer_from_buffer(t, &row);
         if (v.response_bytes == 0)
             close_connection(t, ROW_S2C, "session-ended");
         journal_append_invocation(t->journal, &v);
@@ -400,10 +401,10 @@ static void record_rejected_answer(struct traffic *t, const struct message *x,
 {
     struct row row = make_message_row(t, x, kind, ROW_REFUSED);
     row.request_seq = p->request_seq;
-    message_append(t, &row);
+    message_append_to_journal(t, &row);
 }
 
-bool answer_malformed(struct traffic *t, struct message *x)
+bool answer_malformed_line(struct traffic *t, struct message *x)
 {
     struct pending *p = find_answered_request(t, x);
     struct buf why = {0};

@@ -36,8 +36,8 @@ void answer_reject_answer(struct traffic *t, struct message *x, struct pending *
 void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
                             const char *cause);
 /* Sends an error with this id (JSON text; {NULL, 0} stands for null). Closes no pending request. */
-void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
-                  const char *why, const char *cause);
+void answer_send_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq,
+                       int code, const char *why, const char *cause);
 /* Answers a pending request of the client with an error because there is no server, and closes the
  * request. status: CALL_SERVER_GONE, or CALL_INTERRUPTED if the server is not to blame. */
 void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_status status,
@@ -52,7 +52,7 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
                                const char *cause, const char *why);
 /* Answers a subscriptions/listen with the result that a server sends when it ends the session
  * (mcp-wire.md 3.3). */
-void answer_listen_end(struct traffic *t, struct pending *p);
+void answer_listen_with_end(struct traffic *t, struct pending *p);
 /* Returns true if this invalid line was meant as the answer to a pending request. */
 bool answer_is_malformed(struct traffic *t, const struct message *x);
 /* If this invalid line of the client answers a pending request of the server, sends an error to
@@ -60,6 +60,6 @@ bool answer_is_malformed(struct traffic *t, const struct message *x);
 void answer_server_with_error(struct traffic *t, const struct message *x);
 /* If this invalid line of the server answers a pending request, records the line, answers the
  * client with an error and returns true. */
-bool answer_malformed(struct traffic *t, struct message *x);
+bool answer_malformed_line(struct traffic *t, struct message *x);
 
 #endif

@@ -39,7 +39,7 @@ MI_MUST static int repair_answer(struct traffic *t, const struct message *x, con
     if (x->dir == ROW_C2S || p == NULL || p->cancelled)
         return type_changed ? changes_add(c, m->id.text, p->id) : 0;
     struct answered q = {p->id, p->method};
-    return answer_flaw_repair(x->text, m, &q, type_changed, c, r);
+    return answer_flaw_add_repairs(x->text, m, &q, type_changed, c, r);
 }
 
 /* Applies the changes to the text of x, unless st is an error. Returns false if out of memory. */
@@ -60,7 +60,7 @@ static bool apply_repairs(struct traffic *t, struct message *x, struct changes *
     return false;
 }
 
-bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
+bool answer_repair_or_reject(struct traffic *t, struct message *x, struct pending *p)
 {
     struct changes c = {0};
     if (t->validate == VALIDATE_NONE)
@@ -101,7 +101,7 @@ static bool batch_member_is_refused(struct traffic *t, const struct message *mem
            must_refuse_answer(t, answer_flaw_find(&member->m, p->method), p);
 }
 
-static struct slice slice_between(const char *from, const char *to)
+static struct slice slice_between_pointers(const char *from, const char *to)
 {
     return (struct slice){from, (size_t)(to - from)};
 }
@@ -127,12 +127,12 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
         bool json = rpc_read(v.text, &x.m) == 0;
         if (json && batch_member_is_refused(t, &x)) {
             if (*ret_kept > 0)
-                st = changes_add(c, slice_between(before, end), nothing);
+                st = changes_add(c, slice_between_pointers(before, end), nothing);
             else if (refused == NULL)
                 refused = v.text.p;
         } else {
             if ((*ret_kept)++ == 0 && refused != NULL)
-                st = changes_add(c, slice_between(refused, v.text.p), nothing);
+                st = changes_add(c, slice_between_pointers(refused, v.text.p), nothing);
             if (st == 0 && json)
                 st = repair_answer(t, batch, &x.m, c, &unused);
         }

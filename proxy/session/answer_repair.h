@@ -20,7 +20,7 @@ struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir
 /* Repairs the answer x to the request p, which may be NULL. Returns false if x must not be
  * forwarded; then x is recorded, and the client has got an error. With --validate none nothing
  * changes. */
-MI_MUST bool answer_repair(struct traffic *t, struct message *x, struct pending *p);
+MI_MUST bool answer_repair_or_reject(struct traffic *t, struct message *x, struct pending *p);
 /* Repairs the line of a batch and removes members that must not be forwarded. *ret_kept: number of
  * members left; if 0, the line is unchanged. Records nothing and sends no errors: the caller
  * handles each member. Returns false if out of memory. */

@@ -19,16 +19,16 @@ static void describe_argument_fault(struct buf *b, struct slice raw,
 {
     struct buf name = {0};
     json_unescape(&name, raw);
-    text_visible(b, text_head(buf_slice(&name), 200));
+    text_append_visible(b, text_prefix(buf_slice(&name), 200));
     buf_close(&name);
     if (fault == NULL)
         return;
     buf_adds(b, ": ");
     if (fault->pointer.n > 0) {
-        text_visible(b, buf_slice(&fault->pointer));
+        text_append_visible(b, buf_slice(&fault->pointer));
         buf_addc(b, ' ');
     }
-    text_visible(b, text_head(buf_slice(&fault->reason), 400));
+    text_append_visible(b, text_prefix(buf_slice(&fault->reason), 400));
 }
 
 static bool must_reject_call(const struct traffic *t, const struct message *x)
@@ -73,7 +73,7 @@ static bool client_sees_tool(const struct traffic *t, struct slice name)
 {
     const struct tool_gate *g = &t->gate;
     return g->rule == NULL ||
-           (tool_rule_keeps_name(g->rule, name) &&
+           (tool_rule_allows_name(g->rule, name) &&
             (!g->rule->read_only || tool_hints_get(&g->hints, name) == TOOL_HINT_READS));
 }
 
@@ -82,14 +82,14 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
     struct buf why = {0}, name = {0};
     buf_adds(&why, "unknown tool: ");
     describe_argument_fault(&why, json_string_raw(x->m.name), NULL);
-    json_unescape(&name, text_head(json_string_raw(x->m.name), 200));
+    json_unescape(&name, text_prefix(json_string_raw(x->m.name), 200));
     struct nearest n = nearest_begin(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
         if (client_sees_tool(t, slice_of(t->tools.tool[i].name.p)))
             nearest_add_candidate(&n, t->tools.tool[i].name.p);
     if (n.best != NULL) {
         buf_adds(&why, "; did you mean ");
-        text_visible(&why, slice_of(n.best));
+        text_append_visible(&why, slice_of(n.best));
         buf_addc(&why, '?');
     }
     log_warn("rejected: server=%s %s", t->server, buf_str(&why));
@@ -146,7 +146,7 @@ void arguments_check_answer(struct traffic *t, struct message *x, const struct p
         return;
     if (method_has_name(p->asked.method, "tools/list")) {
         if (x->m.kind == RPC_RESULT && x->m.result.type == JSON_OBJECT)
-            tool_changes_take_result(t, x, p->asked.cursor);
+            tool_changes_add_list_page(t, x, p->asked.cursor);
     } else if (t->check_arguments != ARGUMENTS_OFF &&
                method_has_name(p->asked.method, "tools/call")) {
         check_tool_result(t, x, p);
@@ -157,5 +157,5 @@ void arguments_on_notification(struct traffic *t, const struct message *x)
 {
     if (t->tools.begun && x->dir == ROW_S2C &&
         rpc_method_is(&x->m, "notifications/tools/list_changed"))
-        tools_forget(&t->tools);
+        tools_forget_all(&t->tools);
 }

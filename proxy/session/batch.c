@@ -51,7 +51,7 @@ static bool batch_is_valid(struct traffic *t, const struct message *batch)
 
 /* Returns false if all members of the server's batch are answers, and none of them answers a
  * pending request. Such a batch is dropped. */
-static bool batch_is_expected(struct traffic *t, const struct message *batch)
+static bool batch_has_expected_message(struct traffic *t, const struct message *batch)
 {
     struct member_walk mw = begin_member_walk(batch);
     while (read_next_member(&mw)) {
@@ -72,7 +72,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     while (read_next_member(&mw)) {
         if (mw.x.m.kind != RPC_INVALID) {
             (void)correlate_message(t, &mw.x); /* the whole line is already staged */
-        } else if (!answer_malformed(t, &mw.x)) {
+        } else if (!answer_malformed_line(t, &mw.x)) {
             /* The request is not pending any more: an earlier answer with its id was handled. */
             message_record(t, &mw.x, KIND_NOISE, ROW_REFUSED);
         }
@@ -92,11 +92,11 @@ static void forward_batch(struct traffic *t, struct message *batch, bool valid)
         struct message cut = repaired;
         cut.copy = (struct line){0}; /* `repaired` owns the copy of the line */
         bool gated = valid && t->gate.rule != NULL;
-        bool sent = kept > 0 && (!gated || tool_gate_cut_batch(t, &cut, &kept));
+        bool sent = kept > 0 && (!gated || tool_gate_remove_refused_members(t, &cut, &kept));
         enum row_action action = kept > 0 ? ROW_FORWARDED : ROW_REFUSED;
         uint64_t seq = message_record(t, &repaired, KIND_BATCH, action);
         if (sent && kept > 0)
-            message_stage(t, &cut);
+            message_stage_text(t, &cut);
         message_close(&cut);
         if (valid)
             correlate_members(t, batch, seq);
@@ -119,7 +119,7 @@ static void reject_client_batch(struct traffic *t, struct message *batch, const 
         answered++;
     }
     if (answered == 0)
-        answer_error(t, ROW_S2C, (struct slice){0}, seq, RPC_INVALID_REQUEST, why, "batch");
+        answer_send_error(t, ROW_S2C, (struct slice){0}, seq, RPC_INVALID_REQUEST, why, "batch");
 }
 
 static void reject_server_batch(struct traffic *t, struct message *batch)
@@ -131,7 +131,7 @@ static void reject_server_batch(struct traffic *t, struct message *batch)
              batch->size, t->version[0] != '\0' ? t->version : "none");
     while (read_next_member(&mw))
         if (mw.x.m.method.p == NULL)
-            (void)answer_malformed(t, &mw.x);
+            (void)answer_malformed_line(t, &mw.x);
 }
 
 static void reject_batch(struct traffic *t, struct message *batch, bool allowed)
@@ -158,7 +158,7 @@ void batch_handle(struct traffic *t, struct message *batch)
         reject_batch(t, batch, allowed);
         return;
     }
-    if (check && batch->dir == ROW_S2C && !batch_is_expected(t, batch)) {
+    if (check && batch->dir == ROW_S2C && !batch_has_expected_message(t, batch)) {
         batch->m.findings |= FINDING(FIND_UNKNOWN_ANSWER);
         message_record(t, batch, KIND_BATCH, ROW_SWALLOWED);
         return;

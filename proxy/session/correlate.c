@@ -59,7 +59,7 @@ static bool handle_request_not_added(struct traffic *t, struct message *x, int s
 
 static bool request_passes_checks(struct traffic *t, struct message *x, struct protocol_asked *ret)
 {
-    if (pending_is_open(&t->open[x->dir], &x->id))
+    if (pending_has_open_request(&t->open[x->dir], &x->id))
         x->m.findings |= FINDING(FIND_REUSED_ID);
     if (!rules_check_request(t, x, ret))
         return false;
@@ -76,7 +76,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     x->id = pending_make_id(&t->open[x->dir], &x->m);
     if (!request_passes_checks(t, x, &asked)) {
         if (x->dir == ROW_C2S)
-            protocol_forget_asked(&t->protocol, &asked);
+            protocol_forget_rejected_request(&t->protocol, &asked);
         return false;
     }
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
@@ -180,13 +180,13 @@ static void handle_lsp_notification(struct traffic *t, const struct message *x)
  * Returns false if the notification is another one. */
 static bool drop_cancellation_of_refused_request(struct traffic *t, struct message *x)
 {
-    struct json_value id = x->dir == ROW_C2S ? request_cancelled_id(&x->m) : (struct json_value){0};
-    uint64_t seq = id.type != JSON_NONE ? request_refused_seq(t, id) : 0;
+    struct json_value id = x->dir == ROW_C2S ? request_id_to_cancel(&x->m) : (struct json_value){0};
+    uint64_t seq = id.type != JSON_NONE ? request_find_refused_seq(t, id) : 0;
     if (seq == 0 || x->batch_seq != 0 || t->validate == VALIDATE_NONE)
         return false;
     struct row row = make_message_row(t, x, KIND_NOTIFICATION, ROW_SWALLOWED);
     row.request_seq = seq;
-    message_append(t, &row);
+    message_append_to_journal(t, &row);
     return true;
 }
 
@@ -217,7 +217,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
             handshake_note_initialized(&t->handshake);
         handle_lsp_notification(t, x);
     }
-    uint64_t seq = message_append(t, &row);
+    uint64_t seq = message_append_to_journal(t, &row);
     if (x->dir == ROW_C2S)
         t->odd.notified_seq = seq;
     return in_time;
@@ -225,7 +225,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-/* Findings that stand for flaws which answer_repair() repairs or refuses. */
+/* Findings that stand for flaws which answer_repair_or_reject() repairs or refuses. */
 #define ANSWER_FLAWS                                                                               \
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))
@@ -241,7 +241,7 @@ static bool handle_own_answer(struct traffic *t, struct message *x)
     if (t->odd.own_pending > 0)
         t->odd.own_pending--;
     message_record(t, x, row_kind_of_rpc(x->m.kind), ROW_SWALLOWED);
-    if (!tool_ask_answer(t, &x->m) && t->on_own_answer != NULL)
+    if (!tool_ask_handle_answer(t, &x->m) && t->on_own_answer != NULL)
         t->on_own_answer(t->owner, &x->m);
     return true;
 }
@@ -272,9 +272,9 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     struct row row =
         make_message_row(t, x, row_kind_of_rpc(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
-    message_append(t, &row);
+    message_append_to_journal(t, &row);
     if (p == NULL && x->dir == ROW_S2C)
-        odd_keep_line_start(t, x->text);
+        odd_save_line_start(t, x->text);
     if (p != NULL)
         request_close(t, opposite_direction(x->dir), p);
     return forward;
@@ -290,7 +290,7 @@ static uint64_t record_answer(struct traffic *t, const struct message *x, const 
         return journal_append(t->journal, &row);
     struct invocation ended = invocation_of_answer(t, p, x, tool_error);
     uint64_t seq = journal_append_answer(t->journal, &row, &ended);
-    message_note_recorded(t, seq);
+    message_report_repairs(t, seq);
     return seq;
 }
 
@@ -318,7 +318,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
         return false;
     if (type_changed)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
-    if ((x->m.findings & ANSWER_FLAWS) != 0 && !answer_repair(t, x, p))
+    if ((x->m.findings & ANSWER_FLAWS) != 0 && !answer_repair_or_reject(t, x, p))
         return false;
     if (x->dir == ROW_S2C && p != NULL && x->m.id.type != JSON_NULL &&
         /* the server reads in order, so it has read the notification */
@@ -340,7 +340,8 @@ static bool handle_answer(struct traffic *t, struct message *x)
         update_session_from_answer(t, x, p, tool_error);
         uncertain_note_answer(t, p, &x->m);
     }
-    bool sent = t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_cut_answer(t, x, p, seq);
+    bool sent =
+        t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_remove_hidden_tools(t, x, p, seq);
     request_close(t, opposite_direction(x->dir), p);
     return sent;
 }

@@ -11,7 +11,7 @@
 #include "wire/rpc_out.h"
 
 /* Returns the smaller time; a negative time stands for never. */
-static int64_t earlier_due_us(int64_t a, int64_t b)
+static int64_t earlier_time_or_never(int64_t a, int64_t b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -19,17 +19,17 @@ static int64_t earlier_due_us(int64_t a, int64_t b)
 int64_t expire_next_wait_us(struct traffic *t)
 {
     bool none = t->timers.unwritten == NULL && t->timers.n == 0;
-    int64_t list_us = tool_ask_due_us(t);
+    int64_t list_us = tool_ask_deadline_us(t);
     if (none && !t->odd.lines.waits && t->odd.held.n == 0 && list_us == INT64_MAX)
         return -1;
     int64_t now = journal_now_us(t->journal);
-    int64_t us = odd_next_due_us(t, now);
+    int64_t us = odd_next_timeout_us(t, now);
     if (list_us != INT64_MAX)
-        us = earlier_due_us(us, list_us > now ? list_us - now : 0);
+        us = earlier_time_or_never(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
-    timers_note_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
-    return earlier_due_us(timers_next(&t->timers, now), us);
+    timers_note_bytes_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
+    return earlier_time_or_never(timers_next_wait_us(&t->timers, now), us);
 }
 
 /* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another
@@ -46,7 +46,7 @@ static void cancel_at_server(struct traffic *t, const struct pending *p)
     } else {
         own_write_cancelled(&b, p->id, "the deadline passed");
     }
-    if (b.failed || message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
+    if (b.failed || message_record_and_stage(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
         log_warn("out of memory, cannot send a cancellation to the server: server=%s", t->server);
     buf_close(&b);
 }
@@ -63,7 +63,8 @@ uint64_t expire_ask_server(struct traffic *t, bool modern)
         json_out_object(&j, "io.modelcontextprotocol/clientCapabilities");
     }
     rpc_out_end(&j);
-    uint64_t seq = b.failed ? 0 : message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b));
+    uint64_t seq =
+        b.failed ? 0 : message_record_and_stage(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b));
     if (seq == 0)
         log_warn("out of memory, cannot ask the server whether it lives: server=%s", t->server);
     buf_close(&b);
@@ -87,7 +88,7 @@ static void record_timeout(struct traffic *t, const struct pending *p, int64_t w
     buf_close(&b);
 }
 
-void expire_server_hung(struct traffic *t, const char *name)
+void expire_requests_of_hung_server(struct traffic *t, const char *name)
 {
     struct buf why = {0};
     buf_printf(&why, "the server %s was killed because it hung on %s", t->server, name);
@@ -129,7 +130,7 @@ static void append_advice_on_deadline(const struct traffic *t, const struct pend
                                       struct buf *why)
 {
     struct buf rule = {0};
-    bool by_max = timers_max_sets_deadline(&t->timers, p);
+    bool by_max = timers_max_timeout_applies(&t->timers, p);
     int64_t us = by_max ? t->timers.max_us : p->timeout_us;
     int minutes = (int)deadline_suggest_minutes(us);
     deadline_suggest_rule(&rule, p->method, p->target);
@@ -151,7 +152,7 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
     struct buf why = {0}, name = {0};
     int64_t waited_us = now_us - (p->written_us != 0 ? p->written_us : p->t_us);
     bool silent = !t->timers.server_away && p->server_messages == t->timers.server_messages;
-    message_name(&name, p->method, p->target);
+    message_append_name(&name, p->method, p->target);
     explain_timeout(t, p, buf_str(&name), waited_us, &why);
     record_timeout(t, p, waited_us, silent);
     log_warn("a request timed out: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
@@ -164,7 +165,7 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
     answer_because_of_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
                               why.failed ? "timed out" : buf_str(&why));
     if (hung)
-        expire_server_hung(t, buf_str(&name));
+        expire_requests_of_hung_server(t, buf_str(&name));
     buf_close(&why);
     buf_close(&name);
 }
@@ -172,9 +173,9 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
 void expire_due_requests(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
-    odd_handle_due(t, now);
-    tool_ask_fail_if_late(t, now);
-    timers_note_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
+    odd_end_expired_waits(t, now);
+    tool_ask_fail_if_timed_out(t, now);
+    timers_note_bytes_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_next_expired(&t->timers, now)) != NULL;)
         expire_request(t, p, now);
 }

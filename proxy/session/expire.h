@@ -19,7 +19,7 @@ void expire_due_requests(struct traffic *t);
 uint64_t expire_ask_server(struct traffic *t, bool modern);
 /* Call this function when the server is being killed because it hung on the request `name`: the
  * other requests get an error, except subscriptions, which are repeated to the next process. */
-void expire_server_hung(struct traffic *t, const char *name);
+void expire_requests_of_hung_server(struct traffic *t, const char *name);
 
 /* Pauses the deadlines while the server's output is not read. Call this function whenever reading
  * may have stopped or continued. Returns true if the deadlines were paused or continued. */

@@ -19,7 +19,7 @@ void final_answers_end_listens(struct traffic *t)
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
         if (p->flags & METHOD_LISTENS)
-            answer_listen_end(t, p);
+            answer_listen_with_end(t, p);
     }
 }
 
@@ -56,7 +56,7 @@ static void answer_ids_with_error(struct traffic *t, struct slice ids, const cha
     int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
     while (ids.n > 0) {
         size_t n = (size_t)((const char *)memchr(ids.p, '\n', ids.n) - ids.p);
-        answer_error(t, ROW_S2C, (struct slice){ids.p, n}, 0, code, why, cause);
+        answer_send_error(t, ROW_S2C, (struct slice){ids.p, n}, 0, code, why, cause);
         ids.p += n + 1;
         ids.n -= n + 1;
     }
@@ -66,9 +66,9 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
 {
     struct buf ids = {0};
     struct slice piece;
-    for (size_t at = 0; outbox_find_staged(&t->out[ROW_S2C], &at, &piece);)
+    for (size_t at = 0; outbox_next_staged_piece(&t->out[ROW_S2C], &at, &piece);)
         collect_answer_ids(&ids, piece);
-    outbox_drop_staged(&t->out[ROW_S2C]);
+    outbox_discard_staged_bytes(&t->out[ROW_S2C]);
     if (ids.failed) /* out of memory: end the stream, so that the client does not wait */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     else

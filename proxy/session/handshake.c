@@ -36,7 +36,7 @@ static void append_normalized_string(struct buf *b, struct slice raw)
     struct buf plain = {0};
     json_unescape(&plain, raw);
     buf_addc(b, '\n');
-    text_json(b, buf_slice(&plain));
+    text_append_json(b, buf_slice(&plain));
     buf_addc(b, '\n');
     if (plain.failed)
         b->failed = true;
@@ -151,20 +151,20 @@ void handshake_note_initialized(struct handshake *h)
     h->initialized = true;
 }
 
-bool handshake_may_repeat(const struct handshake *h, const struct pending *p)
+bool handshake_may_resend_request(const struct handshake *h, const struct pending *p)
 {
-    return p->text.p != NULL && handshake_is_harmless(h, p);
+    return p->text.p != NULL && handshake_request_is_repeatable(h, p);
 }
 
-bool handshake_is_harmless(const struct handshake *h, const struct pending *p)
+bool handshake_request_is_repeatable(const struct handshake *h, const struct pending *p)
 {
     if (p->flags & METHOD_READS)
         return true;
     return json_key_is(p->method, "tools/call") && p->target.p != NULL &&
-           handshake_tool_is_harmless(h, p->target);
+           handshake_tool_may_run_twice(h, p->target);
 }
 
-bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name)
+bool handshake_tool_may_run_twice(const struct handshake *h, struct slice raw_name)
 {
     struct buf item = {0};
     append_normalized_string(&item, raw_name);
@@ -180,7 +180,7 @@ bool handshake_is_own_id(const struct handshake *h, struct json_value id)
     return id.type == JSON_STRING && slice_begins(json_string_raw(id), h->own_id);
 }
 
-bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n)
+bool handshake_is_own_request_id(const struct handshake *h, struct json_value id, uint64_t n)
 {
     char own[64];
     snprintf(own, sizeof own, "%s%llu", h->own_id, (unsigned long long)n);
@@ -191,7 +191,7 @@ void handshake_begin_request(struct handshake *h, struct json_out *j, const char
 {
     char id[64];
     int n = snprintf(id, sizeof id, "\"%s%llu\"", h->own_id, (unsigned long long)++h->last_id);
-    rpc_out_request(j, (struct slice){id, (size_t)n}, method);
+    rpc_out_begin_request(j, (struct slice){id, (size_t)n}, method);
 }
 
 static void handshake_write_request(struct handshake *h, struct buf *b, const char *method,
@@ -212,9 +212,9 @@ bool handshake_write_initialize(struct handshake *h, struct buf *b)
     return true;
 }
 
-bool handshake_is_answer(const struct handshake *h, const struct rpc *m)
+bool handshake_is_initialize_answer(const struct handshake *h, const struct rpc *m)
 {
-    return h->initialize_id != 0 && handshake_is_id(h, m->id, h->initialize_id);
+    return h->initialize_id != 0 && handshake_is_own_request_id(h, m->id, h->initialize_id);
 }
 
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why)
@@ -236,7 +236,7 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
     return true;
 }
 
-bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
+bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b)
 {
     const struct buf *set = &h->subscribed;
     if (*at == 0) {
@@ -268,7 +268,7 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
     return true;
 }
 
-bool handshake_next_list_changed(const struct handshake *h, size_t *at, struct buf *b)
+bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b)
 {
     static const char *const lists[] = {"tools", "resources", "prompts"};
     struct json_value old = {JSON_OBJECT, buf_slice(&h->answer)};
@@ -283,7 +283,7 @@ bool handshake_next_list_changed(const struct handshake *h, size_t *at, struct b
         char method[64];
         snprintf(method, sizeof method, "notifications/%s/list_changed", list);
         struct json_out j = json_out_to(b);
-        rpc_out_notification(&j, method);
+        rpc_out_begin_notification(&j, method);
         json_out_end(&j);
         return true;
     }

@@ -48,33 +48,33 @@ void handshake_note_answer(struct handshake *h, const struct pending *p, const s
 void handshake_note_initialized(struct handshake *h);
 
 /* Returns true if this request may be sent to a new process even though the old one has read it. */
-bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
+bool handshake_may_resend_request(const struct handshake *h, const struct pending *p);
 /* Returns true if the request may run twice: the method only reads, or the tool is marked
  * readOnlyHint or idempotentHint. */
-bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
+bool handshake_request_is_repeatable(const struct handshake *h, const struct pending *p);
 
 /* Returns true if the tool may run twice. raw_name: the tool's name as a JSON string without the
  * quotes. */
-bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
+bool handshake_tool_may_run_twice(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process. Returns false if the client has sent none. */
 bool handshake_write_initialize(struct handshake *h, struct buf *b);
 /* Returns true if m answers the repeated initialize. */
-bool handshake_is_answer(const struct handshake *h, const struct rpc *m);
+bool handshake_is_initialize_answer(const struct handshake *h, const struct rpc *m);
 /* Returns true if m has the protocol version and capabilities of the old process; if not, `why`
  * gets a sentence. */
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
 /* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
  * when there are no more. */
-bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
-/* Writes list_changed notifications for the client, called like handshake_next(): the new process
+bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b);
+/* Writes list_changed notifications for the client, called like handshake_write_next_message(): the new process
  * may have other lists. */
-bool handshake_next_list_changed(const struct handshake *h, size_t *at, struct buf *b);
+bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */
 bool handshake_is_own_id(const struct handshake *h, struct json_value id);
 /* Returns true if this is the id of the interposer's request with the number n. */
-bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n);
+bool handshake_is_own_request_id(const struct handshake *h, struct json_value id, uint64_t n);
 /* Starts a request of the interposer, with a new id. The caller adds the params and ends the
  * object. */
 void handshake_begin_request(struct handshake *h, struct json_out *j, const char *method);

@@ -25,10 +25,10 @@ static bool find_block_text(const char *block, struct slice *ret)
     struct slice key;
     const char *at;
     struct json_value v;
-    struct json_walk w = json_walk_at(block);
+    struct json_walk w = json_walk_begin_at_bracket(block);
     while (json_walk_peek(&w, &key, &at)) {
         if (json_key_is(key, "text") && *at == '"') {
-            *ret = json_string_head(at, INVOCATION_RESULT_MAX);
+            *ret = json_string_first_bytes(at, INVOCATION_RESULT_MAX);
             return true;
         }
         if (!json_walk_next(&w, &key, &v))
@@ -55,7 +55,7 @@ struct invocation invocation_of_answer(const struct traffic *t, const struct pen
         v.result_escaped = x->m.content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) &&
                            *first == '{' && find_block_text(first, &v.result);
         if (!v.result_escaped)
-            v.result = text_head(x->m.result.text, INVOCATION_RESULT_MAX);
+            v.result = text_prefix(x->m.result.text, INVOCATION_RESULT_MAX);
     }
     return v;
 }
@@ -66,7 +66,7 @@ void invocation_log_error(struct traffic *t, struct invocation *x, int code, con
     struct buf text = {0};
     buf_int(&text, code);
     size_t digits = text.n;
-    text_json(&text, slice_of(why));
+    text_append_json(&text, slice_of(why));
     struct slice all = buf_slice(&text);
     x->error_code = (struct slice){all.p, digits};
     x->error_message = (struct slice){all.p + digits, all.n - digits};

@@ -8,18 +8,18 @@
 
 #include <stdio.h>
 
-#define NAME_SHOWN 80 /* characters of a method or target that message_name() shows */
+#define NAME_SHOWN 80 /* characters of a method or target that message_append_name() shows */
 
 void message_close(struct message *x)
 {
-    chunk_drop(x->copy.chunk);
+    chunk_release(x->copy.chunk);
     x->copy = (struct line){0};
 }
 
 /* Returns the text of a client's message as it is recorded, without secrets that were entered in
  * forms; {NULL, 0} if out of memory. */
-static struct slice text_for_recording(struct traffic *t, const struct rpc *m, struct slice text,
-                                       uint64_t *ret_n)
+static struct slice get_text_for_recording(struct traffic *t, const struct rpc *m,
+                                           struct slice text, uint64_t *ret_n)
 {
     size_t n = 0;
     *ret_n = 0;
@@ -29,7 +29,7 @@ static struct slice text_for_recording(struct traffic *t, const struct rpc *m, s
     if (!may_answer && (m->findings & RPC_AMBIGUOUS) == 0 &&
         m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE)
         return text;
-    if (forms_hide(&t->forms, text, &t->hidden, &n) < 0)
+    if (forms_hide_secrets(&t->forms, text, &t->hidden, &n) < 0)
         return (struct slice){0};
     *ret_n = n;
     return n > 0 ? buf_slice(&t->hidden) : text;
@@ -58,7 +58,7 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
     if (x->m.kind == RPC_ERROR)
         row.has_error_code = json_int(x->m.error_code, &row.error_code);
     if (x->dir == ROW_C2S)
-        row.body = text_for_recording(t, &x->m, x->text, &row.redactions);
+        row.body = get_text_for_recording(t, &x->m, x->text, &row.redactions);
     return row;
 }
 
@@ -99,7 +99,7 @@ static void report_repairs(struct traffic *t, uint64_t seq)
     buf_close(&b);
 }
 
-void message_note_recorded(struct traffic *t, uint64_t seq)
+void message_report_repairs(struct traffic *t, uint64_t seq)
 {
     if (t->odd.repairs.n == 0)
         return;
@@ -107,10 +107,10 @@ void message_note_recorded(struct traffic *t, uint64_t seq)
     t->odd.repairs.n = 0;
 }
 
-uint64_t message_append(struct traffic *t, const struct row *row)
+uint64_t message_append_to_journal(struct traffic *t, const struct row *row)
 {
     uint64_t seq = journal_append(t->journal, row);
-    message_note_recorded(t, seq);
+    message_report_repairs(t, seq);
     return seq;
 }
 
@@ -118,10 +118,10 @@ uint64_t message_record(struct traffic *t, const struct message *x, enum row_kin
                         enum row_action action)
 {
     struct row row = make_message_row(t, x, kind, action);
-    return message_append(t, &row);
+    return message_append_to_journal(t, &row);
 }
 
-void message_stage(struct traffic *t, const struct message *x)
+void message_stage_text(struct traffic *t, const struct message *x)
 {
     char *end = x->line->p + (x->text.p - x->line->p) + x->text.n;
     *end = '\n'; /* overwrites the line's newline, or a byte that a repair has removed */
@@ -134,17 +134,17 @@ void message_stage(struct traffic *t, const struct message *x)
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind)
 {
     uint64_t seq = message_record(t, x, kind, ROW_FORWARDED);
-    message_stage(t, x);
+    message_stage_text(t, x);
     return seq;
 }
 
-uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *to,
-                      struct slice text)
+uint64_t message_record_and_stage(struct traffic *t, enum row_direction dir, struct outbox *to,
+                                  struct slice text)
 {
     struct rpc m;
     struct chunk *c = chunk_new(text.n + 1);
     if (c == NULL || rpc_read(text, &m) < 0) {
-        chunk_drop(c);
+        chunk_release(c);
         log_error("out of memory for a message to the %s: server=%s",
                   dir == ROW_C2S ? "server" : "client", t->server);
         return 0;
@@ -172,7 +172,7 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
         t->odd.notified_seq = seq;
     if (outbox_add(to, c, c->data, text.n + 1) < 0)
         outbox_discard_after_error(to);
-    chunk_drop(c);
+    chunk_release(c);
     return seq;
 }
 
@@ -183,11 +183,12 @@ static void append_sanitized_name(struct buf *b, struct slice name)
     struct buf clean = {0};
     if (redact_append_sanitized(name, &clean) < 0)
         b->failed = true;
-    text_visible(b, (struct slice){clean.p, redact_head_len(buf_slice(&clean), NAME_SHOWN)});
+    text_append_visible(
+        b, (struct slice){clean.p, redact_text_head_len(buf_slice(&clean), NAME_SHOWN)});
     buf_close(&clean);
 }
 
-void message_name(struct buf *b, struct slice method, struct slice target)
+void message_append_name(struct buf *b, struct slice method, struct slice target)
 {
     append_sanitized_name(b, method);
     if (target.p != NULL) {

@@ -38,23 +38,23 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
  * takes over the chunk and keeps its findings. Returns 0 or MI_EPROTO. */
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
-uint64_t message_append(struct traffic *t, const struct row *row);
+uint64_t message_append_to_journal(struct traffic *t, const struct row *row);
 /* For a message that the caller has recorded itself: does what message_record() does after
  * recording. */
-void message_note_recorded(struct traffic *t, uint64_t seq);
+void message_report_repairs(struct traffic *t, uint64_t seq);
 /* Records a message without staging it. Returns the seq of the message. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action);
 /* Stages the message's text. The byte after the text becomes a newline. */
-void message_stage(struct traffic *t, const struct message *x);
+void message_stage_text(struct traffic *t, const struct message *x);
 /* Records and stages a message. Returns the seq of the message. */
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind);
 /* Records and stages the interposer's own request or notification. Returns its seq; 0: out of
  * memory. */
-uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *to,
-                      struct slice text);
+uint64_t message_record_and_stage(struct traffic *t, enum row_direction dir, struct outbox *to,
+                                  struct slice text);
 /* Appends the method and target for people, such as "tools/call slow", sanitized and truncated; the
  * target may be {NULL, 0}. */
-void message_name(struct buf *b, struct slice method, struct slice target);
+void message_append_name(struct buf *b, struct slice method, struct slice target);
 
 #endif

@@ -17,7 +17,7 @@
  * unchanged and was not copied. */
 static int sanitize_excerpt(struct slice text, struct buf *clean, size_t *ret_n)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct buf first = {0};
     size_t more = 0;
     if (r == NULL)
@@ -73,13 +73,13 @@ static void append_start_of_line(struct buf *b, struct slice text)
     struct buf clean = {0};
     size_t n = 0;
     if (text.n > START_READ)
-        text.n = redact_whole_words((struct slice){text.p, START_READ}, START_READ);
+        text.n = redact_length_of_whole_words((struct slice){text.p, START_READ}, START_READ);
     if (sanitize_excerpt(text, &clean, &n) == 0)
         lenient_append_excerpt(n > 0 ? buf_slice(&clean) : text, 0, b);
     buf_close(&clean);
 }
 
-void odd_keep_line_start(struct traffic *t, struct slice text)
+void odd_save_line_start(struct traffic *t, struct slice text)
 {
     buf_clear(&t->odd.quote);
     append_start_of_line(&t->odd.quote, text);
@@ -113,11 +113,11 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
 /* Sends the next held error whose time has passed at now_us (INT64_MAX: the next error in any
  * case). Sends nothing if a valid answer has closed the request meanwhile. Returns false if there
  * is no such error. */
-static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
+static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 {
     struct held_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    if (!held_remove_due(&t->odd.held, now_us, &error))
+    if (!held_remove_due_error(&t->odd.held, now_us, &error))
         return false;
     while (p != NULL && p->request_seq != error.seq)
         p = p->next;
@@ -130,8 +130,8 @@ static bool refuse_next_held_answer(struct traffic *t, int64_t now_us)
 
 /* Records an unreadable answer, and holds the error for its request: the error is sent unless a
  * valid answer comes within ODD_WAIT_US after the unreadable line. */
-static void hold_refused_answer(struct traffic *t, struct message *x, struct pending *p,
-                                const struct server_line *line)
+static void record_answer_and_hold_error(struct traffic *t, struct message *x, struct pending *p,
+                                         const struct server_line *line)
 {
     enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP    ? JSON_DEEP
                                 : line->flaw_at >= line->text.n ? JSON_CUT
@@ -141,10 +141,10 @@ static void hold_refused_answer(struct traffic *t, struct message *x, struct pen
     x->m.id = (struct json_value){JSON_STRING, p->id};
     struct row row = make_message_row(t, x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
-    message_append(t, &row);
-    if (held_is_full(&t->odd.held))
-        (void)refuse_next_held_answer(t, INT64_MAX);
-    struct buf *why = &held_add(&t->odd.held, p->request_seq, due_us)->why;
+    message_append_to_journal(t, &row);
+    if (held_errors_are_full(&t->odd.held))
+        (void)send_next_postponed_error(t, INT64_MAX);
+    struct buf *why = &held_add_error(&t->odd.held, p->request_seq, due_us)->why;
     buf_adds(why, "the server's answer is not valid JSON: ");
     lenient_append_fault(kind, line->text, line->flaw_at, why);
     buf_printf(why, " at byte %zu of the line", line->at + line->flaw_at);
@@ -164,7 +164,7 @@ static bool is_http_header(struct slice line)
 static void note_http_response(struct traffic *t, const struct server_line *line)
 {
     if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
-        odd_keep_line_start(t, line->text);
+        odd_save_line_start(t, line->text);
         t->odd.http = slice_begins(line->text, "HTTP/");
     } else {
         t->odd.http = t->odd.http && is_http_header(line->text);
@@ -180,10 +180,10 @@ void odd_on_blank_line(struct traffic *t)
     t->odd.http = false;
     if (p == NULL || !response || t->server_answers > 0 || t->validate == VALIDATE_NONE)
         return;
-    if (held_is_full(&t->odd.held))
-        (void)refuse_next_held_answer(t, INT64_MAX);
+    if (held_errors_are_full(&t->odd.held))
+        (void)send_next_postponed_error(t, INT64_MAX);
     struct held_error *error =
-        held_add(&t->odd.held, p->request_seq, journal_now_us(t->journal) + ODD_HTTP_WAIT_US);
+        held_add_error(&t->odd.held, p->request_seq, journal_now_us(t->journal) + ODD_HTTP_WAIT_US);
     error->http = true;
     buf_adds(&error->why,
              "the server answers with HTTP on its stdout, MCP over stdio expects one JSON "
@@ -202,14 +202,14 @@ static void refuse_invalid_answer(struct traffic *t, struct message *x,
     if (p == NULL)
         return;
     if (line->kind == SERVER_LINE_UNREADABLE) {
-        hold_refused_answer(t, x, p, line);
+        record_answer_and_hold_error(t, x, p, line);
     } else if (line->text.n == 0) {
         answer_refused_request(t, p, several, "malformed-answer");
     } else if (line->found & FINDING(FIND_SEVERAL_VALUES)) {
         refuse_answer_of_request(t, x, p, several);
     } else {
         x->m.id = line->id;
-        (void)answer_malformed(t, x);
+        (void)answer_malformed_line(t, x);
     }
 }
 
@@ -234,14 +234,14 @@ static void refuse_repaired_line(struct traffic *t, struct message *x,
     } else {
         uint64_t seq = message_record(t, x, KIND_NOISE, ROW_REFUSED);
         if (kind == RPC_REQUEST)
-            answer_error(t, ROW_C2S, x->m.id.text, seq, RPC_INVALID_REQUEST, buf_str(&why),
-                         finding_name(r->finding));
+            answer_send_error(t, ROW_C2S, x->m.id.text, seq, RPC_INVALID_REQUEST, buf_str(&why),
+                              finding_name(r->finding));
     }
     buf_close(&why);
 }
 
 /* Copies the message to *t->odd.message, and also its text if the text was repaired. */
-static int odd_take_message(struct traffic *t, const struct message *from,
+static int odd_copy_message(struct traffic *t, const struct message *from,
                             const struct server_line *line)
 {
     struct message *x = t->odd.message;
@@ -263,7 +263,7 @@ static int odd_take_message(struct traffic *t, const struct message *from,
     return message_replace_text(x, copy, line->text.n);
 }
 
-static int odd_on_line(void *ctx, const struct server_line *line)
+static int odd_on_server_line(void *ctx, const struct server_line *line)
 {
     struct traffic *t = ctx;
     struct message x = {.dir = ROW_S2C, .text = line->text, .size = line->size};
@@ -273,7 +273,7 @@ static int odd_on_line(void *ctx, const struct server_line *line)
     switch (line->kind) {
     case SERVER_LINE_MESSAGE:
         if (t->validate != VALIDATE_PROTOCOL || line->repairs == NULL || line->repairs->n == 0)
-            return odd_take_message(t, &x, line);
+            return odd_copy_message(t, &x, line);
         refuse_repaired_line(t, &x, line);
         break;
     case SERVER_LINE_BLANK:
@@ -282,8 +282,8 @@ static int odd_on_line(void *ctx, const struct server_line *line)
         break;
     case SERVER_LINE_NOISE:
         if (line->meant.n > 0)
-            odd_keep_line_start(t, line->meant);
-        stray_record_noise(t, line->text, line->found);
+            odd_save_line_start(t, line->meant);
+        stray_record_non_message(t, line->text, line->found);
         note_http_response(t, line);
         break;
     case SERVER_LINE_REFUSED:
@@ -296,32 +296,32 @@ static int odd_on_line(void *ctx, const struct server_line *line)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static void odd_out_of_memory(struct traffic *t)
+static void odd_close_for_no_memory(struct traffic *t)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
     outbox_discard_after_error(&t->out[ROW_S2C]);
 }
 
-bool odd_read_line(struct traffic *t, struct message *x)
+bool odd_handle_server_line(struct traffic *t, struct message *x)
 {
     struct slice line = {x->line->p, x->line->n};
     t->odd.message = x;
     t->odd.has_message = false;
     int st = server_lines_handle_line(&t->odd.lines, line, x->repairs, journal_now_us(t->journal));
     if (st < 0)
-        odd_out_of_memory(t);
+        odd_close_for_no_memory(t);
     return st == 0 && t->odd.has_message;
 }
 
-static void odd_end_wait(struct traffic *t, bool cut)
+static void odd_end_waiting_line(struct traffic *t, bool cut)
 {
-    if (server_lines_end(&t->odd.lines, cut) < 0)
-        odd_out_of_memory(t);
+    if (server_lines_flush_waiting(&t->odd.lines, cut) < 0)
+        odd_close_for_no_memory(t);
 }
 
-int64_t odd_next_due_us(const struct traffic *t, int64_t now_us)
+int64_t odd_next_timeout_us(const struct traffic *t, int64_t now_us)
 {
-    int64_t due_us = held_next_due_us(&t->odd.held);
+    int64_t due_us = held_next_error_due_us(&t->odd.held);
     if (t->odd.lines.waits && t->odd.lines.until_us < due_us)
         due_us = t->odd.lines.until_us;
     if (due_us == INT64_MAX)
@@ -329,46 +329,46 @@ int64_t odd_next_due_us(const struct traffic *t, int64_t now_us)
     return due_us > now_us ? due_us - now_us : 0;
 }
 
-void odd_handle_due(struct traffic *t, int64_t now_us)
+void odd_end_expired_waits(struct traffic *t, int64_t now_us)
 {
     bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may be in the pipe already */
         if (line)
             t->odd.lines.until_us = now_us + ODD_WAIT_US;
-        held_postpone(&t->odd.held, now_us + ODD_WAIT_US);
+        held_postpone_errors(&t->odd.held, now_us + ODD_WAIT_US);
         return;
     }
     if (line)
-        odd_end_wait(t, false);
-    while (refuse_next_held_answer(t, now_us))
+        odd_end_waiting_line(t, false);
+    while (send_next_postponed_error(t, now_us))
         continue;
 }
 
 void odd_on_output_ended(struct traffic *t)
 {
     odd_on_blank_line(t); /* the headers of the HTTP response have ended */
-    while (refuse_next_held_answer(t, INT64_MAX))
+    while (send_next_postponed_error(t, INT64_MAX))
         continue;
-    odd_end_wait(t, true);
+    odd_end_waiting_line(t, true);
     t->odd.own_pending = 0;
     t->odd.notified_seq = 0;
 }
 
 /* ---- other lines ---------------------------------------------------------------------------- */
 
-void odd_forward_line(struct traffic *t, struct message *x)
+void odd_forward_invalid_line(struct traffic *t, struct message *x)
 {
     struct pending *p = NULL;
     struct lenient l;
     lenient_read(x->text, &l);
     if (x->m.fault.kind == JSON_OK)
         l.id = x->m.id;
-    if (x->dir == ROW_S2C && lenient_is_answer(&l))
+    if (x->dir == ROW_S2C && lenient_line_is_answer(&l))
         p = find_pending_request(t, l.id);
     struct row row = make_message_row(t, x, KIND_NOISE, ROW_FORWARDED);
     row.request_seq = p != NULL ? p->request_seq : 0;
     journal_append(t->journal, &row);
-    message_stage(t, x);
+    message_stage_text(t, x);
     if (p == NULL)
         return;
     if (!p->cancelled) {
@@ -380,7 +380,7 @@ void odd_forward_line(struct traffic *t, struct message *x)
     request_close(t, ROW_C2S, p);
 }
 
-void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_rest)
+void odd_find_first_id(struct message *x, struct lenient *object, struct slice *ret_rest)
 {
     *ret_rest = x->text;
     do {
@@ -393,8 +393,8 @@ void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_re
     x->m.is_call = !x->m.is_answer;
 }
 
-void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
-                       const struct odd_rejection *r)
+void odd_reject_other_objects(struct traffic *t, const struct message *x, struct slice rest,
+                              const struct odd_rejection *r)
 {
     struct lenient l;
     for (int i = 0; i < ODD_OTHERS_MAX && lenient_next(&rest, &l); i++) {
@@ -403,7 +403,7 @@ void odd_reject_others(struct traffic *t, const struct message *x, struct slice 
         struct message other = {.dir = ROW_C2S, .text = x->text};
         other.m = (struct rpc){.id = l.id, .is_answer = l.is_answer, .is_call = l.is_call};
         if (l.is_call)
-            answer_error(t, ROW_S2C, l.id.text, r->seq, r->code, r->why, r->cause);
+            answer_send_error(t, ROW_S2C, l.id.text, r->seq, r->code, r->why, r->cause);
         else if (l.is_answer)
             answer_server_with_error(t, &other);
     }
@@ -415,8 +415,8 @@ void odd_open(struct traffic *t)
 {
     struct server_lines_rules rules = {.max = t->max_message,
                                        .keep_flaws = t->validate == VALIDATE_PROTOCOL,
-                                       .open = stray_open_requests(t),
-                                       .line = odd_on_line,
+                                       .open = stray_make_request_lookup(t),
+                                       .line = odd_on_server_line,
                                        .ctx = t};
     server_lines_open(&t->odd.lines, &rules);
 }

@@ -13,7 +13,7 @@
 
 #define ODD_WAIT_US SERVER_LINES_WAIT_US
 #define ODD_HTTP_WAIT_US 1000000 /* time after which an HTTP response counts as the answer */
-#define ODD_OTHERS_MAX 1000      /* most objects on a line that odd_reject_others() handles */
+#define ODD_OTHERS_MAX 1000 /* most objects on a line that odd_reject_other_objects() handles */
 
 void odd_open(struct traffic *t);
 void odd_close(struct traffic *t);
@@ -21,16 +21,16 @@ void odd_close(struct traffic *t);
 /* Handles a line of the server that is not a valid message, or any line while another line waits.
  * Sets x->line and x->repairs. Returns true if x is a message now, false if the line was recorded
  * or waits. */
-bool odd_read_line(struct traffic *t, struct message *x);
+bool odd_handle_server_line(struct traffic *t, struct message *x);
 /* Handles a blank line of the server, which ends the headers of an HTTP response. */
 void odd_on_blank_line(struct traffic *t);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
-void odd_forward_line(struct traffic *t, struct message *x);
+void odd_forward_invalid_line(struct traffic *t, struct message *x);
 struct lenient;
 /* For a client's line that is not JSON: sets the id of x->m to the first id on the line, if there
  * is one. *object: gets the object with this id, which x->m.id then borrows. *ret_rest: the line
  * after that object. */
-void odd_find_id(struct message *x, struct lenient *object, struct slice *ret_rest);
+void odd_find_first_id(struct message *x, struct lenient *object, struct slice *ret_rest);
 /* How a client's line that is not JSON was rejected. */
 struct odd_rejection {
     uint64_t seq; /* seq of the line */
@@ -39,22 +39,22 @@ struct odd_rejection {
 };
 /* Handles the other objects on the line, at most ODD_OTHERS_MAX: a request is answered with the
  * same error; if an object answers a request of the server, the server gets an error. */
-void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
-                       const struct odd_rejection *r);
+void odd_reject_other_objects(struct traffic *t, const struct message *x, struct slice rest,
+                              const struct odd_rejection *r);
 
 /* Call this function when the output of the server has ended. A waiting line is incomplete
  * then: the request that the line answers gets an error that says why the output ended. */
 void odd_on_output_ended(struct traffic *t);
-/* Returns the microseconds until odd_handle_due() must be called; -1: no line and no error
+/* Returns the microseconds until odd_end_expired_waits() must be called; -1: no line and no error
  * waits. */
-int64_t odd_next_due_us(const struct traffic *t, int64_t now_us);
+int64_t odd_next_timeout_us(const struct traffic *t, int64_t now_us);
 /* Handles a waiting line and held errors whose time has passed. */
-void odd_handle_due(struct traffic *t, int64_t now_us);
+void odd_end_expired_waits(struct traffic *t, int64_t now_us);
 
 /* Keeps the start of a line of the server that looks like a message but answers no request: such a
  * server is not silent. */
-void odd_keep_line_start(struct traffic *t, struct slice text);
-/* Appends the start of the line that odd_keep_line_start() has kept, if the line came after the
+void odd_save_line_start(struct traffic *t, struct slice text);
+/* Appends the start of the line that odd_save_line_start() has kept, if the line came after the
  * request p was written. */
 void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why);
 

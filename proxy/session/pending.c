@@ -53,13 +53,13 @@ static void pending_list_remove(struct pending_list *l, struct pending *p)
     l->count--;
 }
 
-static struct pending **token_bucket(struct pending **bucket, size_t buckets, uint64_t hash)
+static struct pending **get_token_bucket(struct pending **bucket, size_t buckets, uint64_t hash)
 {
     return &bucket[buckets + (hash & (buckets - 1))];
 }
 
 /* Adds p at the end of its chain, so that older entries are found first. */
-static void pending_chain_add(struct pending **first, enum pending_key key, struct pending *p)
+static void pending_append_to_chain(struct pending **first, enum pending_key key, struct pending *p)
 {
     p->chain[key].next = NULL;
     p->chain[key].prev = p;
@@ -86,11 +86,11 @@ static void pending_chain_remove(struct pending **first, enum pending_key key, s
         (*first)->chain[key].prev = prev;
 }
 
-static void pending_chains_add(struct pending **bucket, size_t buckets, struct pending *p)
+static void pending_add_to_all_chains(struct pending **bucket, size_t buckets, struct pending *p)
 {
-    pending_chain_add(&bucket[p->key.hash & (buckets - 1)], PENDING_ID, p);
+    pending_append_to_chain(&bucket[p->key.hash & (buckets - 1)], PENDING_ID, p);
     if (p->token.type != 0)
-        pending_chain_add(token_bucket(bucket, buckets, p->token.hash), PENDING_TOKEN, p);
+        pending_append_to_chain(get_token_bucket(bucket, buckets, p->token.hash), PENDING_TOKEN, p);
 }
 
 static int pending_grow_buckets(struct pending_table *t)
@@ -100,9 +100,9 @@ static int pending_grow_buckets(struct pending_table *t)
     if (bucket == NULL)
         return MI_ENOMEM;
     for (struct pending *p = t->cancelled.oldest; p != NULL; p = p->next)
-        pending_chains_add(bucket, n, p);
+        pending_add_to_all_chains(bucket, n, p);
     for (struct pending *p = t->open.oldest; p != NULL; p = p->next)
-        pending_chains_add(bucket, n, p);
+        pending_add_to_all_chains(bucket, n, p);
     free(t->bucket);
     t->bucket = bucket;
     t->buckets = n;
@@ -133,11 +133,11 @@ static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *k
         .key = *key,
         .token = token,
         .id = m->id.text,
-        .method = text_head(m->method, PENDING_TEXT_MAX),
-        .target = text_head(rpc_target(m), PENDING_TEXT_MAX),
+        .method = text_prefix(m->method, PENDING_TEXT_MAX),
+        .target = text_prefix(rpc_target(m), PENDING_TEXT_MAX),
     };
     if (m->arguments.type == JSON_OBJECT)
-        s.arguments = text_head(m->arguments.text, PENDING_ARGUMENTS_MAX);
+        s.arguments = text_prefix(m->arguments.text, PENDING_ARGUMENTS_MAX);
     s.n = key->text.n + token.text.n;
     if (m->text.n <= PENDING_WHOLE_MAX) {
         s.text = m->text;
@@ -192,7 +192,7 @@ struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *m)
 
 /* Reserves space for every spelling of the key: six bytes (an escape) for each byte. So finding the
  * request of an answer never needs memory. */
-static bool reserve_for_lookup(struct buf *scratch, const struct rpc_id *key)
+static bool reserve_lookup_key_space(struct buf *scratch, const struct rpc_id *key)
 {
     return buf_reserve(scratch, key->text.n * 6 + 64);
 }
@@ -217,8 +217,8 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
         return MI_ENOMEM;
     *p = (struct pending){.cost = cost, .size = m->text.n};
     copy_parts_into_entry(p, &parts);
-    if (!reserve_for_lookup(&t->scratch[PENDING_ID], &p->key) ||
-        (token.type != 0 && !reserve_for_lookup(&t->scratch[PENDING_TOKEN], &p->token))) {
+    if (!reserve_lookup_key_space(&t->scratch[PENDING_ID], &p->key) ||
+        (token.type != 0 && !reserve_lookup_key_space(&t->scratch[PENDING_TOKEN], &p->token))) {
         free(p);
         return MI_ENOMEM;
     }
@@ -226,7 +226,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
     p->modern = rpc_is_modern(m);
     p->asks_for_task = m->in_params[FIELD_TASK] != JSON_NONE;
-    pending_chains_add(t->bucket, t->buckets, p);
+    pending_add_to_all_chains(t->bucket, t->buckets, p);
     pending_list_add(&t->open, p);
     t->bytes += cost;
     *ret = p;
@@ -255,7 +255,7 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
         return NULL;
     struct rpc_id other, key = rpc_id_from_json(id, &t->scratch[PENDING_ID]);
     if (key.type == 0)
-        return NULL; /* the id is missing, or longer than all in the table (reserve_for_lookup()) */
+        return NULL; /* the id is missing, or longer than all in the table (reserve_lookup_key_space()) */
     struct pending *p = find_pending_by_key(t, &key);
     if (p != NULL || !rpc_id_convert_type(&key, &other))
         return p;
@@ -264,7 +264,7 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
     return p;
 }
 
-bool pending_is_open(const struct pending_table *t, const struct rpc_id *id)
+bool pending_has_open_request(const struct pending_table *t, const struct rpc_id *id)
 {
     bool findable = t->open.count > 0 && id->type != 0;
     const struct pending *p = findable ? find_pending_by_key(t, id) : NULL;
@@ -278,7 +278,7 @@ struct pending *pending_find_token(struct pending_table *t, struct json_value to
     struct rpc_id key = rpc_id_from_json(token, &t->scratch[PENDING_TOKEN]);
     if (key.type == 0)
         return NULL;
-    struct pending *p = *token_bucket(t->bucket, t->buckets, key.hash);
+    struct pending *p = *get_token_bucket(t->bucket, t->buckets, key.hash);
     while (p != NULL && !rpc_id_eq(&p->token, &key))
         p = p->chain[PENDING_TOKEN].next;
     return p;
@@ -288,7 +288,7 @@ bool pending_shares_token(const struct pending_table *t, const struct pending *p
 {
     if (p->token.type == 0)
         return false;
-    struct pending *other = *token_bucket(t->bucket, t->buckets, p->token.hash);
+    struct pending *other = *get_token_bucket(t->bucket, t->buckets, p->token.hash);
     while (other != NULL &&
            (other == p || other->cancelled || !rpc_id_eq(&other->token, &p->token)))
         other = other->chain[PENDING_TOKEN].next;
@@ -310,7 +310,8 @@ void pending_remove(struct pending_table *t, struct pending *p)
 {
     pending_chain_remove(&t->bucket[p->key.hash & (t->buckets - 1)], PENDING_ID, p);
     if (p->token.type != 0)
-        pending_chain_remove(token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN, p);
+        pending_chain_remove(get_token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN,
+                             p);
     pending_list_remove(p->cancelled ? &t->cancelled : &t->open, p);
     t->bytes -= p->cost;
     free(p);

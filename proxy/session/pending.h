@@ -111,7 +111,7 @@ struct rpc_id pending_make_id(struct pending_table *t, const struct rpc *request
 MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, const struct rpc_id *id,
                         struct pending **ret);
 /* Returns true if a request with exactly this id is open. */
-bool pending_is_open(const struct pending_table *t, const struct rpc_id *id);
+bool pending_has_open_request(const struct pending_table *t, const struct rpc_id *id);
 /* Returns the oldest open request with this id, else the oldest cancelled one, else NULL.
  * *ret_type_changed: the request's id has the other JSON type, such as 7 for "7". */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);

@@ -65,7 +65,7 @@ static void repeat_record_event(struct traffic *t, const struct message *x, uint
     journal_append_event(t->journal, "repeat", b.failed ? NULL : buf_str(&b));
     buf_close(&b);
     b = (struct buf){0};
-    message_name(&b, x->m.method, rpc_target(&x->m));
+    message_append_name(&b, x->m.method, rpc_target(&x->m));
     log_warn("a call equals one that may have run: server=%s request=\"%s\" seq=%llu first=%llu "
              "decision=%s",
              t->server, buf_str(&b), (unsigned long long)seq, (unsigned long long)r->first_seq,
@@ -97,7 +97,7 @@ static bool call_can_become_uncertain(const struct traffic *t, const struct mess
 {
     return asked->method != NULL && strcmp(asked->method->name, "tools/call") == 0 &&
            x->m.name.type == JSON_STRING && t->repeats.window_us > 0 &&
-           !handshake_tool_is_harmless(&t->handshake, json_string_raw(x->m.name));
+           !handshake_tool_may_run_twice(&t->handshake, json_string_raw(x->m.name));
 }
 
 bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked)
@@ -112,9 +112,9 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     r->key = repeats_key_of_call(&t->repeats, &x->m);
     uint64_t client_read = t->client_has_read != NULL ? t->client_has_read(t->owner)
                                                       : outbox_accepted_bytes(&t->out[ROW_S2C]);
-    r->decision = repeats_decide(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
-                                 x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us,
-                                 client_read, &first);
+    r->decision = repeats_decide_call(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
+                                      x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us,
+                                      client_read, &first);
     if (r->decision == REPEAT_NONE)
         return true;
     r->first_seq = first->seq;
@@ -128,7 +128,7 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     } else if (r->decision == REPEAT_ANSWERED) {
         struct slice late = {first->text, first->text_n};
         repeat_record_event(t, x, answer_with_late_result(t, x, late, r));
-        repeats_forget_key(&t->repeats, r->key);
+        repeats_remove_key(&t->repeats, r->key);
     }
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
 }
@@ -145,7 +145,7 @@ void repeat_note_forwarded(struct traffic *t, const struct message *x, struct pe
     if (t->on_repeat == NULL || strcmp(r->cause, "cancelled") == 0)
         return; /* a user who cancels a call may intentionally repeat it */
     buf_printf(&happened, "this call (");
-    message_name(&happened, x->m.method, rpc_target(&x->m));
+    message_append_name(&happened, x->m.method, rpc_target(&x->m));
     buf_printf(&happened, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
                (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
                clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),

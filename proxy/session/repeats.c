@@ -28,7 +28,7 @@ const char *repeat_decision_name(enum repeat_decision d)
 
 /* Returns true if an error confirms a cancellation. The Python SDK sends code 0, "Request
  * cancelled". */
-static bool confirms_cancellation(const struct rpc *m)
+static bool error_confirms_cancellation(const struct rpc *m)
 {
     int64_t code;
     struct slice text = json_string_raw(m->error_message);
@@ -41,7 +41,7 @@ enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_tex
 {
     *ret_text = m->kind == RPC_ERROR ? m->error.text : m->result.text;
     if (m->kind == RPC_ERROR)
-        return confirms_cancellation(m) ? LATE_CANCELLED : LATE_ERROR;
+        return error_confirms_cancellation(m) ? LATE_CANCELLED : LATE_ERROR;
     if (m->in_result[FIELD_TASK] == JSON_OBJECT ||
         (m->result_type.type == JSON_STRING &&
          !json_key_is(json_string_raw(m->result_type), "complete")))
@@ -55,7 +55,7 @@ void repeats_open(struct repeats *r, enum on_repeat mode, int64_t window_us,
     *r = (struct repeats){.mode = mode, .window_us = window_us, .key = *key};
 }
 
-static void uncertain_drop_text(struct repeats *r, struct uncertain *u)
+static void free_uncertain_text(struct repeats *r, struct uncertain *u)
 {
     r->bytes -= u->text_n;
     free(u->text);
@@ -64,14 +64,14 @@ static void uncertain_drop_text(struct repeats *r, struct uncertain *u)
 }
 
 /* Removes the calls that are marked by a seq of 0. */
-static void repeats_remove_marked(struct repeats *r)
+static void repeats_remove_marked_calls(struct repeats *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->n; i++) {
         if (r->list[i].seq != 0)
             r->list[kept++] = r->list[i];
         else
-            uncertain_drop_text(r, &r->list[i]);
+            free_uncertain_text(r, &r->list[i]);
     }
     r->n = kept;
 }
@@ -80,7 +80,7 @@ void repeats_close(struct repeats *r)
 {
     for (size_t i = 0; i < r->n; i++)
         r->list[i].seq = 0;
-    repeats_remove_marked(r);
+    repeats_remove_marked_calls(r);
     free(r->list);
     r->list = NULL;
     r->cap = 0;
@@ -122,24 +122,24 @@ uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call)
 }
 
 /* Forgets the calls that became uncertain more than window_us ago; they are first in the list. */
-static void repeats_forget_old(struct repeats *r, int64_t now_us)
+static void repeats_remove_old(struct repeats *r, int64_t now_us)
 {
     if (r->n == 0 || now_us - r->list[0].at_us <= r->window_us)
         return;
     for (size_t i = 0; i < r->n && now_us - r->list[i].at_us > r->window_us; i++)
         r->list[i].seq = 0;
-    repeats_remove_marked(r);
+    repeats_remove_marked_calls(r);
 }
 
 enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u)
 {
     if (r->window_us <= 0 || u->key == 0)
         return u->key == 0 ? REPEATS_NOT : REPEATS_ADDED;
-    repeats_forget_old(r, u->at_us);
+    repeats_remove_old(r, u->at_us);
     enum repeats_added added = REPEATS_ADDED;
     if (r->n == REPEATS_MAX) {
         r->list[0].seq = 0;
-        repeats_remove_marked(r);
+        repeats_remove_marked_calls(r);
         r->dropped++;
         added = REPEATS_IN_PLACE;
     }
@@ -154,7 +154,7 @@ static void repeats_copy_text(struct repeats *r, struct uncertain *u, struct sli
     if (text.p == NULL || text.n > REPEATS_LATE_MAX)
         return;
     for (size_t i = 0; i < r->n && r->bytes + text.n > REPEATS_BYTES_MAX; i++)
-        uncertain_drop_text(r, &r->list[i]);
+        free_uncertain_text(r, &r->list[i]);
     u->text = malloc(text.n + 1);
     if (u->text == NULL)
         return;
@@ -180,12 +180,12 @@ const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq
     return u;
 }
 
-void repeats_forget_key(struct repeats *r, uint64_t key)
+void repeats_remove_key(struct repeats *r, uint64_t key)
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->list[i].key == key)
             r->list[i].seq = 0;
-    repeats_remove_marked(r);
+    repeats_remove_marked_calls(r);
 }
 
 void repeats_note_process_ended(struct repeats *r, uint64_t read)
@@ -196,7 +196,7 @@ void repeats_note_process_ended(struct repeats *r, uint64_t read)
             u->seq = 0;
         u->process_gone = true;
     }
-    repeats_remove_marked(r);
+    repeats_remove_marked_calls(r);
 }
 
 void repeats_shift_positions(struct repeats *r, uint64_t by)
@@ -206,12 +206,12 @@ void repeats_shift_positions(struct repeats *r, uint64_t by)
             r->list[i].written_at += by;
 }
 
-enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
-                                    int64_t now_us, uint64_t client_read,
-                                    struct uncertain **ret_first)
+enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool task,
+                                         bool can_refuse, int64_t now_us, uint64_t client_read,
+                                         struct uncertain **ret_first)
 {
     struct uncertain *newest = NULL, *answer = NULL;
-    repeats_forget_old(r, now_us);
+    repeats_remove_old(r, now_us);
     for (size_t i = r->n; key != 0 && i > 0; i--) {
         struct uncertain *u = &r->list[i - 1];
         if (u->key != key)

@@ -99,7 +99,7 @@ const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq
                                                  enum late_answer a, struct slice text,
                                                  int64_t now_us);
 /* Call this function when the client has received an answer to a call with this key. */
-void repeats_forget_key(struct repeats *r, uint64_t key);
+void repeats_remove_key(struct repeats *r, uint64_t key);
 /* Call this function when the process has ended after reading `read` bytes: later calls cannot have
  * run, so they are not uncertain. */
 void repeats_note_process_ended(struct repeats *r, uint64_t read);
@@ -134,8 +134,8 @@ struct repeat {
  * task. can_refuse: the call need not be forwarded. client_read: number of bytes that the client
  * has read. If the result is REPEAT_REFUSED, the caller stages an error, and sets refused_at if it
  * is 0. */
-enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
-                                    int64_t now_us, uint64_t client_read,
-                                    struct uncertain **ret_first);
+enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool task,
+                                         bool can_refuse, int64_t now_us, uint64_t client_read,
+                                         struct uncertain **ret_first);
 
 #endif

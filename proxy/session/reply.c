@@ -42,12 +42,12 @@ void reply_write(struct buf *b, const struct reply *r)
 }
 
 /* Appends the JSON of an object with one more member, which comes first. */
-static void reply_append_with_member(struct buf *b, struct slice object, struct slice member)
+static void reply_append_extended_object(struct buf *b, struct slice object, struct slice member)
 {
     struct slice rest = {object.p + 1, object.n - 1};
     struct slice key;
     struct json_value v;
-    struct json_walk w = json_walk_at(object.p);
+    struct json_walk w = json_walk_begin_at_bracket(object.p);
     buf_addc(b, '{');
     buf_slice_add(b, member);
     if (json_walk_next(&w, &key, &v))
@@ -56,8 +56,8 @@ static void reply_append_with_member(struct buf *b, struct slice object, struct 
 }
 
 /* Appends a result or an error, with the member `mark` added to its object `holder`. */
-static void reply_append_with_mark(struct buf *b, struct slice text, const char *holder,
-                                   struct slice mark)
+static void reply_append_with_added_member(struct buf *b, struct slice text, const char *holder,
+                                           struct slice mark)
 {
     struct buf member = {0};
     struct json_value object = {0};
@@ -69,7 +69,7 @@ static void reply_append_with_mark(struct buf *b, struct slice text, const char 
     }
     if (object.type == JSON_OBJECT) {
         buf_add(b, text.p, (size_t)(object.text.p - text.p));
-        reply_append_with_member(b, object.text, mark);
+        reply_append_extended_object(b, object.text, mark);
         const char *after = object.text.p + object.text.n;
         buf_add(b, after, (size_t)(text.p + text.n - after));
         return;
@@ -77,13 +77,13 @@ static void reply_append_with_mark(struct buf *b, struct slice text, const char 
     buf_printf(&member, "\"%s\":{", holder);
     buf_slice_add(&member, mark);
     buf_addc(&member, '}');
-    reply_append_with_member(b, text, buf_slice(&member));
+    reply_append_extended_object(b, text, buf_slice(&member));
     b->failed |= member.failed;
     buf_close(&member);
 }
 
-void reply_write_late(struct buf *b, struct slice id, struct slice text, const char *session,
-                      const struct repeat *r)
+void reply_write_late_answer(struct buf *b, struct slice id, struct slice text, const char *session,
+                             const struct repeat *r)
 {
     bool is_error = r->late == LATE_ERROR;
     struct buf mark = {0};
@@ -93,13 +93,13 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
     json_out_str(&m, "session", session);
     reply_add_uncertain_call(&m, r);
     rpc_out_end(&m);
-    rpc_out_answer(&j, id);
+    rpc_out_begin_answer(&j, id);
     json_out_name(&j, is_error ? "error" : "result");
     if (mark.failed)
         b->failed = true;
     else /* the text of `mark` without its braces is the member */
-        reply_append_with_mark(b, text, is_error ? "data" : "_meta",
-                               (struct slice){mark.p + 1, mark.n - 2});
+        reply_append_with_added_member(b, text, is_error ? "data" : "_meta",
+                                       (struct slice){mark.p + 1, mark.n - 2});
     json_out_end(&j);
     buf_close(&mark);
 }
@@ -107,7 +107,7 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
 void reply_write_listen_end(struct buf *b, struct slice id)
 {
     struct json_out j = json_out_to(b);
-    rpc_out_answer(&j, id);
+    rpc_out_begin_answer(&j, id);
     json_out_object(&j, "result");
     json_out_str(&j, "resultType", "complete");
     json_out_object(&j, "_meta");

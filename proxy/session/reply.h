@@ -49,8 +49,8 @@ struct reply {
 void reply_write(struct buf *b, const struct reply *r);
 /* Writes the late answer to an equal call. text: its result or error (JSON); an object gets the
  * member REPLY_META_REPEAT. */
-void reply_write_late(struct buf *b, struct slice id, struct slice text, const char *session,
-                      const struct repeat *r);
+void reply_write_late_answer(struct buf *b, struct slice id, struct slice text, const char *session,
+                             const struct repeat *r);
 /* Writes the result that ends a subscriptions/listen. */
 void reply_write_listen_end(struct buf *b, struct slice id);
 

@@ -58,7 +58,7 @@ void request_note_refused(struct traffic *t, struct json_value id, uint64_t seq)
         (struct refused_request){rpc_id_hash_json(id), seq};
 }
 
-uint64_t request_refused_seq(struct traffic *t, struct json_value id)
+uint64_t request_find_refused_seq(struct traffic *t, struct json_value id)
 {
     bool type_changed;
     uint64_t hash = rpc_id_hash_json(id);
@@ -73,7 +73,7 @@ uint64_t request_refused_seq(struct traffic *t, struct json_value id)
     return 0;
 }
 
-struct json_value request_cancelled_id(const struct rpc *m)
+struct json_value request_id_to_cancel(const struct rpc *m)
 {
     if (rpc_method_is(m, "notifications/cancelled"))
         return m->request_id;

@@ -7,8 +7,8 @@ static bool request_is_staged(const struct pending *p)
     return p->written_at != PENDING_NOT_STAGED;
 }
 
-enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_end end,
-                                 bool may_repeat)
+enum resend_result resend_decide_for_request(struct pending *p, uint64_t read, enum resend_end end,
+                                             bool may_repeat)
 {
     /* the ended process has read the request */
     bool read_now = request_is_staged(p) && p->written_at <= read;
@@ -29,7 +29,7 @@ enum resend_result resend_decide(struct pending *p, uint64_t read, enum resend_e
     return RESEND_AGAIN;
 }
 
-bool resend_reset_cancelled(const struct pending_list *cancelled, uint64_t read)
+bool resend_reset_cancelled_requests(const struct pending_list *cancelled, uint64_t read)
 {
     bool found = false;
     for (struct pending *p = cancelled->oldest; p != NULL; p = p->next) {
@@ -39,12 +39,12 @@ bool resend_reset_cancelled(const struct pending_list *cancelled, uint64_t read)
     return found;
 }
 
-bool resend_is_due(const struct pending *p, const struct pending *next)
+bool resend_should_send_now(const struct pending *p, const struct pending *next)
 {
     return p->resend != RESEND_WAITS || p == next;
 }
 
-struct pending *resend_next(const struct pending_list *open)
+struct pending *resend_find_next(const struct pending_list *open)
 {
     struct pending *next = NULL;
     for (struct pending *p = open->oldest; p != NULL; p = p->next) {
@@ -56,7 +56,7 @@ struct pending *resend_next(const struct pending_list *open)
     return next;
 }
 
-bool resend_was_read(const struct pending_list *open, uint64_t read)
+bool resend_has_pending_read_request(const struct pending_list *open, uint64_t read)
 {
     for (const struct pending *p = open->oldest; p != NULL; p = p->next)
         if (p->resend == RESEND_TRIED && p->written_at <= read)

@@ -29,7 +29,7 @@ static bool must_reject_message(struct traffic *t, const struct message *x, enum
                                 struct buf *why)
 {
     breaches grave =
-        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_keep_errors(x->rules) : 0;
+        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_select_errors(x->rules) : 0;
     /* This rule is a MUST since revision 2025-06-18; before, it was a SHOULD. */
     if (t->protocol.revision < REV_2025_06_18)
         grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
@@ -55,7 +55,7 @@ static enum protocol_party party_of_sender(const struct message *x)
 /* Notes the forms in which a message of the server asks the user for input. */
 static breaches check_form_request(struct traffic *t, const struct message *x)
 {
-    return forms_note(&t->forms, redact_current(), &x->m, x->dir == ROW_C2S)
+    return forms_note_rpc(&t->forms, redact_get_current_sanitizer(), &x->m, x->dir == ROW_C2S)
                ? RULE(RULE_SECRET_IN_FORM)
                : 0;
 }
@@ -86,8 +86,8 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
         /* A server of 2026-07-28 must not send requests and awaits no answer, so none is sent. */
         if (r != RULE_SERVER_REQUEST)
-            answer_error(t, ROW_C2S, x->m.id.text, seq, error_code_of_rule(r), buf_str(&why),
-                         rule_name(r));
+            answer_send_error(t, ROW_C2S, x->m.id.text, seq, error_code_of_rule(r), buf_str(&why),
+                              rule_name(r));
     }
     buf_close(&why);
     return false;
@@ -121,8 +121,8 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
         row.request_seq = p->request_seq;
         journal_append(t->journal, &row);
         if (r != RULE_CLIENT_ANSWER)
-            answer_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
-                         rule_name(r));
+            answer_send_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
+                              rule_name(r));
         request_close(t, ROW_S2C, p);
     }
     buf_close(&why);
@@ -132,7 +132,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 bool rules_check_late_answer(struct traffic *t, struct message *x, const struct pending *p)
 {
     x->rules = protocol_check_answer(&t->protocol, party_of_sender(x), &x->m, &p->asked);
-    return t->validate != VALIDATE_PROTOCOL || rules_keep_errors(x->rules) == 0;
+    return t->validate != VALIDATE_PROTOCOL || rules_select_errors(x->rules) == 0;
 }
 
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p)

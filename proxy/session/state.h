@@ -8,7 +8,7 @@
  *   invocation    describes finished requests for the log directory
  *   uncertain     notes calls that may have run without an answer
  *   answer        sends errors and results of the interposer itself
- *   answer_repair repairs the id of an answer, and members that are null
+ *   answer_repair_or_reject repairs the id of an answer, and members that are null
  *   stray         records output of the server that is not a message
  *   odd           handles lines that are not valid messages
  *   session_info, credentials, tool_changes, arguments, rules

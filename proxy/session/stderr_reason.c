@@ -51,8 +51,8 @@ static bool is_blank(char c)
 
 /* Copies the line to the buffer and returns it without escape sequences, without blanks at its
  * ends, and without the frame that Python draws around a group of exceptions. */
-static struct slice make_plain_line(struct slice line, char buffer[STDERR_LINE_READ],
-                                    bool *ret_indented)
+static struct slice strip_stderr_line(struct slice line, char buffer[STDERR_LINE_READ],
+                                      bool *ret_indented)
 {
     size_t n = 0;
     for (size_t i = 0; i < line.n && n < STDERR_LINE_READ;) {
@@ -84,7 +84,7 @@ static void reason_text_add(struct text *t, struct slice s)
         return;
     if (blank)
         t->text[t->n++] = ' ';
-    struct slice head = text_head(s, STDERR_REASON_MAX - t->n);
+    struct slice head = text_prefix(s, STDERR_REASON_MAX - t->n);
     memcpy(t->text + t->n, head.p, head.n);
     t->n += head.n;
     t->cut = head.n < s.n;
@@ -121,11 +121,11 @@ static void set_reason_line(struct reading *r, struct slice text, enum stderr_sa
     r->since = 0;
     r->cause.n = 0;
     r->code[0] = '\0';
-    r->continues = line_states_reason(says) ? stderr_rule_continues(text) : 0;
+    r->continues = line_states_reason(says) ? stderr_rule_continued_lines(text) : 0;
     r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
 }
 
-static void set_error_code(struct reading *r, struct slice code)
+static void set_code_of_reason(struct reading *r, struct slice code)
 {
     if (!line_states_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
         return;
@@ -182,12 +182,12 @@ static bool handle_continuation(struct reading *r, struct slice text, enum stder
     return false;
 }
 
-static void reading_take_line(struct reading *r, struct slice line)
+static void process_stderr_line(struct reading *r, struct slice line)
 {
     char buffer[STDERR_LINE_READ];
     const void *rule;
     bool indented;
-    struct slice text, s = make_plain_line(line, buffer, &indented);
+    struct slice text, s = strip_stderr_line(line, buffer, &indented);
     if (s.n == 0) {
         if (r->mode == IN_FRAMES)
             r->mode = ANY_LINE;
@@ -201,7 +201,7 @@ static void reading_take_line(struct reading *r, struct slice line)
     else if (says == STDERR_TRACEBACK)
         r->mode = IN_TRACEBACK;
     else if (says == STDERR_CODE)
-        set_error_code(r, text);
+        set_code_of_reason(r, text);
     else if (says == STDERR_CAUSE && line_states_reason(r->says))
         set_reason_cause(r, text);
     else if (is_better_reason(r, says, rule))
@@ -251,7 +251,7 @@ void stderr_reason_close(struct stderr_reason *r)
 
 static void append_reason_text(const struct text *t, struct buf *b)
 {
-    text_visible(b, slice_of_reason_text(t));
+    text_append_visible(b, slice_of_reason_text(t));
     buf_adds(b, t->cut ? "…" : "");
 }
 
@@ -269,24 +269,24 @@ static bool append_reason_and_cause(const struct reading *r, struct buf *b)
     return reason.n > 0 && (line_states_reason(r->says) || r->says == STDERR_MAYBE);
 }
 
-static void read_kept_lines(struct reading *reading, const struct stderr_reason *r)
+static void read_buffered_lines(struct reading *reading, const struct stderr_reason *r)
 {
     struct slice rest = buf_slice(&r->lines);
     *reading = (struct reading){0};
     while (rest.n > 0)
-        reading_take_line(reading, slice_take_line(&rest));
+        process_stderr_line(reading, slice_take_line(&rest));
 }
 
 bool stderr_reason_append(const struct stderr_reason *r, struct buf *b)
 {
     struct reading reading;
-    read_kept_lines(&reading, r);
+    read_buffered_lines(&reading, r);
     return append_reason_and_cause(&reading, b);
 }
 
 bool stderr_reason_is_final(const struct stderr_reason *r)
 {
     struct reading reading;
-    read_kept_lines(&reading, r);
+    read_buffered_lines(&reading, r);
     return stderr_rule_is_final(reading.rule);
 }

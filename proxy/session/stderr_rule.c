@@ -193,7 +193,7 @@ static bool line_contains(struct slice line, const char *text, size_t n)
     return p != NULL;
 }
 
-static bool pattern_applies(enum where where, const char *text, size_t n, struct slice line)
+static bool pattern_applies_to_line(enum where where, const char *text, size_t n, struct slice line)
 {
     if (n > line.n)
         return false;
@@ -207,7 +207,7 @@ static bool pattern_applies(enum where where, const char *text, size_t n, struct
 static bool skip_prefix(struct slice *s, const char *text)
 {
     size_t n = strlen(text);
-    if (!pattern_applies(BEGINS, text, n, *s))
+    if (!pattern_applies_to_line(BEGINS, text, n, *s))
         return false;
     *s = (struct slice){s->p + n, s->n - n};
     return true;
@@ -216,7 +216,7 @@ static bool skip_prefix(struct slice *s, const char *text)
 static const struct rule *find_first_rule(const struct rule *r, size_t n, struct slice line)
 {
     for (size_t i = 0; i < n; i++)
-        if (pattern_applies(r[i].where, r[i].text, r[i].n, line))
+        if (pattern_applies_to_line(r[i].where, r[i].text, r[i].n, line))
             return &r[i];
     return NULL;
 }
@@ -240,12 +240,12 @@ static bool line_names_exception(struct slice s)
     bool colon = name.n > 0 && name.p[name.n - 1] == ':';
     name.n -= colon;
     for (size_t i = 0; i < MI_COUNT(last); i++)
-        found |= pattern_applies(ENDS, last[i], strlen(last[i]), name);
-    return found && (colon || rest.n == 0 || pattern_applies(BEGINS, " [", 2, rest));
+        found |= pattern_applies_to_line(ENDS, last[i], strlen(last[i]), name);
+    return found && (colon || rest.n == 0 || pattern_applies_to_line(BEGINS, " [", 2, rest));
 }
 
 /* Returns true if the line is `code: 'NAME'`, perhaps with a comma; then *s becomes NAME. */
-static bool take_error_code(struct slice *s)
+static bool parse_error_code(struct slice *s)
 {
     size_t n = 0;
     (void)skip_prefix(s, "code: '");
@@ -276,7 +276,7 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
     *ret_text = line;
     *ret_rule = r;
     if (r != NULL && r->says == STDERR_CODE)
-        return take_error_code(ret_text) ? STDERR_CODE : STDERR_DETAIL;
+        return parse_error_code(ret_text) ? STDERR_CODE : STDERR_DETAIL;
     for (size_t i = 0; i < MI_COUNT(decorations); i++)
         (void)skip_prefix(ret_text, decorations[i]);
     for (size_t i = 0; r != NULL && r->says == STDERR_CAUSE && i < MI_COUNT(introductions); i++)
@@ -290,11 +290,11 @@ bool stderr_rule_is_final(const void *rule)
     return r != NULL && r->final;
 }
 
-unsigned stderr_rule_continues(struct slice reason)
+unsigned stderr_rule_continued_lines(struct slice reason)
 {
     for (size_t i = 0; i < MI_COUNT(continued); i++)
-        if (pattern_applies(continued[i].where, continued[i].text, strlen(continued[i].text),
-                            reason))
+        if (pattern_applies_to_line(continued[i].where, continued[i].text,
+                                    strlen(continued[i].text), reason))
             return continued[i].lines;
     return 0;
 }

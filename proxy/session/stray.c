@@ -9,10 +9,10 @@
  * If memory runs out, row->body becomes empty. */
 static void sanitize_stray_line(struct redact_lines *lines, struct row *row, struct buf *clean)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     size_t n = 0;
     if (row->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
-        row->body.n = redact_whole_words(row->body, REDACT_WORD_MAX);
+        row->body.n = redact_length_of_whole_words(row->body, REDACT_WORD_MAX);
     int st = r != NULL ? redact_line(r, lines, row->body, clean, &n) : MI_ENOMEM;
     if (st < 0)
         row->body = (struct slice){"", 0};
@@ -34,7 +34,7 @@ static const char *hint_for_findings(findings why)
     return "";
 }
 
-void stray_record_noise(struct traffic *t, struct slice text, findings why)
+void stray_record_non_message(struct traffic *t, struct slice text, findings why)
 {
     struct row row = {
         .kind = KIND_NOISE,
@@ -48,7 +48,7 @@ void stray_record_noise(struct traffic *t, struct slice text, findings why)
     struct buf clean = {0};
     sanitize_stray_line(&t->noise_lines, &row, &clean);
     journal_append(t->journal, &row);
-    struct slice head = text_head(row.body, NOISE_SHOWN);
+    struct slice head = text_prefix(row.body, NOISE_SHOWN);
     log_warn("dropped output that is not a message: server=%s bytes=%zu text=\"%.*s%s\"%s",
              t->server, text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "",
              hint_for_findings(why));
@@ -68,7 +68,7 @@ static bool request_is_pending_with_method(void *ctx, struct json_value id, stru
     return p != NULL && slice_eq(p->method, method);
 }
 
-struct open_requests stray_open_requests(struct traffic *t)
+struct open_requests stray_make_request_lookup(struct traffic *t)
 {
     return (struct open_requests){request_is_pending, request_is_pending_with_method, t};
 }

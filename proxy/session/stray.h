@@ -12,9 +12,9 @@
 #include "wire/glued.h"
 
 /* Returns functions that look up the client's pending requests, for wire/glued.h. */
-struct open_requests stray_open_requests(struct traffic *t);
+struct open_requests stray_make_request_lookup(struct traffic *t);
 /* Records and logs a text of the server that is not a message. The text is not forwarded. */
-void stray_record_noise(struct traffic *t, struct slice text, findings why);
+void stray_record_non_message(struct traffic *t, struct slice text, findings why);
 /* Records a line of stderr with the findings `found`. */
 void stray_record_stderr(struct traffic *t, const struct line *line, findings found);
 

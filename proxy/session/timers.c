@@ -76,17 +76,17 @@ static int timers_grow_heap(struct timers *t)
     return 0;
 }
 
-static int64_t later_of_two(int64_t a, int64_t b)
+static int64_t later_time_of_two(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static int64_t earlier_of_two(int64_t a, int64_t b)
+static int64_t earlier_time_of_two(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-bool timers_max_sets_deadline(const struct timers *t, const struct pending *p)
+bool timers_max_timeout_applies(const struct timers *t, const struct pending *p)
 {
     return t->max_us > 0 && (p->timeout_us >= t->max_us ||
                              (p->written_us != 0 &&
@@ -95,14 +95,14 @@ bool timers_max_sets_deadline(const struct timers *t, const struct pending *p)
 
 /* Returns the request's deadline in the time of timers_elapsed_us(). A deadline never becomes
  * earlier, so the heap may hold an older value. */
-static int64_t deadline_with_fair_time(const struct timers *t, const struct pending *p)
+static int64_t compute_request_deadline(const struct timers *t, const struct pending *p)
 {
     int64_t started_us =
-        p->written_us == 0 ? later_of_two(p->started_us, t->last_read_us) : p->started_us;
+        p->written_us == 0 ? later_time_of_two(p->started_us, t->last_read_us) : p->started_us;
     int64_t us = started_us + p->timeout_us;
     if (p->written_us != 0 && t->max_us > 0)
-        us = earlier_of_two(us, p->first_started_us + t->max_us);
-    return later_of_two(us, t->fair_us + earlier_of_two(p->timeout_us, TIMERS_FAIR_US));
+        us = earlier_time_of_two(us, p->first_started_us + t->max_us);
+    return later_time_of_two(us, t->fair_us + earlier_time_of_two(p->timeout_us, TIMERS_FAIR_US));
 }
 
 int timers_add(struct timers *t, struct pending *p, int64_t now_us)
@@ -120,13 +120,13 @@ int timers_add(struct timers *t, struct pending *p, int64_t now_us)
     if (t->unwritten == NULL)
         t->unwritten = p;
     if (p->timeout_us > 0) { /* A request without a timeout has no deadline. */
-        p->due_us = deadline_with_fair_time(t, p);
+        p->due_us = compute_request_deadline(t, p);
         heap_sift_up(t, t->n++, p);
     }
     return 0;
 }
 
-void timers_note_written(struct timers *t, uint64_t written, int64_t now_us)
+void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us)
 {
     int64_t now = timers_elapsed_us(t, now_us);
     if (written != t->written) {
@@ -138,7 +138,7 @@ void timers_note_written(struct timers *t, uint64_t written, int64_t now_us)
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            continue; /* timers_note_staged_again() makes this loop read the request again */
+            continue; /* timers_note_restaged_request() makes this loop read the request again */
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;
@@ -164,7 +164,7 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
     }
 }
 
-void timers_note_staged_again(struct timers *t, struct pending *oldest)
+void timers_note_restaged_request(struct timers *t, struct pending *oldest)
 {
     t->unwritten = oldest;
 }
@@ -203,7 +203,7 @@ bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us)
     return timers_grant_fair_time(t, now_us);
 }
 
-void timers_set_server_away(struct timers *t, bool away, int64_t now_us)
+void timers_set_server_absent(struct timers *t, bool away, int64_t now_us)
 {
     t->server_away = away;
     if (!away)
@@ -215,7 +215,7 @@ struct pending *timers_next_expired(struct timers *t, int64_t now_us)
     int64_t now = timers_elapsed_us(t, now_us);
     while (t->n > 0 && t->heap[0]->due_us <= now) {
         struct pending *p = t->heap[0];
-        p->due_us = deadline_with_fair_time(t, p);
+        p->due_us = compute_request_deadline(t, p);
         if (p->due_us <= now)
             return p;
         heap_sift_down(t, 0, p);
@@ -223,7 +223,7 @@ struct pending *timers_next_expired(struct timers *t, int64_t now_us)
     return NULL;
 }
 
-int64_t timers_next(const struct timers *t, int64_t now_us)
+int64_t timers_next_wait_us(const struct timers *t, int64_t now_us)
 {
     if (t->n == 0 || t->paused != 0)
         return -1; /* no time limit: this function is called again after the pause */

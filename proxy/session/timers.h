@@ -64,10 +64,10 @@ void timers_remove(struct timers *t, struct pending *p);
 void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
 /* Call this function when the server has read `written` bytes in total: starts the timers of the
  * requests in them. */
-void timers_note_written(struct timers *t, uint64_t written, int64_t now_us);
+void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us);
 /* Call this function when a request was staged again, after newer requests. oldest: the oldest of
  * all requests. */
-void timers_note_staged_again(struct timers *t, struct pending *oldest);
+void timers_note_restaged_request(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
 void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no
@@ -79,14 +79,14 @@ bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
 /* away: no server reads, because one process is being stopped and the next is not ready. The
  * timeout of requests that wait for the next process is counted from the moment when that process
  * is ready. */
-void timers_set_server_away(struct timers *t, bool away, int64_t now_us);
+void timers_set_server_absent(struct timers *t, bool away, int64_t now_us);
 /* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
 struct pending *timers_next_expired(struct timers *t, int64_t now_us);
 /* Returns true if --max-timeout determines the deadline of a request. */
-bool timers_max_sets_deadline(const struct timers *t, const struct pending *p);
+bool timers_max_timeout_applies(const struct timers *t, const struct pending *p);
 /* Returns the microseconds until timers_next_expired() must be called; -1: no deadline can pass.
  * The result is not later than the next deadline, and not 0 after timers_next_expired() has
  * returned NULL. */
-int64_t timers_next(const struct timers *t, int64_t now_us);
+int64_t timers_next_wait_us(const struct timers *t, int64_t now_us);
 
 #endif

@@ -11,7 +11,7 @@
 
 void tool_ask_line_free(struct tool_ask_line *l)
 {
-    chunk_drop(l->chunk);
+    chunk_release(l->chunk);
     free(l);
 }
 
@@ -21,8 +21,8 @@ void tool_ask_close(struct tool_gate *g)
         next = l->next;
         tool_ask_line_free(l);
     }
-    tool_hints_forget(&g->hints);
-    tool_hints_forget(&g->asked);
+    tool_hints_clear(&g->hints);
+    tool_hints_clear(&g->asked);
     buf_close(&g->failure);
     *g = (struct tool_gate){0};
 }
@@ -37,13 +37,13 @@ void tool_ask_fail(struct traffic *t, const char *why)
     log_warn("the list of tools is not known, so calls are refused: server=%s %s", t->server, why);
     buf_clear(&g->failure);
     buf_adds(&g->failure, why);
-    tool_hints_forget(&g->asked);
+    tool_hints_clear(&g->asked);
     g->asking = false;
     g->id = 0;
     g->retry_us = journal_now_us(t->journal) + TOOL_ASK_RETRY_US;
 }
 
-static void request_page(struct traffic *t, struct slice cursor)
+static void request_tools_page(struct traffic *t, struct slice cursor)
 {
     struct tool_gate *g = &t->gate;
     struct buf b = {0}, meta = {0};
@@ -58,7 +58,8 @@ static void request_page(struct traffic *t, struct slice cursor)
         json_out_raw(&j, "cursor", cursor);
     rpc_out_end(&j);
     g->id = t->handshake.last_id;
-    if (b.failed || meta.failed || message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
+    if (b.failed || meta.failed ||
+        message_record_and_stage(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
         tool_ask_fail(t, "out of memory");
     buf_close(&b);
     buf_close(&meta);
@@ -71,11 +72,11 @@ static void request_first_page(struct traffic *t)
     g->cursor = 0;
     g->pages = 0;
     g->asked_cut = (struct tool_cut){0};
-    tool_hints_forget(&g->asked);
-    request_page(t, (struct slice){0});
+    tool_hints_clear(&g->asked);
+    request_tools_page(t, (struct slice){0});
 }
 
-void tool_ask_begin(struct traffic *t, bool modern)
+void tool_ask_send_list_request(struct traffic *t, bool modern)
 {
     struct tool_gate *g = &t->gate;
     const struct deadlines *rules = t->timers.rules;
@@ -124,21 +125,21 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
             t, "the list of tools does not end: a cursor is repeated, or there are too many pages");
     } else if (more) {
         g->cursor = next;
-        request_page(t, m->next_cursor.text);
+        request_tools_page(t, m->next_cursor.text);
     } else {
-        tool_hints_forget(&g->hints);
+        tool_hints_clear(&g->hints);
         g->hints = g->asked;
         g->cut = g->asked_cut;
         g->asked = (struct tool_hints){0};
         g->asking = false;
-        tool_report_list(t, &g->cut);
+        tool_report_rule_effect(t, &g->cut);
     }
 }
 
-bool tool_ask_answer(struct traffic *t, const struct rpc *m)
+bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;
-    if (!g->asking || g->id == 0 || !handshake_is_id(&t->handshake, m->id, g->id))
+    if (!g->asking || g->id == 0 || !handshake_is_own_request_id(&t->handshake, m->id, g->id))
         return false;
     g->id = 0;
     if (m->kind == RPC_ERROR)
@@ -150,22 +151,22 @@ bool tool_ask_answer(struct traffic *t, const struct rpc *m)
     return true;
 }
 
-int64_t tool_ask_due_us(const struct traffic *t)
+int64_t tool_ask_deadline_us(const struct traffic *t)
 {
     bool may_be_in_pipe = (t->timers.paused & TIMERS_SERVER_NOT_READ) != 0;
     return t->gate.asking && !may_be_in_pipe ? t->gate.until_us : INT64_MAX;
 }
 
-void tool_ask_fail_if_late(struct traffic *t, int64_t now_us)
+void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us)
 {
-    if (now_us >= tool_ask_due_us(t))
+    if (now_us >= tool_ask_deadline_us(t))
         tool_ask_fail(t, "the server did not answer tools/list in time");
 }
 
 void tool_ask_restart(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
-    tool_hints_forget(&g->hints);
+    tool_hints_clear(&g->hints);
     g->retry_us = 0;
     if (g->asking)
         request_first_page(t);
@@ -173,7 +174,7 @@ void tool_ask_restart(struct traffic *t)
 
 /* ---- messages that wait --------------------------------------------------------------------- */
 
-bool tool_ask_has_held_lines(const struct traffic *t)
+bool tool_ask_has_waiting_lines(const struct traffic *t)
 {
     return t->gate.first != NULL;
 }
@@ -195,7 +196,7 @@ static bool tool_ask_add_waiting_line(struct tool_gate *g, const struct line *li
     if (l == NULL || c == NULL || g->lines_n == TOOL_ASK_LINES_MAX ||
         line->n > TOOL_ASK_BYTES_MAX - g->lines_bytes) {
         free(l);
-        chunk_drop(c);
+        chunk_release(c);
         return false;
     }
     memcpy(c->data, line->p, line->n);
@@ -221,7 +222,7 @@ bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings 
     return false;
 }
 
-struct tool_ask_line *tool_ask_next(struct traffic *t)
+struct tool_ask_line *tool_ask_next_ready_line(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
     struct tool_ask_line *l = !g->asking ? g->first : NULL;

@@ -25,14 +25,14 @@
 #define TOOL_ASK_BYTES_MAX ((size_t)8 << 20)
 
 /* Requests the list. modern: the request has the form that revision 2026-07-28 requires. */
-void tool_ask_begin(struct traffic *t, bool modern);
+void tool_ask_send_list_request(struct traffic *t, bool modern);
 /* Handles an answer to one of the interposer's own requests. Returns false if it does not answer
  * the request for a list. */
-bool tool_ask_answer(struct traffic *t, const struct rpc *m);
-/* Returns the time since the session's start at which tool_ask_fail_if_late() must be called;
+bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m);
+/* Returns the time since the session's start at which tool_ask_fail_if_timed_out() must be called;
  * INT64_MAX: no list is awaited, or the server is not read now. */
-int64_t tool_ask_due_us(const struct traffic *t);
-void tool_ask_fail_if_late(struct traffic *t, int64_t now_us);
+int64_t tool_ask_deadline_us(const struct traffic *t);
+void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us);
 /* Call this function if the list cannot be obtained. why: a clause. */
 void tool_ask_fail(struct traffic *t, const char *why);
 /* Call this function when another process is started: requests the list again if a request for it
@@ -46,10 +46,10 @@ MI_MUST bool tool_ask_hold_message(struct traffic *t, const struct message *x, f
 /* Returns true if a message waits that may contain a call with this id. */
 bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id);
 /* Returns true if messages of the client wait. */
-bool tool_ask_has_held_lines(const struct traffic *t);
+bool tool_ask_has_waiting_lines(const struct traffic *t);
 /* Returns the next message whose wait is over, or NULL. The caller frees it with
  * tool_ask_line_free(). */
-struct tool_ask_line *tool_ask_next(struct traffic *t);
+struct tool_ask_line *tool_ask_next_ready_line(struct traffic *t);
 void tool_ask_line_free(struct tool_ask_line *l);
 void tool_ask_close(struct tool_gate *g); /* safe to call twice */
 

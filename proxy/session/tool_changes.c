@@ -15,15 +15,15 @@ void tool_changes_request(struct traffic *t)
     if (t->previous_tools.state != PREVIOUS_TOOLS_UNKNOWN)
         return;
     t->previous_tools.state = PREVIOUS_TOOLS_WANTED;
-    journal_want_previous_tools(t->journal);
+    journal_request_previous_tools(t->journal);
 }
 
 /* Returns true if the recorded forms of two definitions are equal. The old definition was sanitized
  * when it was recorded, so the new one is sanitized before the comparison. */
-static bool are_equal_when_recorded(const struct tool *before, const struct tool *now)
+static bool definitions_equal_when_recorded(const struct tool *before, const struct tool *now)
 {
     struct json_value a = {JSON_OBJECT, before->text}, b = {JSON_OBJECT, now->text};
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct buf clean = {0};
     size_t n = 0;
     bool same = json_equal(a, b);
@@ -53,7 +53,7 @@ static void tool_changes_on_change(void *ctx, enum tools_change change, struct s
     if (c->n++ >= CHANGES_LOGGED)
         return;
     buf_printf(&c->text, "%s%s ", c->n > 1 ? ", " : "", tools_change_name(change));
-    text_visible(&c->text, text_head(name, 100));
+    text_append_visible(&c->text, text_prefix(name, 100));
 }
 
 /* Compares the previous list with this one, and reports the changes. Returns true if the lists
@@ -66,8 +66,8 @@ static bool compare_tool_lists(struct traffic *t)
     c.j = json_out_to(&c.detail);
     json_out_object(&c.j, NULL);
     json_out_array(&c.j, "tools");
-    bool differ =
-        tools_diff(&p->tools, &t->tools, are_equal_when_recorded, tool_changes_on_change, &c) > 0;
+    bool differ = tools_list_differences(&p->tools, &t->tools, definitions_equal_when_recorded,
+                                         tool_changes_on_change, &c) > 0;
     if (differ) {
         json_out_end(&c.j);
         json_out_str(&c.j, "before", p->uid);
@@ -99,7 +99,7 @@ void tool_changes_take_previous(struct traffic *t, struct tools *tools, const ch
         journal_add_rules(t->journal, p->list_seq, RULE(RULE_TOOL_CHANGED));
 }
 
-void tool_changes_take_result(struct traffic *t, struct message *x, uint64_t cursor)
+void tool_changes_add_list_page(struct traffic *t, struct message *x, uint64_t cursor)
 {
     tools_add_page(&t->tools, &x->m, cursor);
     t->previous_tools.completes =

@@ -19,7 +19,7 @@
 static void refuse_tool_call(struct traffic *t, struct message *x, enum tool_verdict v,
                              const char *why)
 {
-    enum finding found = tool_call_finding(v);
+    enum finding found = tool_call_finding_of_verdict(v);
     x->m.findings |= FINDING(found);
     log_warn("rejected: server=%s %s", t->server, why);
     if (x->m.kind == RPC_REQUEST) {
@@ -36,7 +36,7 @@ bool tool_gate_admits_message(struct traffic *t, struct message *x)
     struct tool_gate *g = &t->gate;
     struct buf name = {0}, why = {0};
     const char *fault;
-    enum tool_verdict v = tool_call_judge(g->rule, &g->hints, &x->m, &name, &fault);
+    enum tool_verdict v = tool_call_get_verdict(g->rule, &g->hints, &x->m, &name, &fault);
     if (v != TOOL_CALL_KEPT) {
         tool_call_explain(g->rule, v, fault, buf_slice(&name), buf_str(&g->failure), &why);
         refuse_tool_call(t, x, v, why.failed ? "unknown tool" : buf_str(&why));
@@ -46,11 +46,11 @@ bool tool_gate_admits_message(struct traffic *t, struct message *x)
     return v == TOOL_CALL_KEPT;
 }
 
-static enum tool_verdict verdict_on_call(const struct tool_gate *g, const struct rpc *m)
+static enum tool_verdict judge_tool_call(const struct tool_gate *g, const struct rpc *m)
 {
     struct buf name = {0};
     const char *fault;
-    enum tool_verdict v = tool_call_judge(g->rule, &g->hints, m, &name, &fault);
+    enum tool_verdict v = tool_call_get_verdict(g->rule, &g->hints, m, &name, &fault);
     buf_close(&name);
     return v;
 }
@@ -65,11 +65,11 @@ static bool has_call_with_unknown_hint(const struct tool_gate *g, const struct r
     struct rpc one;
     *ret_modern = rpc_is_modern(m);
     if (m->kind != RPC_BATCH)
-        return verdict_on_call(g, m) == TOOL_CALL_UNKNOWN;
+        return judge_tool_call(g, m) == TOOL_CALL_UNKNOWN;
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m->text});
     while (json_walk_next(&w, &key, &v))
         if (rpc_read(v.text, &one) == 0 && one.kind != RPC_BATCH &&
-            verdict_on_call(g, &one) == TOOL_CALL_UNKNOWN)
+            judge_tool_call(g, &one) == TOOL_CALL_UNKNOWN)
             return true;
     return false;
 }
@@ -82,10 +82,10 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
         return false;
     if (!g->asking && journal_now_us(t->journal) >= g->retry_us &&
         has_call_with_unknown_hint(g, &x->m, &modern))
-        tool_ask_begin(t, modern);
+        tool_ask_send_list_request(t, modern);
     if (!g->asking)
         return false;
-    struct json_value cancelled = request_cancelled_id(&x->m);
+    struct json_value cancelled = request_id_to_cancel(&x->m);
     if (cancelled.type != JSON_NONE)
         return tool_ask_has_waiting_call(t, cancelled);
     return x->m.kind == RPC_BATCH || rpc_method_is(&x->m, "tools/call");
@@ -115,8 +115,8 @@ static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only
 
 /* Notes the tools of a page, and adds to *c the changes that remove hidden tools from the page.
  * seq: seq of the page's message. Returns 0 or MI_ENOMEM. */
-static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t cursor,
-                               uint64_t seq, struct changes *c)
+static int tool_gate_filter_tools_page(struct traffic *t, const struct rpc *m, uint64_t cursor,
+                                       uint64_t seq, struct changes *c)
 {
     struct tool_gate *g = &t->gate;
     struct buf detail = {0};
@@ -141,7 +141,7 @@ static int tool_gate_note_page(struct traffic *t, const struct rpc *m, uint64_t 
     g->cut.listed += l.belongs ? cut.listed : 0;
     g->cut.hidden += l.belongs ? cut.hidden : 0;
     if (st == 0 && l.belongs && next == 0)
-        tool_report_list(t, &g->cut);
+        tool_report_rule_effect(t, &g->cut);
     return st;
 }
 
@@ -166,7 +166,7 @@ static bool close_connection(struct traffic *t, enum row_direction dir)
 }
 
 /* Replaces the text of x by a copy without the removed parts. */
-static int copy_text_without_cuts(struct message *x, const struct changes *c)
+static int copy_text_without_removed_parts(struct message *x, const struct changes *c)
 {
     size_t n = changes_text_size(c, x->text);
     struct chunk *copy = chunk_new(n + 1);
@@ -189,15 +189,15 @@ bool tool_gate_accepts_answer(struct traffic *t, struct message *x, struct pendi
     return false;
 }
 
-bool tool_gate_cut_answer(struct traffic *t, struct message *x, const struct pending *p,
-                          uint64_t seq)
+bool tool_gate_remove_hidden_tools(struct traffic *t, struct message *x, const struct pending *p,
+                                   uint64_t seq)
 {
     struct changes c = {0};
     if (x->m.kind != RPC_RESULT || !answer_may_list_tools(t, p))
         return true;
-    int st = tool_gate_note_page(t, &x->m, p->asked.cursor, seq, &c);
+    int st = tool_gate_filter_tools_page(t, &x->m, p->asked.cursor, seq, &c);
     if (st == 0 && c.n > 0 && x->batch_seq == 0)
-        st = copy_text_without_cuts(x, &c);
+        st = copy_text_without_removed_parts(x, &c);
     changes_close(&c);
     return st == 0 || close_connection(t, ROW_S2C);
 }
@@ -207,7 +207,7 @@ void tool_gate_on_notification(struct traffic *t, const struct message *x)
     struct tool_gate *g = &t->gate;
     if (x->dir != ROW_S2C || !rpc_method_is(&x->m, "notifications/tools/list_changed"))
         return;
-    tool_hints_forget(&g->hints);
+    tool_hints_clear(&g->hints);
     g->changed = true;
     g->retry_us = 0;
 }
@@ -226,7 +226,7 @@ static bool batch_member_lists_tools(struct traffic *t, const struct rpc *m)
 
 /* A refused member is removed together with the comma before it. If no kept member precedes it, the
  * comma after it is removed instead. */
-bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
+bool tool_gate_remove_refused_members(struct traffic *t, struct message *batch, size_t *ret_kept)
 {
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
@@ -245,7 +245,7 @@ bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_k
         bool list = batch->dir == ROW_S2C && json && batch_member_lists_tools(t, &m);
         if (list ? tool_rule_list_fault(&m) != NULL
                  : batch->dir == ROW_C2S && json &&
-                       verdict_on_call(&t->gate, &m) != TOOL_CALL_KEPT) {
+                       judge_tool_call(&t->gate, &m) != TOOL_CALL_KEPT) {
             if (*ret_kept > 0)
                 st = changes_add(&c, (struct slice){before, (size_t)(end - before)}, nothing);
             else if (refused == NULL)
@@ -260,7 +260,7 @@ bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_k
         before = end;
     }
     if (st == 0 && c.n > 0 && *ret_kept > 0)
-        st = copy_text_without_cuts(batch, &c);
+        st = copy_text_without_removed_parts(batch, &c);
     changes_close(&c);
     return st == 0 || close_connection(t, batch->dir);
 }

@@ -28,8 +28,8 @@ MI_MUST bool tool_gate_admits_message(struct traffic *t, struct message *x);
 MI_MUST bool tool_gate_accepts_answer(struct traffic *t, struct message *x, struct pending *p);
 /* Removes hidden tools from the recorded answer x to p, unless x is a member of a batch. Returns
  * false if out of memory; then the connection is closed. */
-MI_MUST bool tool_gate_cut_answer(struct traffic *t, struct message *x, const struct pending *p,
-                                  uint64_t seq);
+MI_MUST bool tool_gate_remove_hidden_tools(struct traffic *t, struct message *x,
+                                           const struct pending *p, uint64_t seq);
 /* Forgets the tools' hints if this notification of the server says that the list has changed. */
 void tool_gate_on_notification(struct traffic *t, const struct message *x);
 
@@ -38,6 +38,7 @@ void tool_gate_on_notification(struct traffic *t, const struct message *x);
 /* Removes from a batch what would not be forwarded in single messages: refused calls of the client,
  * refused lists and hidden tools of the server. *ret_kept: number of members left; if 0, the text
  * is unchanged. Returns false if out of memory; then the connection is closed. */
-MI_MUST bool tool_gate_cut_batch(struct traffic *t, struct message *batch, size_t *ret_kept);
+MI_MUST bool tool_gate_remove_refused_members(struct traffic *t, struct message *batch,
+                                              size_t *ret_kept);
 
 #endif

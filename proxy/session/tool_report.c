@@ -15,7 +15,7 @@ static void append_unmatched_patterns(const struct tool_gate *g, struct buf *b, 
         json_out_text(j, NULL, pattern);
         if (n < 8) {
             buf_adds(b, n > 0 ? ", '" : "'");
-            text_visible(b, text_head(pattern, 100));
+            text_append_visible(b, text_prefix(pattern, 100));
             buf_addc(b, '\'');
         } else if (n == 8) {
             buf_adds(b, ", …");
@@ -24,7 +24,7 @@ static void append_unmatched_patterns(const struct tool_gate *g, struct buf *b, 
 }
 
 /* The first complete list shows whether the rule matches the tools that its author intended. */
-void tool_report_list(struct traffic *t, const struct tool_cut *cut)
+void tool_report_rule_effect(struct traffic *t, const struct tool_cut *cut)
 {
     struct tool_gate *g = &t->gate;
     struct buf detail = {0}, names = {0}, why = {0};

@@ -12,6 +12,6 @@
 
 /* Call this function when a list is complete; only the first list is compared with the rule. cut:
  * numbers of tools in the whole list. */
-void tool_report_list(struct traffic *t, const struct tool_cut *cut);
+void tool_report_rule_effect(struct traffic *t, const struct tool_cut *cut);
 
 #endif

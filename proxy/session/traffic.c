@@ -54,7 +54,7 @@ void traffic_close(struct traffic *t)
     tools_close(&t->previous_tools.tools);
     buf_close(&t->scratch);
     buf_close(&t->hidden);
-    chunk_drop(t->spare);
+    chunk_release(t->spare);
 }
 
 void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us)
@@ -82,8 +82,8 @@ static void warn_of_large_message(struct traffic *t, const struct message *x)
         method = p != NULL ? p->method : none;
         target = p != NULL ? p->target : (struct slice){0};
     }
-    message_name(&name, method, target);
-    message_name(&id, x->m.id.text.p != NULL ? x->m.id.text : none, (struct slice){0});
+    message_append_name(&name, method, target);
+    message_append_name(&id, x->m.id.text.p != NULL ? x->m.id.text : none, (struct slice){0});
     log_warn("large message, some clients close the connection at 10 MiB: from=%s server=%s "
              "bytes=%zu id=%s message=\"%s\"",
              sender_name(x->dir), t->server, x->size, buf_str(&id), buf_str(&name));
@@ -114,7 +114,7 @@ static void handle_valid_line(struct traffic *t, struct message *x)
     if (x->m.kind == RPC_BATCH)
         batch_handle(t, x);
     else if (correlate_message(t, x))
-        message_stage(t, x);
+        message_stage_text(t, x);
     message_close(x);
     if (t->gate.rule != NULL && x->dir == ROW_S2C)
         traffic_release_waiting_lines(t);
@@ -122,9 +122,9 @@ static void handle_valid_line(struct traffic *t, struct message *x)
 
 /* ---- invalid lines -------------------------------------------------------------------------- */
 
-static void handle_odd_server_line(struct traffic *t, struct message *x)
+static void handle_unusual_server_line(struct traffic *t, struct message *x)
 {
-    if (odd_read_line(t, x))
+    if (odd_handle_server_line(t, x))
         handle_valid_line(t, x);
 }
 
@@ -137,12 +137,12 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
     if (json) {
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     } else {
-        odd_find_id(x, &object, &rest);
+        odd_find_first_id(x, &object, &rest);
         buf_adds(&why, "Parse error: ");
         lenient_append_fault(x->m.fault.kind, x->text, x->m.fault.at, &why);
         buf_printf(&why, " at byte %zu of the line", x->m.fault.at);
     }
-    findings other = line_other_framing(x->text, &t->odd.client_http);
+    findings other = line_find_other_framing(x->text, &t->odd.client_http);
     x->m.findings |= other;
     if (other & FINDING(FIND_CONTENT_LENGTH))
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
@@ -154,7 +154,7 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
                               .why = buf_str(&why),
                               .cause = json ? "not-jsonrpc" : "not-json"};
     r.seq = answer_reject(t, x, r.code, r.why, r.cause);
-    odd_reject_others(t, x, rest, &r);
+    odd_reject_other_objects(t, x, rest, &r);
     buf_close(&why);
 }
 
@@ -196,8 +196,8 @@ static bool request_lacks_id(const struct traffic *t, const struct message *x)
            !slice_begins(x->m.method, "notifications/");
 }
 
-static void handle_any_line(struct traffic *t, enum row_direction dir, struct line *line,
-                            findings found)
+static void handle_received_line(struct traffic *t, enum row_direction dir, struct line *line,
+                                 findings found)
 {
     found |= finish_unfinished_line(t, dir);
     struct message x = {
@@ -209,7 +209,7 @@ static void handle_any_line(struct traffic *t, enum row_direction dir, struct li
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
     if (t->odd.lines.waits && dir == ROW_S2C)
-        handle_odd_server_line(t, &x);
+        handle_unusual_server_line(t, &x);
     else if (line_is_blank(text))
         handle_blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && line_must_be_refused(t, &x))
@@ -220,28 +220,28 @@ static void handle_any_line(struct traffic *t, enum row_direction dir, struct li
     else if (x.m.kind != RPC_INVALID)
         handle_valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
-        odd_forward_line(t, &x);
+        odd_forward_invalid_line(t, &x);
     else if (dir == ROW_C2S)
         handle_invalid_client_line(t, &x);
     else
-        handle_odd_server_line(t, &x);
+        handle_unusual_server_line(t, &x);
 }
 
 void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line)
 {
-    handle_any_line(t, dir, line, 0);
+    handle_received_line(t, dir, line, 0);
 }
 
 void traffic_release_waiting_lines(struct traffic *t)
 {
-    for (struct tool_ask_line *l; (l = tool_ask_next(t)) != NULL;) {
+    for (struct tool_ask_line *l; (l = tool_ask_next_ready_line(t)) != NULL;) {
         struct line line = {l->chunk->data, l->n, l->chunk};
-        handle_any_line(t, ROW_C2S, &line, l->found);
+        handle_received_line(t, ROW_C2S, &line, l->found);
         tool_ask_line_free(l);
     }
 }
 
-void traffic_list_failed(struct traffic *t, const char *why)
+void traffic_handle_tools_list_failed(struct traffic *t, const char *why)
 {
     tool_ask_fail(t, why);
     traffic_release_waiting_lines(t);
@@ -249,7 +249,7 @@ void traffic_list_failed(struct traffic *t, const char *why)
 
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line)
 {
-    handle_any_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
+    handle_received_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
 }
 
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line)
@@ -259,11 +259,11 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
                         .line = &head,
                         .size = line->n,
                         .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
-    rpc_read_head((struct slice){line->p, line->n}, &x.m);
+    rpc_read_truncated_line((struct slice){line->p, line->n}, &x.m);
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the start of the line is recorded, which is not valid JSON */
     struct buf why = {0};
-    /* memory ran out, and line_give_up() ended the line */
+    /* memory ran out, and line_end_as_too_long() ended the line */
     bool no_memory = line->n <= t->max_message;
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);
@@ -277,11 +277,11 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (dir == ROW_C2S)
         answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
-    else if (answer_malformed(t, &x)) {
+    else if (answer_malformed_line(t, &x)) {
         t->timers.server_messages++; /* the server has sent something: it is not silent */
     } else {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
-        odd_keep_line_start(t, x.text);
+        odd_save_line_start(t, x.text);
     }
     buf_close(&why);
 }

@@ -42,7 +42,7 @@ void traffic_note_client_closed(struct traffic *t);
 void traffic_release_waiting_lines(struct traffic *t);
 /* Call this function if the list of tools cannot be read: handles the messages that waited for the
  * list. why: a clause. */
-void traffic_list_failed(struct traffic *t, const char *why);
+void traffic_handle_tools_list_failed(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
  * must not be read. A full outbox of the server does not stop the reading in this case, because
  * the interposer answers these messages itself and does not forward them. */

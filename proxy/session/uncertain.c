@@ -17,7 +17,7 @@ static uint64_t uncertain_call_key(const struct traffic *t, const struct pending
 void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause)
 {
     if (!json_key_is(p->method, "tools/call") || p->target.p == NULL || t->repeats.window_us == 0 ||
-        p->written_at == PENDING_NOT_STAGED || handshake_is_harmless(&t->handshake, p))
+        p->written_at == PENDING_NOT_STAGED || handshake_request_is_repeatable(&t->handshake, p))
         return;
     int64_t now_us = journal_now_us(t->journal);
     struct uncertain u = {
@@ -74,5 +74,5 @@ void uncertain_note_answer(struct traffic *t, const struct pending *p, const str
         return;
     enum late_answer a = classify_late_answer(m, &text);
     if (a == LATE_RESULT || a == LATE_TOOL_ERROR)
-        repeats_forget_key(&t->repeats, p->call_key);
+        repeats_remove_key(&t->repeats, p->call_key);
 }

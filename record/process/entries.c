@@ -21,7 +21,7 @@ static int add_text_event(struct store *s, int64_t t_us, const char *kind)
     return s->text.failed ? MI_ENOMEM : add_event(s, t_us, kind, buf_slice(&s->text));
 }
 
-static struct json_out begin_detail(struct store *s)
+static struct json_out begin_detail_object(struct store *s)
 {
     buf_clear(&s->text);
     struct json_out j = json_out_to(&s->text);
@@ -31,7 +31,7 @@ static struct json_out begin_detail(struct store *s)
 
 int entries_add_gap(struct store *s, int64_t t_us, const char *reason)
 {
-    struct json_out j = begin_detail(s);
+    struct json_out j = begin_detail_object(s);
     json_out_str(&j, "reason", reason);
     json_out_end(&j);
     return add_text_event(s, t_us, "gap");
@@ -41,7 +41,7 @@ static int add_lost_event(struct store *s, const struct lost_messages *lost)
 {
     static const char *const reasons[] = {
         [RING_FINE] = "full", [RING_BUSY] = "locked", [RING_FAILING] = "error"};
-    struct json_out j = begin_detail(s);
+    struct json_out j = begin_detail_object(s);
     json_out_str(&j, "reason", reasons[s->lost_trouble]);
     json_out_uint(&j, "lost", lost->n);
     if (lost->n > 0) {
@@ -60,7 +60,8 @@ static unsigned count_kills_by_entry(const struct ring_shared *k, uint64_t at)
     return atomic_load(&k->killed_by) == at ? atomic_load(&k->kills) : 0;
 }
 
-static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, unsigned kills)
+static int add_unrecordable_entry(struct store *s, uint32_t kind, struct slice bytes,
+                                  unsigned kills)
 {
     struct entry e;
     uint64_t seq = 0;
@@ -75,7 +76,7 @@ static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, 
     log_warn("an entry of the journal killed the recorder process, and is stored without its "
              "content: seq=%llu kills=%u",
              (unsigned long long)seq, kills);
-    struct json_out j = begin_detail(s);
+    struct json_out j = begin_detail_object(s);
     if (seq != 0)
         json_out_uint(&j, "seq", seq);
     json_out_uint(&j, "kills", kills);
@@ -136,7 +137,7 @@ void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes
     buf_close(&path);
 }
 
-void store_escalate_early(struct store *s, struct ring *r)
+void store_write_escalations_early(struct store *s, struct ring *r)
 {
     uint32_t kind;
     struct slice bytes;
@@ -146,7 +147,7 @@ void store_escalate_early(struct store *s, struct ring *r)
     if (s->dir.fd < 0)
         return;
     ring_rewind(r);
-    while (ring_next(r, &kind, &bytes, &at) == 0) {
+    while (ring_read_next_record(r, &kind, &bytes, &at) == 0) {
         if (kind != ENTRY_ESCALATION || at < s->early_to)
             continue;
         s->early_to = at + 1;
@@ -187,7 +188,7 @@ static void escalate_no_progress(struct store *s, struct no_progress_found f)
         escalation_write(&s->escalations, s->dir.fd, s->w, &e, &path, &is_new) < 0)
         log_warn("cannot write an escalation file: server=%s cause=no-progress", s->name);
     else if (is_new) {
-        struct json_out j = begin_detail(s);
+        struct json_out j = begin_detail_object(s);
         json_out_str(&j, "cause", escalation_cause_name(e.cause));
         json_out_str(&j, "path", buf_str(&path));
         json_out_end(&j);
@@ -213,7 +214,7 @@ void entries_escalate_no_progress(struct store *s)
 /* ---- entries -------------------------------------------------------------------------------- */
 
 /* Stores session metadata. Its texts come from a peer and may be invalid UTF-8. */
-static int add_update(struct store *s, const struct session_update *u)
+static int store_session_update(struct store *s, const struct session_update *u)
 {
     struct session_update clean = *u;
     struct buf copy[FIELDS_OF_UPDATE] = {{0}};
@@ -222,13 +223,13 @@ static int add_update(struct store *s, const struct session_update *u)
         struct cell c = field_get(&fields_of_update.list[i], u);
         if (c.type != CELL_TEXT)
             continue;
-        text_utf8(&copy[i], redact_cut_name(c.text, STORED_NAME_MAX));
+        text_append_valid_utf8(&copy[i], redact_shorten_name(c.text, STORED_NAME_MAX));
         c.text = buf_slice(&copy[i]);
         field_set(&fields_of_update.list[i], &clean, c);
         st = copy[i].failed ? MI_ENOMEM : st;
     }
     if (st == 0)
-        st = writer_session_update(s->w, s->session_id, &clean);
+        st = writer_update_session(s->w, s->session_id, &clean);
     if (st == 0 && u->ended_at_us != 0)
         st = writer_store_running(s->w, s->session_id, NULL);
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
@@ -236,7 +237,7 @@ static int add_update(struct store *s, const struct session_update *u)
     return st;
 }
 
-bool entries_is_answer(const struct row *r)
+bool entries_row_is_answer(const struct row *r)
 {
     return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
 }
@@ -272,7 +273,7 @@ static void detect_large_result(struct entry *e, struct rpc *read, struct contex
 {
     struct row *r = &e->row;
     if (!r->ends_invocation || r->not_json || 2 * r->body.n <= CONTEXT_LARGE_RESULT ||
-        !context_counts_results(e->invocation.method))
+        !context_counts_method_results(e->invocation.method))
         return;
     if (r->read == NULL && rpc_read(r->body, read) < 0)
         return;
@@ -292,16 +293,17 @@ static int add_message(struct store *s, struct entry *e)
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S) {
         /* The log line of the call needs the sanitized arguments. */
-        struct slice body = writer_last_body(s->w);
+        struct slice body = writer_get_last_body(s->w);
         findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
         if (body.p != NULL && !e->row.not_json && (e->row.findings & twice) == 0)
-            log_directory_request(&s->log, e->row.seq, body, writer_left_body_unchanged(s->w));
+            log_directory_keep_arguments(&s->log, e->row.seq, body,
+                                         writer_left_body_unchanged(s->w));
     }
     if (st < 0 || !e->row.ends_invocation)
         return st;
     char commitment[WRITER_COMMITMENT];
     e->invocation.result_clean = writer_left_body_unchanged(s->w);
-    if (entries_is_answer(&e->row) && writer_last_commitment(s->w, commitment))
+    if (entries_row_is_answer(&e->row) && writer_get_last_commitment(s->w, commitment))
         e->invocation.commitment = slice_of(commitment);
     log_directory_add(&s->log, &e->invocation);
     return 0;
@@ -315,7 +317,7 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_EVENT:
         return writer_add(s->w, s->session_id, s->uid, &e->row);
     case ENTRY_UPDATE:
-        return add_update(s, &e->update);
+        return store_session_update(s, &e->update);
     case ENTRY_RUNNING:
         return writer_store_running(s->w, s->session_id, &e->running);
     case ENTRY_INVOCATION:
@@ -347,7 +349,7 @@ int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct sl
     atomic_store(&k->trying, at);
     store_report_step("entry");
     if (kills >= STORE_KILLS_MAX)
-        st = add_unrecordable(s, kind, bytes, kills);
+        st = add_unrecordable_entry(s, kind, bytes, kills);
     else if (form_read(kind, bytes, &e) < 0)
         st = entries_add_gap(s, 0, "damaged");
     else

@@ -34,7 +34,7 @@ static int write_waiting_count(struct escalation_memory *s, int vault_fd, struct
     if (dir < 0)
         return MI_ENOENT;
     if (w != NULL)
-        writer_set_wait(w, ESCALATION_WAIT_US);
+        writer_set_lock_wait(w, ESCALATION_WAIT_US);
     /* Without the lock, the count is written with the next occurrence or at the end of the
      * session. */
     int st = escalation_lock(dir) ? store_waiting_occurrences(s, dir, w) : 0;
@@ -67,7 +67,7 @@ static int make_problem_row(const struct escalation *e, struct names *n, struct 
     return n->server.failed || n->tool.failed || n->method.failed ? MI_ENOMEM : 0;
 }
 
-static uint64_t problem_key(const struct escalation_row *p)
+static uint64_t hash_problem_key(const struct escalation_row *p)
 {
     struct slice call = p->tool.n > 0 ? p->tool : p->method;
     const struct slice parts[] = {slice_of(escalation_cause_name(p->cause)), p->server,
@@ -129,7 +129,8 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
                  : MI_ESTORE;
     if (st == 0)
         st = escalation_row_count(w, s->id, 0, at_us, &row, s->file);
-    *ret_new = st == 0 && row.first_at_us == at_us && escalation_file_is_of(dir, s->file, e);
+    *ret_new =
+        st == 0 && row.first_at_us == at_us && escalation_file_is_of_occurrence(dir, s->file, e);
     if (st == 0 && !*ret_new)
         st = escalation_row_count(w, s->id, 1, at_us, &row, s->file);
     if (st == 0) {
@@ -158,7 +159,7 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
     *ret_new = false;
     escalation_suffix(e, suffix);
     if (w != NULL)
-        writer_set_wait(w, ESCALATION_WAIT_US);
+        writer_set_lock_wait(w, ESCALATION_WAIT_US);
     int st = MI_ENOENT;
     if (escalation_lock(dir)) {
         escalation_find_recent(dir, suffix, e->at_us, recent);
@@ -176,7 +177,7 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
         *ret_new = true;
     }
     if (st == 0)
-        s->key = problem_key(p);
+        s->key = hash_problem_key(p);
     int error = errno;
     close(dir);
     errno = error;
@@ -190,7 +191,7 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
     struct escalation_row p;
     bool is_new = false;
     int st = make_problem_row(e, &names, &p);
-    struct escalation_memory *s = st == 0 ? find_problem_slot(m, problem_key(&p)) : NULL;
+    struct escalation_memory *s = st == 0 ? find_problem_slot(m, hash_problem_key(&p)) : NULL;
     if (st == 0)
         st = MI_ENOENT;
     if (s != NULL && e->at_us - s->first_us < ESCALATION_AGAIN_US)

@@ -92,7 +92,7 @@ static int write_temporary_file(int dir, const struct buf *b, bool sync, char *r
 /* Renames a file if no file has the new name; otherwise returns MI_EIO with EEXIST. */
 static int rename_to_unused_name(int dir, const char *temporary, const char *name)
 {
-    if (file_rename_new(dir, temporary, name) == 0)
+    if (file_rename_no_replace(dir, temporary, name) == 0)
         return 0;
     if (errno != ENOTSUP)
         return MI_EIO;
@@ -144,7 +144,7 @@ int escalation_update_file(int dir, const char *name, const struct escalation_ro
 /* ---- files ---------------------------------------------------------------------------------- */
 
 /* Removes a temporary file left by a killed process. */
-static void remove_stale_file(int dir, const char *name)
+static void remove_old_temporary_file(int dir, const char *name)
 {
     struct stat st;
     if (strncmp(name, WIP, strlen(WIP)) == 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -168,7 +168,7 @@ void escalation_find_recent(int dir, const char *suffix, int64_t at_us,
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
         const char *name = e->d_name;
         size_t n = strlen(name);
-        remove_stale_file(dir, name);
+        remove_old_temporary_file(dir, name);
         if (n > STAMP_LEN && n < ESCALATION_FILE_MAX && strcmp(name + STAMP_LEN, suffix) == 0 &&
             strncmp(name, from, STAMP_LEN) >= 0 && strncmp(name, to, STAMP_LEN) <= 0 &&
             strcmp(name, ret_recent) > 0)
@@ -192,10 +192,10 @@ static bool file_describes_occurrence(int dir, const char *name, const struct bu
     return same;
 }
 
-bool escalation_file_is_of(int dir, const char *name, const struct escalation *e)
+bool escalation_file_is_of_occurrence(int dir, const char *name, const struct escalation *e)
 {
     struct buf text = {0};
-    escalation_text(&text, e);
+    escalation_append_text(&text, e);
     bool same = !text.failed && file_describes_occurrence(dir, name, &text);
     buf_close(&text);
     return same;
@@ -206,7 +206,7 @@ int escalation_make_file(int dir, const struct escalation *e, const char *suffix
 {
     struct buf b = {0};
     char temporary[ESCALATION_FILE_MAX], stamp[STAMP_LEN + 1];
-    escalation_text(&b, e);
+    escalation_append_text(&b, e);
     int st = b.failed ? MI_ENOMEM : write_temporary_file(dir, &b, true, temporary);
     if (st < 0) {
         buf_close(&b);

@@ -64,22 +64,22 @@ struct text {
     struct redact_lines *lines; /* for TEXT_LINE */
 };
 
-static struct text plain_text_part(struct slice s)
+static struct text make_plain_text(struct slice s)
 {
     return (struct text){.s = s, .kind = TEXT_PLAIN};
 }
 
-static struct text message_text_part(struct slice s)
+static struct text make_message_text(struct slice s)
 {
     return (struct text){.s = s, .kind = TEXT_MESSAGE};
 }
 
-static struct text value_text_part(struct slice s)
+static struct text make_value_text(struct slice s)
 {
     return (struct text){.s = s, .kind = TEXT_VALUE};
 }
 
-static int sanitize_part(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
+static int sanitize_text_of_kind(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
 {
     switch (t.kind) {
     case TEXT_MESSAGE:
@@ -97,12 +97,12 @@ static int sanitize_part(struct redact *r, struct text t, struct buf *out, size_
  * function. */
 static void add_sanitized(struct buf *b, struct text t)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct buf clean = {0};
     size_t n = 0;
     if (t.s.n > LONG)
         buf_printf(b, "[%zu bytes]", t.s.n);
-    else if (r == NULL || sanitize_part(r, t, &clean, &n) < 0)
+    else if (r == NULL || sanitize_text_of_kind(r, t, &clean, &n) < 0)
         b->failed = true;
     else
         buf_slice_add(b, n > 0 ? buf_slice(&clean) : t.s);
@@ -114,21 +114,21 @@ void escalation_append_name(struct buf *b, struct slice text)
     struct buf clean = {0};
     if (text.n == 0)
         return;
-    add_sanitized(&clean, plain_text_part(text));
-    text_utf8(b, text_head(buf_slice(&clean), NAME_BYTES));
+    add_sanitized(&clean, make_plain_text(text));
+    text_append_valid_utf8(b, text_prefix(buf_slice(&clean), NAME_BYTES));
     b->failed |= clean.failed;
     buf_close(&clean);
 }
 
 /* Adds a paragraph. Escapes everything that Markdown would render as a link, an image, code or
  * HTML. */
-static void add_prose(struct buf *b, struct slice text)
+static void add_escaped_paragraph(struct buf *b, struct slice text)
 {
     struct buf clean = {0}, visible = {0};
     if (text.n == 0)
         return;
-    add_sanitized(&clean, plain_text_part(text));
-    text_visible(&visible, text_head(buf_slice(&clean), ESCALATION_TEXT_MAX));
+    add_sanitized(&clean, make_plain_text(text));
+    text_append_visible(&visible, text_prefix(buf_slice(&clean), ESCALATION_TEXT_MAX));
     for (size_t i = 0; i < visible.n; i++) {
         if (strchr("\\<[`", visible.p[i]) != NULL)
             buf_addc(b, '\\');
@@ -145,9 +145,9 @@ static void add_code_line(struct buf *b, struct text text)
 {
     struct buf clean = {0};
     add_sanitized(&clean, text);
-    struct slice head = text_head(buf_slice(&clean), ESCALATION_TEXT_MAX);
+    struct slice head = text_prefix(buf_slice(&clean), ESCALATION_TEXT_MAX);
     buf_adds(b, "    ");
-    text_visible(b, head);
+    text_append_visible(b, head);
     if (head.n < clean.n)
         buf_printf(b, "… [+%zu bytes]", clean.n - head.n);
     buf_addc(b, '\n');
@@ -186,7 +186,7 @@ static void add_front_matter(struct buf *b, const struct escalation *e)
         const struct record_field *f = &fields_of_escalation_head.list[i];
         if (!field_is_text(f) || field_text(f, &h)->p == NULL)
             continue;
-        add_sanitized(&clean[i], plain_text_part(*field_text(f, &h)));
+        add_sanitized(&clean[i], make_plain_text(*field_text(f, &h)));
         *field_text(f, &h) = buf_slice(&clean[i]);
         b->failed |= clean[i].failed;
     }
@@ -194,13 +194,13 @@ static void add_front_matter(struct buf *b, const struct escalation *e)
     clock_utc_text(e->at_us, at);
     h.first_at = h.last_at = slice_of(at);
     h.interposer = slice_of(MI_VERSION);
-    escalation_head_add(b, &h);
+    escalation_head_append_all(b, &h);
     buf_addc(b, '\n');
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++)
         buf_close(&clean[i]);
 }
 
-static void add_call(struct buf *b, const struct escalation *e)
+static void add_call_section(struct buf *b, const struct escalation *e)
 {
     if (e->command == NULL && e->method.n == 0 && e->request.n == 0)
         return;
@@ -212,14 +212,14 @@ static void add_call(struct buf *b, const struct escalation *e)
             buf_addc(&line, ' ');
             buf_slice_add(&line, e->tool);
         }
-        add_code_line(b, plain_text_part(buf_slice(&line)));
+        add_code_line(b, make_plain_text(buf_slice(&line)));
         buf_addc(b, '\n');
         b->failed |= line.failed;
         buf_close(&line);
     }
-    add_code_part(b, "The server's command", value_text_part(slice_or_none(e->command)));
-    add_code_part(b, "The request", message_text_part(e->request));
-    add_code_part(b, "The answer", message_text_part(e->answer));
+    add_code_part(b, "The server's command", make_value_text(slice_or_none(e->command)));
+    add_code_part(b, "The request", make_message_text(e->request));
+    add_code_part(b, "The answer", make_message_text(e->answer));
 }
 
 static void add_hints_of_cause(struct buf *b, const struct escalation *e)
@@ -227,12 +227,12 @@ static void add_hints_of_cause(struct buf *b, const struct escalation *e)
     buf_adds(b, "## What to look at\n\n");
     buf_adds(b, hints[e->cause]);
     buf_adds(b, "\n\n");
-    add_prose(b, e->look);
+    add_escaped_paragraph(b, e->look);
     if (slice_or_none(e->session).n > 0) {
         struct buf line = {0};
         buf_adds(b, "To see the whole session, message by message:\n\n");
         buf_printf(&line, "mcp-interposer show %s", e->session);
-        add_code_line(b, plain_text_part(buf_slice(&line)));
+        add_code_line(b, make_plain_text(buf_slice(&line)));
         buf_addc(b, '\n');
         b->failed |= line.failed;
         buf_close(&line);
@@ -265,33 +265,33 @@ static void add_markdown_body(struct buf *b, const struct escalation *e)
         buf_adds(b, "## What happened\n\n");
         struct buf sentence = {0};
         text_clause_to_sentence(&sentence, e->happened);
-        add_prose(b, buf_slice(&sentence));
+        add_escaped_paragraph(b, buf_slice(&sentence));
         b->failed |= sentence.failed;
         buf_close(&sentence);
     }
-    add_call(b, e);
+    add_call_section(b, e);
     if (e->done.n > 0) {
         buf_adds(b, "## What was done\n\n");
-        add_prose(b, e->done);
+        add_escaped_paragraph(b, e->done);
     }
     add_hints_of_cause(b, e);
     if (e->post_mortem.n > 0 || e->post_mortem_json.n > 0) {
         buf_adds(b, "## Post-mortem\n\n");
-        add_prose(b, e->post_mortem);
+        add_escaped_paragraph(b, e->post_mortem);
         if (e->post_mortem_json.n > 0) {
-            add_code_line(b, value_text_part(e->post_mortem_json));
+            add_code_line(b, make_value_text(e->post_mortem_json));
             buf_addc(b, '\n');
         }
     }
     add_stderr(b, e);
     if (e->last_to_server.n > 0 || e->last_to_client.n > 0) {
         buf_adds(b, "## Last messages\n\n");
-        add_code_part(b, "To the server", message_text_part(e->last_to_server));
-        add_code_part(b, "To the client", message_text_part(e->last_to_client));
+        add_code_part(b, "To the server", make_message_text(e->last_to_server));
+        add_code_part(b, "To the client", make_message_text(e->last_to_client));
     }
 }
 
-void escalation_text(struct buf *b, const struct escalation *e)
+void escalation_append_text(struct buf *b, const struct escalation *e)
 {
     add_front_matter(b, e);
     add_markdown_body(b, e);

@@ -41,9 +41,9 @@ void log_directory_close(struct log_directory *a)
 }
 
 /* Returns the sanitized text, which is valid until the next text or name is sanitized. */
-static struct slice clean_log_text(struct log_directory *a, struct slice text)
+static struct slice sanitize_log_text(struct log_directory *a, struct slice text)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     size_t n = 0;
     if (r == NULL || redact_text(r, text, &a->clean, &n) < 0)
         a->lines.failed = true;
@@ -52,11 +52,11 @@ static struct slice clean_log_text(struct log_directory *a, struct slice text)
     return text;
 }
 
-/* Like clean_log_text(), for a name in the escaped form between the quotes of a JSON string. */
-static struct slice clean_log_name(struct log_directory *a, struct clean_name *last,
-                                   struct slice raw)
+/* Like sanitize_log_text(), for a name in the escaped form between the quotes of a JSON string. */
+static struct slice sanitize_log_name(struct log_directory *a, struct clean_name *last,
+                                      struct slice raw)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
@@ -77,7 +77,7 @@ static void add_log_name(struct log_directory *a, struct json_out *j, const char
 {
     json_out_name(j, name);
     buf_addc(j->b, '"');
-    text_json_visible(j->b, clean_log_name(a, last, raw));
+    text_append_visible_json(j->b, sanitize_log_name(a, last, raw));
     buf_addc(j->b, '"');
 }
 
@@ -90,7 +90,7 @@ static void add_3_digits(struct buf *b, int64_t v)
 }
 
 /* Adds the time. The text of the last second is cached. */
-static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_us)
+static void add_log_time(struct log_directory *a, struct json_out *j, int64_t wall_us)
 {
     if (wall_us / 1000000 != a->second) {
         a->second = wall_us / 1000000;
@@ -129,11 +129,11 @@ static struct slice find_call_arguments(struct slice body)
     struct json_value v;
     if (body.n == 0 || body.p[0] != '{') /* blanks may precede the object */
         return (struct slice){0};
-    struct json_walk w = json_walk_at(body.p);
+    struct json_walk w = json_walk_begin_at_bracket(body.p);
     for (const char *wanted = "params"; json_walk_peek(&w, &key, &at);) {
         bool found = json_key_is(key, wanted);
         if (found && *at == '{' && wanted[0] == 'p') {
-            w = json_walk_at(at);
+            w = json_walk_begin_at_bracket(at);
             wanted = "arguments";
             continue;
         }
@@ -143,8 +143,8 @@ static struct slice find_call_arguments(struct slice body)
     return (struct slice){0};
 }
 
-void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
-                           bool as_received)
+void log_directory_keep_arguments(struct log_directory *a, uint64_t seq, struct slice body,
+                                  bool as_received)
 {
     struct kept_arguments *k = &a->request[seq % LOG_DIRECTORY_REQUESTS];
     *k = (struct kept_arguments){.as_received = as_received};
@@ -160,10 +160,10 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
 /* Returns the sanitized arguments of x. Truncated arguments are sanitized here even if they were
  * stored as received, because a truncated text may look like a secret. *ret_whole: the arguments
  * are not truncated. */
-static struct slice clean_arguments(struct log_directory *a, const struct invocation *x,
-                                    bool *ret_whole)
+static struct slice sanitize_log_arguments(struct log_directory *a, const struct invocation *x,
+                                           bool *ret_whole)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     const struct kept_arguments *k = &a->request[x->seq % LOG_DIRECTORY_REQUESTS];
     bool known = k->seq == x->seq && x->seq != 0;
     *ret_whole = x->arguments.n == x->arguments_n;
@@ -186,17 +186,17 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
 {
     struct buf *b = j->b;
     bool whole;
-    struct slice text = clean_arguments(a, x, &whole);
-    size_t at = redact_head_len(text, LOG_DIRECTORY_TEXT_MAX);
+    struct slice text = sanitize_log_arguments(a, x, &whole);
+    size_t at = redact_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
     struct buf head = {0};
     json_out_name(j, "arguments");
     if (x->arguments.n == x->arguments_n || (whole && at == text.n)) {
-        text_json_visible(b, text);
+        text_append_visible_json(b, text);
         return;
     }
     buf_add(&head, text.p, at);
     buf_printf(&head, "… [+%zu bytes]", x->arguments_n - size_min(at, x->arguments_n));
-    text_json(b, buf_slice(&head));
+    text_append_json(b, buf_slice(&head));
     if (head.failed)
         b->failed = true;
     buf_close(&head);
@@ -212,10 +212,10 @@ static void add_result(struct log_directory *a, struct json_out *j, const struct
         text = buf_slice(&plain);
     }
     if (!x->result_clean)
-        text = clean_log_text(a, text);
-    size_t n = redact_head_len(text, LOG_DIRECTORY_TEXT_MAX);
+        text = sanitize_log_text(a, text);
+    size_t n = redact_text_head_len(text, LOG_DIRECTORY_TEXT_MAX);
     json_out_name(j, "result");
-    text_json(b, (struct slice){text.p, n});
+    text_append_json(b, (struct slice){text.p, n});
     if (n < text.n && !b->failed) {
         b->n--; /* remove the closing quote */
         buf_adds(b, "…\"");
@@ -229,11 +229,11 @@ static void add_error(struct log_directory *a, struct json_out *j, const struct 
     json_out_object(j, "error");
     json_out_raw(j, "code", x->error_code);
     if (a->level != RECORD_MINIMAL) {
-        struct redact *r = redact_current();
+        struct redact *r = redact_get_current_sanitizer();
         size_t n = 0;
         if (r == NULL || redact_value(r, x->error_message, &a->clean, &n) < 0)
             a->lines.failed = true;
-        json_out_visible(j, "message", n > 0 ? buf_slice(&a->clean) : x->error_message);
+        json_out_add_visible_json(j, "message", n > 0 ? buf_slice(&a->clean) : x->error_message);
     }
     json_out_end(j);
 }
@@ -245,8 +245,8 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
     bool bodies = a->level != RECORD_MINIMAL;
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
-    add_time(a, &j, x->wall_us);
-    json_out_members(&j, buf_slice(&a->who));
+    add_log_time(a, &j, x->wall_us);
+    json_out_add_written_members(&j, buf_slice(&a->who));
     json_out_int(&j, "seq", (int64_t)x->seq);
     add_log_name(a, &j, "method", &a->method, x->method);
     if (x->target.p != NULL)
@@ -254,7 +254,7 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
                      x->target);
     if (x->arguments.p != NULL && bodies)
         add_arguments(a, &j, x);
-    json_out_quoted(&j, "status", value_text(&call_statuses, x->status));
+    json_out_quoted(&j, "status", value_text_of_number(&call_statuses, x->status));
     if (x->error_code.p != NULL)
         add_error(a, &j, x);
     json_out_int(&j, "duration_ms", x->duration_us / 1000);
@@ -334,7 +334,7 @@ static int write_log_lines(struct log_directory *a, struct slice lines)
     return 0;
 }
 
-void log_directory_drop(struct log_directory *a)
+void log_directory_discard_lines(struct log_directory *a)
 {
     buf_clear(&a->lines);
 }

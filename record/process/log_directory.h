@@ -60,12 +60,12 @@ void log_directory_close(struct log_directory *a);
 /* Keeps the arguments of a request for its log line. body: as it was stored, sanitized.
  * as_received: the sanitizer did not change the body. Do not call this function for a body that is
  * not JSON, or in which an object has a key twice. */
-void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
-                           bool as_received);
+void log_directory_keep_arguments(struct log_directory *a, uint64_t seq, struct slice body,
+                                  bool as_received);
 /* Adds a line to the buffer. */
 void log_directory_add(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
-void log_directory_drop(struct log_directory *a);
+void log_directory_discard_lines(struct log_directory *a);
 /* Removes the buffered lines that an earlier process has written to the files. That process was
  * killed before it released the entries. Reads the files from the day of the first line until
  * today. */

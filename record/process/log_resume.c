@@ -29,7 +29,7 @@ static struct slice first_complete_line(struct slice text)
     return (struct slice){text.p, end != NULL ? (size_t)(end + 1 - text.p) : 0};
 }
 
-static void drop_found_lines(struct search *s)
+static void skip_lines_found_in_file(struct search *s)
 {
     struct slice text = buf_slice(&s->file);
     for (struct slice line; (line = first_complete_line(text)).n > 0;
@@ -54,7 +54,7 @@ static struct slice search_log_file(struct search *s, int fd)
         if (n <= 0)
             break;
         s->file.n += (size_t)n;
-        drop_found_lines(s);
+        skip_lines_found_in_file(s);
     }
     return buf_slice(&s->file);
 }

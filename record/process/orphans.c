@@ -43,8 +43,8 @@ static bool is_same_vault(const char *vault, struct slice of)
 static int open_orphan_rules(struct orphan *o)
 {
     struct buf error = {0};
-    struct redact *active = redact_current();
-    int st = active != NULL ? redact_open_copy(&o->rules, active, &error) : MI_ENOMEM;
+    struct redact *active = redact_get_current_sanitizer();
+    int st = active != NULL ? redact_open_copy_of_rules(&o->rules, active, &error) : MI_ENOMEM;
     if (st == 0 && o->start.redact_rules.p != NULL)
         st = redact_add_rules(o->rules, o->start.redact_rules, &error);
     if (st < 0)
@@ -73,13 +73,13 @@ static bool may_wait_for_lock(struct search *s)
 }
 
 /* Stores all entries, then ends the session. Returns false if that is not possible now. */
-static bool store_whole_orphan(struct orphan *o)
+static bool store_orphan_entries_and_end(struct orphan *o)
 {
     for (;;) {
         size_t n = 0;
-        struct redact *active = redact_swap_current(o->rules);
+        struct redact *active = redact_swap_current_rules(o->rules);
         enum store_result result = store_batch(o->store, &o->ring, &n);
-        redact_swap_current(active);
+        redact_swap_current_rules(active);
         if (result == STORE_DAMAGED || (result == STORE_DONE && n == 0))
             result = store_end_session(o->store, &o->ring);
         if (o->search->between != NULL)
@@ -93,7 +93,7 @@ static bool store_whole_orphan(struct orphan *o)
         if (result == STORE_DONE && n == 0)
             return true;
         if (result != STORE_DONE) {
-            o->search->unusable = store_vault(o->store) == NULL;
+            o->search->unusable = store_get_vault_path(o->store) == NULL;
             return false;
         }
     }
@@ -118,12 +118,12 @@ static void store_orphan(struct search *s, const struct journal_file *f)
         return;
     }
     bool done = false;
-    if (form_read_start(ring_start(&o.ring), &o.start) == 0 &&
+    if (form_read_session_start(ring_get_session_start(&o.ring), &o.start) == 0 &&
         is_same_vault(s->vault, o.start.vault) && open_orphan_rules(&o) == 0 &&
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
             store_take_over_journal(o.store, &o.ring);
-            done = store_whole_orphan(&o);
+            done = store_orphan_entries_and_end(&o);
         }
         s->left += !done && s->unusable;
     }
@@ -139,11 +139,11 @@ static bool orphans_on_journal(void *ctx, const struct journal_file *f)
     struct search *s = ctx;
     struct journal_file own;
     struct stat st;
-    if (journal_file_is_held(f, JOURNAL_WRITER) || journal_file_is_held(f, JOURNAL_READER) ||
+    if (journal_file_is_locked(f, JOURNAL_WRITER) || journal_file_is_locked(f, JOURNAL_READER) ||
         journal_file_open(&own, f->uid) < 0)
         return true;
     /* If the file has no link, another process has just stored and removed the journal. */
-    if (!journal_file_is_held(&own, JOURNAL_WRITER) && fstat(own.fd, &st) == 0 && st.st_nlink > 0)
+    if (!journal_file_is_locked(&own, JOURNAL_WRITER) && fstat(own.fd, &st) == 0 && st.st_nlink > 0)
         store_orphan(s, &own);
     journal_file_close(&own);
     return true;
@@ -152,7 +152,7 @@ static bool orphans_on_journal(void *ctx, const struct journal_file *f)
 void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx)
 {
     struct search s = {.vault = vault, .between = between, .ctx = ctx};
-    if (journal_file_each(orphans_on_journal, &s) < 0)
+    if (journal_file_for_each(orphans_on_journal, &s) < 0)
         log_debug("the journals of killed sessions cannot be listed");
     if (s.left > 0 && s.said)
         log_warn("killed sessions are not stored yet, so this command does not show them: "

@@ -72,15 +72,15 @@ static void write_previous_tools(struct buf *b, const struct tool_list *l)
 static void recording_on_tools_wanted(void *ctx)
 {
     struct recording *p = ctx;
-    const char *vault = store_vault(p->store);
+    const char *vault = store_get_vault_path(p->store);
     struct query *q = NULL;
     struct tool_list list;
     struct buf text = {0}, error = {0};
     if (vault == NULL)
         return;
     if (query_open(&q, vault, &error) == 0 &&
-        tool_list_read(q, store_name(p->store), TOOL_LIST_RECORDED, store_uid(p->store), 0,
-                       &list) == 0) {
+        tool_list_read(q, store_get_name(p->store), TOOL_LIST_RECORDED, store_session_uid(p->store),
+                       0, &list) == 0) {
         write_previous_tools(&text, &list);
         tool_list_close(&list);
     }
@@ -99,7 +99,7 @@ static void recording_on_tools_wanted(void *ctx)
 static void recording_on_escalated(void *ctx, enum escalation_cause cause, const char *path)
 {
     struct recording *p = ctx;
-    log_error("the server needs attention: server=%s cause=%s file=%s", store_name(p->store),
+    log_error("the server needs attention: server=%s cause=%s file=%s", store_get_name(p->store),
               escalation_cause_name(cause), path);
     if (p->cfg->notifier >= 0)
         (void)channel_send(p->cfg->notifier, path, strlen(path));
@@ -109,7 +109,7 @@ static void recording_on_escalated(void *ctx, enum escalation_cause cause, const
  * remains if this process is killed. */
 static bool share_lock_with_proxy(struct recording *p, int vault)
 {
-    if (p->lock >= 0 && running_lock_is_of(p->lock, vault))
+    if (p->lock >= 0 && running_lock_is_file_of_vault(p->lock, vault))
         return true;
     if (p->lock >= 0)
         close(p->lock);
@@ -206,7 +206,7 @@ static void confine_when_open(struct recording *p)
  * microseconds. */
 static int64_t pause_after_result(struct recording *p, enum store_result result)
 {
-    p->shut = result == STORE_FAILING && store_vault(p->store) == NULL;
+    p->shut = result == STORE_FAILING && store_get_vault_path(p->store) == NULL;
     switch (result) {
     case STORE_DONE:
         confine_when_open(p);
@@ -215,13 +215,13 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
         return 0; /* no pause, because the call has already waited for the lock */
     case STORE_FAILING:
         upkeep_pause(&p->upkeep);
-        store_escalate_early(p->store, &p->ring);
+        store_write_escalations_early(p->store, &p->ring);
         return STORE_RETRY_US;
     case STORE_GONE:
         exit_recorder(p, EX_TEMPFAIL);
     case STORE_DAMAGED:
         log_error("the journal is damaged, the rest of the session is not recorded: session=%s",
-                  store_uid(p->store));
+                  store_session_uid(p->store));
         p->damaged = true;
         if (ring_set_trouble(&p->ring, RING_FAILING))
             send_byte_to_proxy(p, 'c');
@@ -232,7 +232,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
 
 /* Stores all published entries. Returns the pause before the next try, in microseconds; -1: all are
  * stored. */
-static int64_t store_published(struct recording *p)
+static int64_t store_published_entries(struct recording *p)
 {
     while (!p->damaged) {
         size_t n;
@@ -253,7 +253,7 @@ static void recording_on_pause(void *ctx)
 {
     struct recording *p = ctx;
     listen_to_proxy(p);
-    (void)store_published(p); /* after a failure the loop tries again */
+    (void)store_published_entries(p); /* after a failure the loop tries again */
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -273,13 +273,13 @@ static int64_t end_stored_session(struct recording *p)
 }
 
 /* Exits if the session has ended and nothing could be stored for too long. */
-static void exit_if_store_is_late(struct recording *p)
+static void exit_if_storing_takes_too_long(struct recording *p)
 {
     int64_t most_us = p->shut ? PROCESS_SHUT_US : PROCESS_GIVE_UP_US;
     int64_t since_us = p->stored_us > p->ended_us ? p->stored_us : p->ended_us;
     if (p->ended_us == 0 || clock_mono_us() < since_us + most_us)
         return;
-    log_error("some messages were not recorded: session=%s%s", store_uid(p->store),
+    log_error("some messages were not recorded: session=%s%s", store_session_uid(p->store),
               p->file.has_name ? "; the next command that reads this vault tries again" : "");
     exit_recorder(p, EX_UNAVAILABLE);
 }
@@ -291,11 +291,11 @@ static void run_recording(struct recording *p)
     for (;;) {
         listen_to_proxy(p);
         bool ended = recording_has_ended(p);
-        int64_t pause_us = store_published(p);
+        int64_t pause_us = store_published_entries(p);
         if (pause_us < 0 && ended)
             pause_us = end_stored_session(p);
         if (pause_us >= 0) {
-            exit_if_store_is_late(p);
+            exit_if_storing_takes_too_long(p);
             wait_for_proxy(p, pause_us);
             continue;
         }
@@ -303,7 +303,7 @@ static void run_recording(struct recording *p)
         listen_to_proxy(p);
         if (!recording_has_ended(p) && (p->damaged || ring_reader_sleep(&p->ring))) {
             wait_for_proxy(p, us);
-            ring_reader_awake(&p->ring);
+            ring_mark_reader_awake(&p->ring);
         }
         /* Wait for further entries, to store them in the same transaction. */
         if (!p->cfg->start.sync_full && !recording_has_ended(p))
@@ -311,7 +311,7 @@ static void run_recording(struct recording *p)
     }
 }
 
-void process_run(const struct process_config *cfg)
+void process_run_recorder(const struct process_config *cfg)
 {
     static const struct store_calls calls = {.begun = recording_on_session_begun,
                                              .changed = recording_on_changed,

@@ -47,6 +47,6 @@ struct process_config {
 };
 
 /* Runs the recorder process. Call this function in the child, after detach_process(). */
-_Noreturn void process_run(const struct process_config *cfg);
+_Noreturn void process_run_recorder(const struct process_config *cfg);
 
 #endif

@@ -72,26 +72,26 @@ void store_take_over_journal(struct store *s, struct ring *r)
         atomic_store(&k->killed_by, trying);
         atomic_store(&k->trying, RING_NONE);
     }
-    if (ring_release(r))
-        store_report_change(s);
+    if (ring_release_records(r))
+        store_call_on_change(s);
 }
 
 /* Begins a transaction. If the next entry is an escalation, its file is written first, with
- * transactions of its own. Returns 0, an error of ring_next(), or an error of the writer. */
+ * transactions of its own. Returns 0, an error of ring_read_next_record(), or an error of the writer. */
 static int begin_batch(struct store *s, struct ring *r)
 {
     uint32_t kind;
     struct slice bytes;
     uint64_t at;
-    int st = ring_next(r, &kind, &bytes, &at);
+    int st = ring_read_next_record(r, &kind, &bytes, &at);
     if (st < 0)
         return st;
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
-    r->at = at;      /* ring_next() returns the same entry again */
+    r->at = at;      /* ring_read_next_record() returns the same entry again */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
-    writer_begin_later(s->w, STORE_WAIT_US);
+    writer_defer_begin(s->w, STORE_WAIT_US);
     return 0;
 }
 
@@ -106,7 +106,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
         uint32_t kind;
         struct slice bytes;
         uint64_t at;
-        if (ring_next(r, &kind, &bytes, &at) < 0)
+        if (ring_read_next_record(r, &kind, &bytes, &at) < 0)
             break; /* the journal is damaged: the next batch reports it */
         if (kind == ENTRY_ESCALATION && n > 0) {
             r->at = at;
@@ -121,11 +121,11 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
     return writer_store_position(s->w, s->session_id, r->at);
 }
 
-/* Notes which large bodies the transaction has written, for store_write_out(). */
+/* Notes which large bodies the transaction has written, for store_write_bodies_to_disk(). */
 static void note_written_bodies(struct store *s)
 {
     int64_t from, to;
-    if (!writer_new_bodies(s->w, &from, &to))
+    if (!writer_take_new_bodies_range(s->w, &from, &to))
         return;
     if (s->bodies_to != from)
         s->bodies_from = from;
@@ -138,7 +138,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     *ret_n = 0;
     if (ring_unread_bytes(r) == 0 && s->resumed)
         return STORE_DONE;
-    enum store_result ready = store_prepare(s, r);
+    enum store_result ready = store_open_and_add_session(s, r);
     if (ready != STORE_DONE)
         return ready;
     int st = begin_batch(s, r);
@@ -163,17 +163,17 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     entries_escalate_no_progress(s);
     log_directory_flush(&s->log, s->dir.fd);
     store_report_step("logged");
-    if (ring_release(r))
-        store_report_change(s);
+    if (ring_release_records(r))
+        store_call_on_change(s);
     store_report_step("released");
     note_written_bodies(s);
     *ret_n = n;
-    return store_note_success(s, r);
+    return store_report_success(s, r);
 }
 
 /* ---- queries and upkeep --------------------------------------------------------------------- */
 
-const char *store_vault(const struct store *s)
+const char *store_get_vault_path(const struct store *s)
 {
     return s->w != NULL ? s->dir.path : NULL;
 }
@@ -183,24 +183,24 @@ int store_vault_fd(const struct store *s)
     return s->dir.fd;
 }
 
-const char *store_name(const struct store *s)
+const char *store_get_name(const struct store *s)
 {
     return s->name;
 }
 
-const char *store_uid(const struct store *s)
+const char *store_session_uid(const struct store *s)
 {
     return s->uid;
 }
 
-int64_t store_wal_pages(const struct store *s)
+int64_t store_count_wal_pages(const struct store *s)
 {
-    return s->w != NULL ? writer_wal_pages(s->w) : 0;
+    return s->w != NULL ? writer_get_wal_pages(s->w) : 0;
 }
 
-bool store_checkpoint(struct store *s)
+bool store_checkpoint_wal(struct store *s)
 {
-    return s->w != NULL && writer_checkpoint(s->w) == 0;
+    return s->w != NULL && writer_checkpoint_wal(s->w) == 0;
 }
 
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
@@ -208,14 +208,14 @@ bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
     *ret_more = true;
     if (s->w == NULL)
         return false;
-    int st = call_fill_step(f, s->w, STORE_WAIT_US, ret_more);
+    int st = call_fill_next_rows(f, s->w, STORE_WAIT_US, ret_more);
     if (st < 0 && (st == MI_ENOMEM || !writer_is_busy(s->w)))
         /* no more steps in this process; the next recorder process tries again */
         *ret_more = false;
     return st == 0;
 }
 
-bool store_write_out(struct store *s)
+bool store_write_bodies_to_disk(struct store *s)
 {
     int64_t n = s->bodies_to - s->bodies_from;
     if (n <= 0 || s->w == NULL)

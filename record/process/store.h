@@ -4,7 +4,7 @@
  * Resume    the position up to which entries are stored is written in the transaction that stores
  *           them (writer_store_position()). The next process skips entries before this position.
  *           So each message and event is stored exactly once, even if a process is killed. Log
- *           lines are written after the commit and before ring_release(). Lines and escalation
+ *           lines are written after the commit and before ring_release_records(). Lines and escalation
  *           files that a killed process has written are found, and not written again.
  * Killers   shared->trying is the position of the entry being processed, until its transaction is
  *           committed. After a kill, each entry up to that position is stored in a transaction of
@@ -72,32 +72,32 @@ void store_close(struct store *s); /* accepts NULL */
  * which entry killed it. */
 void store_take_over_journal(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
-MI_MUST enum store_result store_prepare(struct store *s, struct ring *r);
+MI_MUST enum store_result store_open_and_add_session(struct store *s, struct ring *r);
 /* Stores published entries in one transaction and releases them. *ret_n: their number; 0 with
  * STORE_DONE: there were no entries. Sets shared->trouble. */
 MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n);
 /* While nothing can be stored: writes the files of the escalations that wait in the journal. */
-void store_escalate_early(struct store *s, struct ring *r);
+void store_write_escalations_early(struct store *s, struct ring *r);
 /* Ends the session in the vault after the last entry. If shared->ended is not set, the proxy was
- * killed: the session is closed with running_end(), and shared->ended is set. After STORE_DONE only
+ * killed: the session is closed with running_end_dead_session(), and shared->ended is set. After STORE_DONE only
  * the journal has to be removed; after any other result, call this function again. */
 MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */
-const char *store_vault(const struct store *s);
+const char *store_get_vault_path(const struct store *s);
 int store_vault_fd(const struct store *s);
-const char *store_name(const struct store *s); /* the server's name */
-const char *store_uid(const struct store *s);
-int64_t store_wal_pages(const struct store *s);
-bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: success */
-/* Calls call_fill_step(), and waits at most STORE_WAIT_US for the database's lock. Call this
+const char *store_get_name(const struct store *s); /* the server's name */
+const char *store_session_uid(const struct store *s);
+int64_t store_count_wal_pages(const struct store *s);
+bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); true: success */
+/* Calls call_fill_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call this
  * function only if all entries are stored. Returns false if no step was made. *ret_more: more
  * steps are useful in this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
  * if there are none. */
 #define STORE_WRITE_OUT ((int64_t)8 << 20)
-bool store_write_out(struct store *s);
+bool store_write_bodies_to_disk(struct store *s);
 
 /* Called at each step, for tests that kill the process there; normally NULL. */
 extern void (*store_step)(const char *name);

@@ -68,12 +68,12 @@ MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
 /* Whether the vault was removed; this is logged. Checks at most once in after_us. */
 bool store_vault_was_removed(struct store *s, int64_t after_us);
-void store_report_change(struct store *s);
+void store_call_on_change(struct store *s);
 /* The next two functions set shared->trouble and log when the trouble begins or ends. They return
  * the result that the caller must return. */
-enum store_result store_note_success(struct store *s, struct ring *r);
+enum store_result store_report_success(struct store *s, struct ring *r);
 /* the reason is in s->reason */
-enum store_result store_report_failing(struct store *s, struct ring *r);
+enum store_result store_report_failure(struct store *s, struct ring *r);
 /* Call this function if the vault cannot be opened because its database is locked, for example by
  * processes that open it. Waits STORE_WAIT_US. */
 enum store_result store_wait_while_busy(struct store *s, struct ring *r);
@@ -88,7 +88,7 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 /* Adds the event `gap`. */
 MI_MUST int entries_add_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
-bool entries_is_answer(const struct row *r);
+bool entries_row_is_answer(const struct row *r);
 /* Writes escalation files about the calls in s->stuck, and adds their events. Call this function
  * after the transaction. */
 void entries_escalate_no_progress(struct store *s);

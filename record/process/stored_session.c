@@ -15,25 +15,25 @@
 
 static int add_session(struct store *s)
 {
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     struct buf text = {0}, cwd = {0};
     if (rules != NULL)
         redact_write_rules(rules, &text);
     if (s->start->cwd.p != NULL) /* the name of a directory may have any bytes */
-        text_utf8(&cwd, s->start->cwd);
+        text_append_valid_utf8(&cwd, s->start->cwd);
     struct session_record n = {
         .uid = slice_of(s->uid),
         .name = slice_of(s->name),
         .command = slice_of(s->command),
         .host = slice_of(s->host),
-        .record_level = value_text(&record_levels, s->start->level),
+        .record_level = value_text_of_number(&record_levels, s->start->level),
         .redact_rules = text.n > 0 && !text.failed ? buf_slice(&text) : (struct slice){0},
         .cwd = cwd.n > 0 && !cwd.failed ? buf_slice(&cwd) : (struct slice){0},
         .tools_rule = s->start->tools_rule,
         .started_at_us = s->start->started_wall_us,
         .pid = s->start->pid,
     };
-    int st = writer_session_add(s->w, &n, &s->session_id);
+    int st = writer_add_session(s->w, &n, &s->session_id);
     buf_close(&text);
     buf_close(&cwd);
     return st;
@@ -46,12 +46,12 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
     /* If the session was added already, begin no transaction: on a full disk it would fail. */
     if (s->session_id != 0)
-        return writer_position_read(s->w, s->session_id, ret_position);
+        return writer_read_position(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
         st = add_session(s);
     if (st == 0)
-        st = writer_position_read(s->w, s->session_id, ret_position);
+        st = writer_read_position(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
         *ret_position = tail; /* the vault with the earlier rows was removed */
         st =
@@ -70,8 +70,8 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
 static void add_log_line_again(struct store *s, struct entry *e)
 {
     char commitment[WRITER_COMMITMENT];
-    if (e->kind == ENTRY_MESSAGE && entries_is_answer(&e->row) &&
-        writer_commitment_stored(s->w, s->session_id, e->row.seq, commitment))
+    if (e->kind == ENTRY_MESSAGE && entries_row_is_answer(&e->row) &&
+        writer_read_stored_commitment(s->w, s->session_id, e->row.seq, commitment))
         e->invocation.commitment = slice_of(commitment);
     log_directory_add(&s->log, &e->invocation);
 }
@@ -84,9 +84,9 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
     uint64_t at;
     struct entry e;
     size_t n = 0;
-    while (ring_next(r, &kind, &bytes, &at) == 0) {
+    while (ring_read_next_record(r, &kind, &bytes, &at) == 0) {
         if (at >= position) {
-            r->at = at; /* ring_next() returns the same entry again */
+            r->at = at; /* ring_read_next_record() returns the same entry again */
             break;
         }
         n++;
@@ -96,11 +96,11 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
     }
     log_directory_resume(&s->log, s->dir.fd);
     log_directory_flush(&s->log, s->dir.fd);
-    if (n > 0 && ring_release(r))
-        store_report_change(s);
+    if (n > 0 && ring_release_records(r))
+        store_call_on_change(s);
 }
 
-enum store_result store_prepare(struct store *s, struct ring *r)
+enum store_result store_open_and_add_session(struct store *s, struct ring *r)
 {
     uint64_t position;
     if (store_vault_was_removed(s, LOOK_US))
@@ -111,7 +111,7 @@ enum store_result store_prepare(struct store *s, struct ring *r)
     if (opened == MI_EBUSY)
         return store_wait_while_busy(s, r);
     if (opened < 0)
-        return store_report_failing(s, r);
+        return store_report_failure(s, r);
     store_report_step("open");
     int st = begin_session(s, r, &position);
     if (st < 0)
@@ -125,7 +125,7 @@ enum store_result store_prepare(struct store *s, struct ring *r)
     skip_stored_entries(s, r, position);
     /* Trouble that a killed process has reported ends here. Trouble that this process has reported
      * ends when an entry was stored. */
-    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_note_success(s, r);
+    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_report_success(s, r);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static int add_damage_event(struct store *s, struct ring *r)
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
-        st = writer_position_read(s->w, s->session_id, &position);
+        st = writer_read_position(s->w, s->session_id, &position);
     if (st == 0 && position < ALL_STORED && ring_unread_bytes(r) > 0)
         st = entries_add_gap(s, t_us, "damaged");
     if (st == 0)
@@ -155,22 +155,22 @@ static int close_killed_session(struct store *s)
     struct buf error = {0};
     struct process left[64];
     bool forget = true;
-    int st = running_open(&l, s->dir.path, &error);
+    int st = running_list_open(&l, s->dir.path, &error);
     for (size_t i = 0; st == 0 && i < l.n; i++)
         if (l.row[i].session_id == s->session_id)
-            forget = running_read_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
+            forget = running_read_process_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
     if (st == 0)
-        st = running_end(s->dir.path, s->session_id, forget, &error);
+        st = running_end_dead_session(s->dir.path, s->session_id, forget, &error);
     if (st < 0)
         snprintf(s->reason, sizeof s->reason, "%s", buf_str(&error));
-    running_close(&l);
+    running_list_close(&l);
     buf_close(&error);
     return st;
 }
 
 enum store_result store_end_session(struct store *s, struct ring *r)
 {
-    enum store_result ready = store_prepare(s, r);
+    enum store_result ready = store_open_and_add_session(s, r);
     if (ready != STORE_DONE)
         return ready;
     int st = ring_unread_bytes(r) > 0 ? add_damage_event(s, r) : 0;
@@ -179,12 +179,12 @@ enum store_result store_end_session(struct store *s, struct ring *r)
     escalations_close(&s->escalations, s->dir.fd, s->w);
     if (atomic_load(&r->shared->ended) == 0) {
         if (close_killed_session(s) < 0)
-            return store_report_failing(s, r);
+            return store_report_failure(s, r);
         store_report_step("closed");
         atomic_store(&r->shared->ended, 1);
     }
     store_report_step("ended");
-    writer_set_wait(s->w, STORE_WAIT_US);
+    writer_set_lock_wait(s->w, STORE_WAIT_US);
     if ((st = writer_position_remove(s->w, s->session_id)) < 0)
         return store_handle_failure(s, r, st);
     store_report_step("forgotten");

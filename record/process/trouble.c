@@ -57,7 +57,7 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
 
 /* Renames the damaged database (vault/store/aside.h). The database must be closed. Returns false if
  * nothing was changed. */
-static bool put_database_aside(struct store *s)
+static bool move_damaged_database_away(struct store *s)
 {
     char name[ASIDE_NAME_MAX];
     struct buf why = {0};
@@ -84,12 +84,12 @@ int store_open_vault(struct store *s)
     int st = s->dir.fd >= 0 ? 0 : vault_dir_open(&s->dir, s->vault, true, &error);
     if (st == 0)
         st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
-    if (st == MI_EPROTO && put_database_aside(s))
+    if (st == MI_EPROTO && move_damaged_database_away(s))
         st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
     if (st == 0) {
         writer_set_level(s->w, s->start->level);
         if (s->start->stop_on_error)
-            writer_want_bodies(s->w);
+            writer_require_bodies(s->w);
     } else {
         snprintf(s->reason, sizeof s->reason, "%s",
                  error.n > 0 ? buf_str(&error) : "out of memory");
@@ -122,7 +122,7 @@ bool store_vault_was_removed(struct store *s, int64_t after_us)
 
 /* ---- trouble -------------------------------------------------------------------------------- */
 
-void store_report_change(struct store *s)
+void store_call_on_change(struct store *s)
 {
     if (s->calls.changed != NULL)
         s->calls.changed(s->ctx);
@@ -134,7 +134,7 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
         s->lost_trouble = trouble;
     s->troubled = trouble != RING_FINE;
     if (ring_set_trouble(r, trouble))
-        store_report_change(s);
+        store_call_on_change(s);
 }
 
 /* A disk that was full may have room for the write-ahead log or for the database, but not for both.
@@ -145,17 +145,17 @@ static void checkpoint_to_save_space(struct store *s)
 {
     int64_t now = clock_mono_us();
     s->portion -= s->portion > 0;
-    if (writer_wal_pages(s->w) < STORE_WAL_PAGES) {
+    if (writer_get_wal_pages(s->w) < STORE_WAL_PAGES) {
         s->saved_us = 0;
     } else if (s->saved_us == 0 || now - s->saved_us >= STORE_RETRY_US) {
         s->saved_us = now;
         store_report_step("checkpoint");
-        if (writer_checkpoint(s->w) < 0)
+        if (writer_checkpoint_wal(s->w) < 0)
             log_debug("checkpoint postponed: %s", writer_error(s->w));
     }
 }
 
-enum store_result store_note_success(struct store *s, struct ring *r)
+enum store_result store_report_success(struct store *s, struct ring *r)
 {
     bool all = ring_unread_bytes(r) == 0;
     if (s->failing && !all) { /* the next batch may fail again */
@@ -171,7 +171,7 @@ enum store_result store_note_success(struct store *s, struct ring *r)
     return STORE_DONE;
 }
 
-enum store_result store_report_failing(struct store *s, struct ring *r)
+enum store_result store_report_failure(struct store *s, struct ring *r)
 {
     if (!s->failing)
         log_warn("cannot record%s: %s", s->start->stop_on_error ? "" : ", messages wait in memory",
@@ -196,7 +196,7 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
     snprintf(s->reason, sizeof s->reason, "%s", memory ? "out of memory" : writer_error(s->w));
     writer_rollback(s->w);
     ring_rewind(r);
-    log_directory_drop(&s->log);
+    log_directory_discard_lines(&s->log);
     s->resumed = false;
     if (busy) {
         set_trouble(s, r, RING_BUSY);
@@ -206,14 +206,14 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
         return STORE_GONE;
     if (damaged) {
         store_close_writer(s);
-        if (put_database_aside(s))
+        if (move_damaged_database_away(s))
             return STORE_BUSY;
-        return store_report_failing(s, r);
+        return store_report_failure(s, r);
     }
     s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
-        store_close_writer(s);            /* the next attempt opens the vault again */
-    else if (writer_checkpoint(s->w) < 0) /* the checkpoint frees space in the log */
+        store_close_writer(s);                /* the next attempt opens the vault again */
+    else if (writer_checkpoint_wal(s->w) < 0) /* the checkpoint frees space in the log */
         log_debug("checkpoint postponed: %s", writer_error(s->w));
-    return store_report_failing(s, r);
+    return store_report_failure(s, r);
 }

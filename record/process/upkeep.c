@@ -40,14 +40,14 @@ void upkeep_pause(struct upkeep *u)
 static void upkeep_run_checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
-    if (!store_checkpoint(u->store))
+    if (!store_checkpoint_wal(u->store))
         /* the next checkpoint is tried after more entries were stored */
         log_debug("checkpoint postponed");
 }
 
 void upkeep_checkpoint_if_needed(struct upkeep *u)
 {
-    int64_t pages = store_wal_pages(u->store), now = clock_mono_us();
+    int64_t pages = store_count_wal_pages(u->store), now = clock_mono_us();
     if (pages >= UPKEEP_PAGES_MAX && now - u->forced_us >= FORCED_PAUSE_US) {
         u->forced_us = now;
         upkeep_run_checkpoint(u);
@@ -59,7 +59,7 @@ void upkeep_checkpoint_if_needed(struct upkeep *u)
 /* ---- timed work ----------------------------------------------------------------------------- */
 
 /* Begins to remove old sessions, or makes the next step. Returns the delay until the next step. */
-static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
+static int64_t upkeep_run_prune_step(struct upkeep *u, const char *vault)
 {
     struct buf error = {0};
     bool done = false;
@@ -69,7 +69,7 @@ static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
     } else if (!prune_database_is_unchanged(u->prune)) {
         return UPKEEP_QUIET_US;
     } else {
-        st = prune_step(u->prune, &done, &error);
+        st = prune_run_step(u->prune, &done, &error);
     }
     buf_close(&error); /* the error is not logged: `doctor` reports the cause */
     if (st == MI_EFULL || (st == 0 && !done))
@@ -83,7 +83,7 @@ static int64_t upkeep_prune_step(struct upkeep *u, const char *vault)
 
 /* Adds some rows to `calls`. Returns the time when the next step is due; INT64_MAX: not before the
  * next check. */
-static int64_t upkeep_fill_step(struct upkeep *u)
+static int64_t upkeep_run_fill_step(struct upkeep *u)
 {
     bool more;
     bool done = store_fill_calls(u->store, &u->fill, &more);
@@ -94,9 +94,9 @@ static int64_t upkeep_fill_step(struct upkeep *u)
 int64_t upkeep_run_when_idle(struct upkeep *u)
 {
     int64_t now = clock_mono_us();
-    if (store_write_out(u->store))
+    if (store_write_bodies_to_disk(u->store))
         return 0;
-    const char *vault = store_vault(u->store);
+    const char *vault = store_get_vault_path(u->store);
     if (now >= u->look_us) {
         if (vault != NULL) {
             orphans_store(vault, u->between, u->ctx);
@@ -104,12 +104,12 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
             (void)running_close_dead_sessions(vault);
         }
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
-        u->fill_us = vault != NULL ? upkeep_fill_step(u) : INT64_MAX;
+        u->fill_us = vault != NULL ? upkeep_run_fill_step(u) : INT64_MAX;
     } else if (now >= u->fill_us) {
-        u->fill_us = upkeep_fill_step(u);
+        u->fill_us = upkeep_run_fill_step(u);
     } else if (now >= u->prune_us) {
         u->prune_us =
-            clock_mono_us() + (vault != NULL ? upkeep_prune_step(u, vault) : UPKEEP_DEAD_US);
+            clock_mono_us() + (vault != NULL ? upkeep_run_prune_step(u, vault) : UPKEEP_DEAD_US);
     }
     if (u->idle_us != 0 && now >= u->idle_us)
         upkeep_run_checkpoint(u);

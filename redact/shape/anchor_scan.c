@@ -30,7 +30,7 @@ struct halves {
 static struct {
     uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
-    unsigned passes[GROUPS]; /* result of estimate_passes() for each group */
+    unsigned passes[GROUPS]; /* result of estimate_offsets_passing() for each group */
     /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
@@ -38,18 +38,18 @@ static struct {
 } scan;
 
 /* Drops the first letter of `three` and appends c. A letter has six bits. */
-static inline unsigned append_to_three(unsigned three, char c)
+static inline unsigned append_letter_to_three(unsigned three, char c)
 {
     return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
 }
 
 static inline unsigned read_three_letters(const char *p)
 {
-    return append_to_three(append_to_three((unsigned)p[0] & 63, p[1]), p[2]);
+    return append_letter_to_three(append_letter_to_three((unsigned)p[0] & 63, p[1]), p[2]);
 }
 
 /* Returns in bit 0 whether these three letters may belong to an anchor. */
-static inline unsigned three_may_begin_anchor(unsigned three)
+static inline unsigned three_letters_may_be_in_anchor(unsigned three)
 {
     return (unsigned)(scan.three[three / 64] >> (three % 64));
 }
@@ -66,7 +66,7 @@ static unsigned count_bits(unsigned x)
 
 /* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to
  * 7 are ASCII, mostly small letters. */
-static unsigned estimate_passes(const struct halves *h)
+static unsigned estimate_offsets_passing(const struct halves *h)
 {
     unsigned ret = 1;
     for (unsigned i = 0; i < 3; i++) {
@@ -78,7 +78,7 @@ static unsigned estimate_passes(const struct halves *h)
     return ret;
 }
 
-static struct halves merge_halves(const struct halves *a, const struct halves *b)
+static struct halves merge_nibble_halves(const struct halves *a, const struct halves *b)
 {
     struct halves ret;
     for (unsigned i = 0; i < 3; i++) {
@@ -93,15 +93,15 @@ static void scan_add_to_group(const struct halves *halves)
 {
     unsigned best = 0, least = UINT_MAX;
     for (unsigned g = 0; g < GROUPS; g++) {
-        struct halves now = merge_halves(&scan.group[g], halves);
-        unsigned more = estimate_passes(&now) - scan.passes[g];
+        struct halves now = merge_nibble_halves(&scan.group[g], halves);
+        unsigned more = estimate_offsets_passing(&now) - scan.passes[g];
         if (more < least) {
             least = more;
             best = g;
         }
     }
-    scan.group[best] = merge_halves(&scan.group[best], halves);
-    scan.passes[best] = estimate_passes(&scan.group[best]);
+    scan.group[best] = merge_nibble_halves(&scan.group[best], halves);
+    scan.passes[best] = estimate_offsets_passing(&scan.group[best]);
     for (unsigned i = 0; i < 3; i++)
         for (unsigned h = 0; h < HALF; h++) {
             scan.low[best / 8][i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best % 8);
@@ -109,7 +109,7 @@ static void scan_add_to_group(const struct halves *halves)
         }
 }
 
-static void scan_add_threes(const struct shape_set three[3])
+static void scan_add_letter_triples(const struct shape_set three[3])
 {
     unsigned char a[256], b[256], c[256];
     size_t a_n = shape_set_letters(&three[0], a), b_n = shape_set_letters(&three[1], b);
@@ -117,8 +117,8 @@ static void scan_add_threes(const struct shape_set three[3])
     for (size_t i = 0; i < a_n; i++)
         for (size_t j = 0; j < b_n; j++)
             for (size_t k = 0; k < c_n; k++) {
-                unsigned two = append_to_three(a[i] & 63, (char)b[j]);
-                unsigned t = append_to_three(two, (char)c[k]);
+                unsigned two = append_letter_to_three(a[i] & 63, (char)b[j]);
+                unsigned t = append_letter_to_three(two, (char)c[k]);
                 scan.three[t / 64] |= UINT64_C(1) << (t % 64);
             }
 }
@@ -133,29 +133,30 @@ void shape_scan_add(const struct shape_set three[3])
             halves.high[i] |= (uint16_t)(1U << (letter[k] >> 4));
         }
     scan_add_to_group(&halves);
-    scan_add_threes(three);
+    scan_add_letter_triples(three);
 }
 
 /* ---- searching ---- */
 
 /* Examines four offsets at a time, independently of each other. */
-static size_t scan_next_plain(struct shape_scan *s)
+static size_t scan_next_without_simd(struct shape_scan *s)
 {
     struct slice text = s->text;
     size_t e = s->at;
     if (e + 4 <= text.n) {
         unsigned d = read_three_letters(text.p + e - 2) >> 6;
         for (; e + 4 <= text.n; e += 4) {
-            unsigned a = append_to_three(d, text.p[e]), b = append_to_three(a, text.p[e + 1]);
-            unsigned c = append_to_three(b, text.p[e + 2]);
-            d = append_to_three(c, text.p[e + 3]);
-            if ((three_may_begin_anchor(a) | three_may_begin_anchor(b) | three_may_begin_anchor(c) |
-                 three_may_begin_anchor(d)) &
+            unsigned a = append_letter_to_three(d, text.p[e]),
+                     b = append_letter_to_three(a, text.p[e + 1]);
+            unsigned c = append_letter_to_three(b, text.p[e + 2]);
+            d = append_letter_to_three(c, text.p[e + 3]);
+            if ((three_letters_may_be_in_anchor(a) | three_letters_may_be_in_anchor(b) |
+                 three_letters_may_be_in_anchor(c) | three_letters_may_be_in_anchor(d)) &
                 1)
                 break;
         }
     }
-    while (e < text.n && !(three_may_begin_anchor(read_three_letters(text.p + e - 2)) & 1))
+    while (e < text.n && !(three_letters_may_be_in_anchor(read_three_letters(text.p + e - 2)) & 1))
         e++;
     s->at = e + 1;
     return e < text.n ? e : text.n;
@@ -177,17 +178,18 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
 }
 
 /* Returns the groups of the set `set` that contain both nibbles of the letter `place` (0 to 2). */
-AVX2 __m256i groups_of_letter(const struct letters *x, unsigned set, unsigned place)
+AVX2 __m256i find_groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
                             look_up_nibbles(scan.high[set][place], x->high[place]));
 }
 
 /* Returns the groups of a set that have the nibbles of all three letters. */
-AVX2 __m256i groups_of_three(const struct letters *x, unsigned set)
+AVX2 __m256i groups_of_three_letters(const struct letters *x, unsigned set)
 {
-    __m256i first = _mm256_and_si256(groups_of_letter(x, set, 0), groups_of_letter(x, set, 1));
-    return _mm256_and_si256(first, groups_of_letter(x, set, 2));
+    __m256i first =
+        _mm256_and_si256(find_groups_of_letter(x, set, 0), find_groups_of_letter(x, set, 1));
+    return _mm256_and_si256(first, find_groups_of_letter(x, set, 2));
 }
 
 AVX2 void load_letters(struct letters *x, unsigned place, const char *p)
@@ -206,8 +208,8 @@ AVX2 uint32_t find_candidates_in_block(const char *p)
     load_letters(&x, 0, p);
     load_letters(&x, 1, p + 1);
     load_letters(&x, 2, p + 2);
-    __m256i any = _mm256_or_si256(groups_of_three(&x, 0), groups_of_three(&x, 1));
-    any = _mm256_or_si256(any, groups_of_three(&x, 2));
+    __m256i any = _mm256_or_si256(groups_of_three_letters(&x, 0), groups_of_three_letters(&x, 1));
+    any = _mm256_or_si256(any, groups_of_three_letters(&x, 2));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
 }
 _Static_assert(SETS == 3, "find_candidates_in_block() looks at three sets");
@@ -217,13 +219,13 @@ __attribute__((target("avx2"))) static size_t scan_next_avx2(struct shape_scan *
     for (;;) {
         for (; s->some != 0; s->some &= s->some - 1) {
             size_t e = s->block + (size_t)__builtin_ctz(s->some);
-            if (three_may_begin_anchor(read_three_letters(s->text.p + e - 2)) & 1) {
+            if (three_letters_may_be_in_anchor(read_three_letters(s->text.p + e - 2)) & 1) {
                 s->some &= s->some - 1;
                 return e;
             }
         }
         if (s->at + 32 > s->text.n)
-            return scan_next_plain(s);
+            return scan_next_without_simd(s);
         s->some = find_candidates_in_block(s->text.p + s->at - 2);
         s->block = s->at;
         s->at += 32;
@@ -247,5 +249,5 @@ size_t shape_scan_next(struct shape_scan *s)
     if (scan.avx2 && !s->plain)
         return scan_next_avx2(s);
 #endif
-    return scan_next_plain(s);
+    return scan_next_without_simd(s);
 }

@@ -69,14 +69,14 @@ static unsigned read_letter_pair(const char *p)
     return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-static unsigned bucket_of_pair(unsigned pair)
+static unsigned bucket_of_letter_pair(unsigned pair)
 {
     return (pair ^ pair >> 5) % BUCKETS;
 }
 
 static void anchors_add_entry(unsigned pair, size_t rule, size_t letters)
 {
-    uint16_t *head = &anchors.bucket[bucket_of_pair(pair)], *last = head;
+    uint16_t *head = &anchors.bucket[bucket_of_letter_pair(pair)], *last = head;
     assert(anchors.entries_n + 1 < MAX_ENTRIES);
     while (*last != 0)
         last = &anchors.entries[*last].next;
@@ -115,30 +115,30 @@ static void anchors_open(void)
 }
 
 /* Whether the rule may have a hit for the anchor at text[at]. */
-static bool rule_may_hit(const struct shape_rule *rule, struct slice text, size_t at)
+static bool shape_rule_may_match(const struct shape_rule *rule, struct slice text, size_t at)
 {
     struct shape_hit hit;
     if (!(rule->flags & SHAPE_LOOSE))
         return shape_match_form(rule, text, at, &hit);
     if (rule->fn == shape_match_assignment)
         return shape_name_may_be_secret(text, at);
-    struct shape_rule anchor = {rule->name, rule->form, shape_anchor, rule->flags};
+    struct shape_rule anchor = {rule->name, rule->form, shape_match_anchor, rule->flags};
     return shape_match_form(&anchor, text, at, &hit);
 }
 
 size_t shapes_find_anchor(struct slice text, size_t from, size_t to)
 {
     anchors_open();
-    shape_form_begin();
+    shape_form_reset_cache();
     struct shape_scan scan;
     shape_scan_begin(&scan, (struct slice){text.p, to}, from > WINDOW - 2 ? from : WINDOW - 2);
     for (size_t end; (end = shape_scan_next(&scan)) < to;) {
         unsigned pair = read_letter_pair(text.p + end - 1);
-        for (unsigned i = anchors.bucket[bucket_of_pair(pair)]; i != 0;
+        for (unsigned i = anchors.bucket[bucket_of_letter_pair(pair)]; i != 0;
              i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
             if (e->pair == pair && end + 1 >= e->letters &&
-                rule_may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
+                shape_rule_may_match(&shape_rules[e->rule], text, end + 1 - e->letters))
                 return end;
         }
     }
@@ -152,7 +152,7 @@ bool shapes_may_match(struct slice text)
 
 /* ---- one text ---- */
 
-static bool hit_is_better(const struct pending *a, const struct pending *b)
+static bool hit_comes_first(const struct pending *a, const struct pending *b)
 {
     if (a->hit.from != b->hit.from)
         return a->hit.from < b->hit.from;
@@ -178,7 +178,7 @@ static void search_add_hit(struct search *s, struct pending p)
         size_t from = size_min(p.hit.from, q->hit.from);
         size_t end =
             end_of_hit(&p.hit) > end_of_hit(&q->hit) ? end_of_hit(&p.hit) : end_of_hit(&q->hit);
-        struct pending one = hit_is_better(q, &p) ? *q : p;
+        struct pending one = hit_comes_first(q, &p) ? *q : p;
         one.hit.from = from;
         one.hit.n = end - from;
         p = one;
@@ -191,7 +191,7 @@ static void search_add_hit(struct search *s, struct pending p)
 
 /* Removes the part of the hit before `from`, which was already returned. Returns false if nothing
  * is left. */
-static bool cut_hit_before(struct shape_hit *h, size_t from)
+static bool cut_hit_before_offset(struct shape_hit *h, size_t from)
 {
     if (end_of_hit(h) <= from || h->n == 0)
         return false;
@@ -214,10 +214,11 @@ static bool offset_is_in_hit_of_rule(const struct search *s, size_t at, size_t r
     return false;
 }
 
-static void search_try_window(struct search *s)
+static void search_try_anchors_of_window(struct search *s)
 {
     unsigned pair = read_letter_pair(s->text.p + s->end - 1);
-    for (unsigned i = anchors.bucket[bucket_of_pair(pair)]; i != 0; i = anchors.entries[i].next) {
+    for (unsigned i = anchors.bucket[bucket_of_letter_pair(pair)]; i != 0;
+         i = anchors.entries[i].next) {
         const struct entry *e = &anchors.entries[i];
         struct pending p;
         if (e->pair != pair || s->end + 1 < e->letters)
@@ -229,7 +230,7 @@ static void search_try_window(struct search *s)
             s->masked = mark;
         if (at >= s->masked && !offset_is_in_hit_of_rule(s, at, p.rule) &&
             shape_match_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
-            cut_hit_before(&p.hit, s->from))
+            cut_hit_before_offset(&p.hit, s->from))
             search_add_hit(s, p);
     }
 }
@@ -243,19 +244,19 @@ static void search_until_hit_is_final(struct search *s)
         s->end = shape_scan_next(&s->scan);
         if (s->end >= s->text.n)
             return;
-        search_try_window(s);
+        search_try_anchors_of_window(s);
         s->end++;
     }
 }
 
-static void search_begin(struct search *s, struct slice text, size_t from)
+static void begin_shape_search(struct search *s, struct slice text, size_t from)
 {
     s->text = text;
     s->from = from;
     s->masked = 0;
     s->pending_n = 0;
     anchors_open();
-    shape_form_begin();
+    shape_form_reset_cache();
     /* The previous hit ended at `from`, and the next hit may overlap it. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);
@@ -283,7 +284,7 @@ static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, si
 }
 
 /* Extends the hit to the end of an overlapping hit. Returns whether the hit grew. */
-static bool hit_extend_over(struct shape_hit *hit, const struct shape_hit *other)
+static bool hit_extend_over_overlap(struct shape_hit *hit, const struct shape_hit *other)
 {
     if (other->n == 0 || other->from >= end_of_hit(hit) || end_of_hit(other) <= end_of_hit(hit))
         return false;
@@ -299,9 +300,9 @@ static void merge_overlapping_hits(const struct shapes *sh, struct shape_hit *hi
     while (grew) {
         grew = false;
         for (size_t i = 0; i < s->pending_n; i++)
-            grew = hit_extend_over(hit, &s->pending[i].hit) || grew;
+            grew = hit_extend_over_overlap(hit, &s->pending[i].hit) || grew;
         for (size_t i = 0; i < sh->patterns_n; i++)
-            grew = hit_extend_over(hit, &sh->patterns[i].next) || grew;
+            grew = hit_extend_over_overlap(hit, &sh->patterns[i].next) || grew;
     }
     size_t overlapping = 0;
     while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of_hit(hit))
@@ -316,7 +317,7 @@ bool shapes_find_next(const struct shapes *sh, struct slice text, size_t from,
 {
     struct search *s = sh->search;
     if (from == 0 || from != s->from || text.p != s->text.p || text.n != s->text.n) {
-        search_begin(s, text, from);
+        begin_shape_search(s, text, from);
         for (size_t i = 0; i < sh->patterns_n; i++)
             sh->patterns[i].stale = true;
     }
@@ -383,7 +384,7 @@ void shapes_close(struct shapes *s)
     free(s);
 }
 
-uint64_t shapes_work(void)
+uint64_t shapes_count_examined_bytes(void)
 {
     return shape_work;
 }

@@ -99,7 +99,7 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
     size_t min, max, n = 0;
     shape_read_atom(&f, false, &set);
     read_form_count(&f, &min, &max);
-    while (n < at && n < max && shape_set_has(&set, text.p[at - n - 1]))
+    while (n < at && n < max && shape_set_has_char(&set, text.p[at - n - 1]))
         n++;
     shape_work += n;
     *from = at - n;
@@ -110,10 +110,11 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
 #define FORM_FIRST 300 /* the first characters of a token, which are examined */
 
 /* Returns the number of characters from text[i] on that are in the set, at most `max`. */
-static size_t count_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+static size_t count_chars_of_set(const struct shape_set *set, struct slice text, size_t i,
+                                 size_t max)
 {
     size_t n = 0;
-    while (n < max && i + n < text.n && shape_set_has(set, text.p[i + n]))
+    while (n < max && i + n < text.n && shape_set_has_char(set, text.p[i + n]))
         n++;
     shape_work += n + 1;
     return n;
@@ -144,7 +145,7 @@ static struct {
     const char *from, *to;
 } long_run;
 
-void shape_form_begin(void)
+void shape_form_reset_cache(void)
 {
     long_run.from = long_run.to = NULL;
 }
@@ -156,7 +157,7 @@ static size_t count_rest_of_run(const struct shape_set *set, struct slice text, 
     if (max > text.n && p >= long_run.from && p < long_run.to &&
         memcmp(set, &long_run.set, sizeof *set) == 0)
         return (size_t)(long_run.to - p);
-    size_t n = count_run(set, text, i, max);
+    size_t n = count_chars_of_set(set, text, i, max);
     long_run.set = *set;
     long_run.from = p;
     long_run.to = p + n;
@@ -206,7 +207,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
         } else {
             shape_read_atom(&f, fold, &set);
             read_form_count(&f, &min, &max);
-            n = count_run(&set, text, i, size_min(max, FORM_FIRST));
+            n = count_chars_of_set(&set, text, i, size_min(max, FORM_FIRST));
             if (n < min)
                 return false;
             i += n;
@@ -287,14 +288,14 @@ static bool text_begins_with_listed(const char *p, size_t n, const char *list)
     return false;
 }
 
-bool shape_contains(struct slice s, const char *list)
+bool shape_contains_listed_word(struct slice s, const char *list)
 {
     struct shape_set first = {{0}};
     for (const char *p = list; *p != '\0'; p++)
         if (p == list || p[-1] == ' ')
             set_add_range(&first, *p, *p);
     for (size_t i = 0; i < s.n; i++)
-        if (shape_set_has(&first, shape_lower_case(s.p[i])) &&
+        if (shape_set_has_char(&first, shape_to_lower_case(s.p[i])) &&
             text_begins_with_listed(s.p + i, s.n - i, list))
             return true;
     shape_work += s.n;
@@ -303,11 +304,11 @@ bool shape_contains(struct slice s, const char *list)
 
 #define LISTED_MAX 32 /* bytes of the longest word in a list */
 
-bool shape_is_listed(struct slice word, const char *list)
+bool shape_word_is_in_list(struct slice word, const char *list)
 {
     if (word.n == 0 || word.n > LISTED_MAX)
         return false;
-    char first = shape_lower_case(word.p[0]);
+    char first = shape_to_lower_case(word.p[0]);
     /* Called often with long lists: compares only words of the same length and first letter. */
     while (*list != '\0') {
         size_t n = 0;
@@ -342,7 +343,8 @@ static bool slice_is_placeholder(struct slice s)
     shape_work += s.n;
     if (same >= 10 || (s.n >= 16 && count_distinct_letters(s) < 7))
         return true;
-    return shape_contains(s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
+    return shape_contains_listed_word(
+        s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
 }
 
 bool shape_is_example(struct slice s)
@@ -353,7 +355,7 @@ bool shape_is_example(struct slice s)
     return up >= 10 || slice_is_placeholder(s);
 }
 
-bool shape_is_varied(struct slice s)
+bool shape_has_varied_characters(struct slice s)
 {
     unsigned kinds = 0;
     for (size_t i = 0; i < s.n; i++)
@@ -407,13 +409,13 @@ size_t shape_mark_end(struct slice text, size_t at)
     return 0;
 }
 
-bool shape_mark(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_nothing(struct slice text, size_t at, struct shape_hit *ret)
 {
     (void)text, (void)at, (void)ret;
     return false;
 }
 
-bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret)
+bool shape_match_anchor(struct slice text, size_t at, struct shape_hit *ret)
 {
     (void)text, (void)at, (void)ret;
     return true;

@@ -81,7 +81,8 @@ bool shape_match_bearer(struct slice text, size_t at, struct shape_hit *ret)
         return false;
     size_t end = end_of_token(text, from, SIZE_MAX);
     struct slice v = slice_of_range(text, from, end);
-    return v.n >= 16 && shape_is_varied(v) && !shape_is_example(v) && set_shape_hit(ret, from, end);
+    return v.n >= 16 && shape_has_varied_characters(v) && !shape_is_example(v) &&
+           set_shape_hit(ret, from, end);
 }
 
 static bool base64_has_user_and_password(struct slice s)
@@ -176,8 +177,8 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
         word++;
     struct slice scheme = slice_of_range(text, from, word);
     size_t next = skip_chars(text, word, " \t");
-    bool scheme_known = next > word && shape_is_listed(scheme, known);
-    if (scheme_known && shape_is_listed(scheme, of_pairs)) {
+    bool scheme_known = next > word && shape_word_is_in_list(scheme, known);
+    if (scheme_known && shape_word_is_in_list(scheme, of_pairs)) {
         struct slice v =
             slice_of_range(text, next, end_of_header_value(text, next, quote == '"' ? 0 : quote));
         return memchr(v.p, '=', v.n) != NULL && set_shape_hit(ret, next, next + v.n);
@@ -189,13 +190,13 @@ bool shape_match_authorization(struct slice text, size_t at, struct shape_hit *r
         end = end_of_token(text, end + 1, JUDGED);
     struct slice v = slice_of_range(text, from, end);
     if (shape_is_template(v) ||
-        shape_is_listed(v, "token required missing invalid none null true false"))
+        shape_word_is_in_list(v, "token required missing invalid none null true false"))
         return false;
     if (memmem(v.p, v.n, "://", 3) != NULL || (end < text.n && text.p[end] == '('))
         return false;
     if (v.n < (scheme_known ? 4 : 8) || shape_is_example(v))
         return false;
-    if (!scheme_known && !(shape_is_varied(v) && slice_has_digit(v)))
+    if (!scheme_known && !(shape_has_varied_characters(v) && slice_has_digit(v)))
         return false;
     return set_shape_hit(ret, from, end_of_token(text, end, SIZE_MAX));
 }
@@ -232,7 +233,8 @@ bool shape_match_signature(struct slice text, size_t at, struct shape_hit *ret)
         i++;
     shape_work += i - from;
     struct slice v = slice_of_range(text, from, i);
-    return v.n >= 20 && shape_is_varied(v) && !shape_is_example(v) && set_shape_hit(ret, from, i);
+    return v.n >= 20 && shape_has_varied_characters(v) && !shape_is_example(v) &&
+           set_shape_hit(ret, from, i);
 }
 
 /* ---- curl -u user:pass ---- */
@@ -264,7 +266,7 @@ bool shape_match_curl(struct slice text, size_t at, struct shape_hit *ret)
                strchr("\"'`\\[", text.p[end]) == NULL)
             end++;
         struct slice v = slice_of_range(text, colon + 1, end);
-        return v.n >= 3 && !shape_is_template(v) && !shape_is_listed(v, "password pass") &&
+        return v.n >= 3 && !shape_is_template(v) && !shape_word_is_in_list(v, "password pass") &&
                set_shape_hit(ret, colon + 1, end);
     }
     return false;

@@ -49,7 +49,7 @@ struct shape_rule {
 extern const struct shape_rule shape_rules[];
 extern const size_t shape_rules_n;
 
-extern uint64_t shape_work; /* the counter of shapes_work() */
+extern uint64_t shape_work; /* the counter of shapes_count_examined_bytes() */
 
 /* ---- letters ---- */
 
@@ -61,7 +61,7 @@ static inline bool shape_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
-static inline char shape_lower_case(char c)
+static inline char shape_to_lower_case(char c)
 {
     return char_is_upper(c) ? (char)(c | 0x20) : c;
 }
@@ -75,7 +75,7 @@ struct shape_set {
     uint64_t bits[4];
 };
 void shape_read_atom(const char **p, bool fold, struct shape_set *ret);
-static inline bool shape_set_has(const struct shape_set *s, char c)
+static inline bool shape_set_has_char(const struct shape_set *s, char c)
 {
     return (s->bits[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1) != 0;
 }
@@ -87,7 +87,7 @@ size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256]);
 bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t at,
                       struct shape_hit *ret);
 /* Call this function for each new text: drops cached results, which are identified by address. */
-void shape_form_begin(void);
+void shape_form_reset_cache(void);
 
 /* ---- judging text ---- */
 
@@ -100,14 +100,14 @@ bool shape_left_edge_is_free(struct slice text, size_t at);
 bool shape_is_example(struct slice s);
 /* Whether s has at least two kinds of characters (lower, upper, digit, other), and enough different
  * characters. */
-bool shape_is_varied(struct slice s);
+bool shape_has_varied_characters(struct slice s);
 /* Whether s is a placeholder: ${X}, <password>, {{ x }}, %s, ****, $(cmd). */
 bool shape_is_template(struct slice s);
 /* Whether the word is in the list, ignoring case. The list has words in lower case, separated by
  * blanks. */
-bool shape_is_listed(struct slice word, const char *list);
+bool shape_word_is_in_list(struct slice word, const char *list);
 /* Whether s contains a word of the list, ignoring case. */
-bool shape_contains(struct slice s, const char *list);
+bool shape_contains_listed_word(struct slice s, const char *list);
 /* Returns the end of the mark `[redacted:RULE]` that begins at text[at], or 0 if no mark begins
  * there. */
 size_t shape_mark_end(struct slice text, size_t at);
@@ -115,8 +115,9 @@ size_t shape_mark_end(struct slice text, size_t at);
 /* ---- functions of rules for which a form is not enough ---- */
 
 /* reports a hit at every anchor */
-bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_mark(struct slice text, size_t at, struct shape_hit *ret); /* never reports a hit */
+bool shape_match_anchor(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_match_nothing(struct slice text, size_t at,
+                         struct shape_hit *ret); /* never reports a hit */
 bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret);

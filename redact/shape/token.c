@@ -5,7 +5,7 @@
 
 /* ---- decoding base64 ---- */
 
-static int base64_value(char c)
+static int base64_digit_value(char c)
 {
     if (char_is_upper(c))
         return c - 'A';
@@ -22,7 +22,7 @@ static size_t decode_base64_head(struct slice s, char *ret, size_t max)
     unsigned bits = 0, held = 0;
     size_t n = 0;
     for (size_t i = 0; i < s.n && n < max; i++) {
-        int v = base64_value(s.p[i]);
+        int v = base64_digit_value(s.p[i]);
         if (v < 0)
             break;
         held = held << 6 | (unsigned)v;
@@ -36,7 +36,7 @@ static size_t decode_base64_head(struct slice s, char *ret, size_t max)
     return n;
 }
 
-static const char *find_text(const char *p, const char *end, const char *what)
+static const char *find_text_counting_work(const char *p, const char *end, const char *what)
 {
     const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
     shape_work += (uint64_t)((at != NULL ? at : end) - p);
@@ -105,7 +105,7 @@ static const char *find_key_end(const char *p, const char *end, const char **ret
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
         end = p + PEM_MAX;
-    while ((q = find_text(p, end, "----")) != NULL) {
+    while ((q = find_text_counting_work(p, end, "----")) != NULL) {
         *ret_last = q;
         while (q < end && (*q == '-' || *q == ' '))
             q++;
@@ -141,7 +141,7 @@ static bool range_is_key_body(const char *p, const char *end)
 static bool match_pem_key(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);
-    if (to == NULL || find_text(body, to, SHAPE_MARK) != NULL) {
+    if (to == NULL || find_text_counting_work(body, to, SHAPE_MARK) != NULL) {
         size_t letters;
         last = to = find_key_body_end(body, end, &letters);
     }
@@ -154,7 +154,8 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
-        const char *body = find_text(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+        const char *body =
+            find_text_counting_work(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
         if (body == NULL)
             return false;
         size_t letters;
@@ -173,7 +174,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *label = p;
     while (p < end && p - label < 64 && (char_is_upper(*p) || char_is_digit(*p) || *p == ' '))
         p++;
-    if (dashes < 4 || find_text(label, p, "PRIVATE KEY") == NULL)
+    if (dashes < 4 || find_text_counting_work(label, p, "PRIVATE KEY") == NULL)
         return false;
     while (p < end && (*p == '-' || *p == ' '))
         p++;
@@ -300,9 +301,10 @@ static bool char_ends_url(char c)
 static bool url_password_is_secret(struct slice pass)
 {
     return pass.n > 0 && !shape_is_template(pass) &&
-           !shape_is_listed(pass, "password passwd pass pwd pw secret yourpassword your_password "
+           !shape_word_is_in_list(pass,
+                                  "password passwd pass pwd pw secret yourpassword your_password "
                                   "your-password changeme token") &&
-           !(pass.p[0] == ':') && !shape_contains(pass, "placeholder");
+           !(pass.p[0] == ':') && !shape_contains_listed_word(pass, "placeholder");
 }
 
 bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
@@ -331,7 +333,7 @@ bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
         struct slice user = {text.p + from, host - from};
         ret->from = from;
         ret->n = user.n;
-        return (slash == 0 || slash > host) && user.n >= 20 && shape_is_varied(user) &&
+        return (slash == 0 || slash > host) && user.n >= 20 && shape_has_varied_characters(user) &&
                !shape_is_example(user) && memchr(user.p, '.', user.n) == NULL;
     }
     struct slice pass = {text.p + colon + 1, host - colon - 1};

@@ -40,7 +40,7 @@ static void read_name_at(struct slice text, size_t at, struct name *ret)
     ret->text = (struct slice){text.p + from, end - from};
     for (size_t i = from; i < end; i++)
         if (shape_is_alnum(text.p[i]))
-            ret->plain[ret->plain_n++] = shape_lower_case(text.p[i]);
+            ret->plain[ret->plain_n++] = shape_to_lower_case(text.p[i]);
     while (ret->plain_n > 0 && char_is_digit(ret->plain[ret->plain_n - 1]))
         ret->plain_n--;
     ret->plain[ret->plain_n] = '\0';
@@ -108,7 +108,7 @@ static bool name_ends_with_short_word(const struct name *n, const char *word)
 
 enum strength { NAME_NONE, NAME_WEAK, NAME_STRONG };
 
-static enum strength name_strength(const struct name *n)
+static enum strength rate_secrecy_of_name(const struct name *n)
 {
     if (n->plain_n == 0 || name_ends_with_word(n, not_secret, MI_COUNT(not_secret)))
         return NAME_NONE;
@@ -325,7 +325,7 @@ static bool value_repeats_name(const struct name *n, struct slice v)
             k--;
             continue;
         }
-        if (shape_lower_case(v.p[--k]) != n->plain[--i])
+        if (shape_to_lower_case(v.p[--k]) != n->plain[--i])
             return false;
     }
     return true;
@@ -352,7 +352,8 @@ static bool value_is_expression(struct slice text, const struct name *n, const s
     if (joints > 0)
         return !p->tight || !p->line_begins || c == ',' || c == ')';
     if (p->tight)
-        return (c == ',' || c == ')') && shape_contains(v, "pass secret token key cred auth");
+        return (c == ',' || c == ')') &&
+               shape_contains_listed_word(v, "pass secret token key cred auth");
     return !p->line_begins || c == ',' || c == ';' || !value_ends_line(text, v);
 }
 
@@ -390,7 +391,7 @@ static bool value_is_path(struct slice v)
 {
     return v.n == 0 || v.p[0] == '/' || v.p[0] == '~' || slice_begins(v, "./") ||
            slice_begins(v, "../") || memmem(v.p, v.n, "://", 3) != NULL ||
-           shape_contains(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
+           shape_contains_listed_word(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
 /* Whether v is a secret. Values of the name `n` usually are secrets. */
@@ -398,17 +399,19 @@ static bool strong_value_is_secret(struct slice text, const struct name *n, cons
                                    struct slice v)
 {
     bool spaces = memchr(v.p, ' ', v.n) != NULL;
-    if (v.n < 4 || shape_contains(v, "placeholder changeme xxxxxx"))
+    if (v.n < 4 || shape_contains_listed_word(v, "placeholder changeme xxxxxx"))
         return false;
-    if (v.n >= 16 && shape_contains(v, "example"))
+    if (v.n >= 16 && shape_contains_listed_word(v, "example"))
         return false;
     if (strcmp(n->plain, "pwd") == 0 && value_is_path(v))
         return false;
     if (spaces) /* a value with blanks: a passphrase, or prose */
         return p->sep != SEP_IS && v.n <= 200 &&
-               !shape_contains(v, "password enter please must should your invalid incorrect "
-                                  "required cannot failed secret passphrase");
-    if (strcmp(n->plain, "pass") == 0 && char_is_digit(v.p[0]) && shape_contains(v, "."))
+               !shape_contains_listed_word(
+                   v, "password enter please must should your invalid incorrect "
+                      "required cannot failed secret passphrase");
+    if (strcmp(n->plain, "pass") == 0 && char_is_digit(v.p[0]) &&
+        shape_contains_listed_word(v, "."))
         return false; /* a version number */
     if (has_only_digits(v))
         return p->sep == SEP_EQUALS || v.n >= 6;
@@ -418,7 +421,8 @@ static bool strong_value_is_secret(struct slice text, const struct name *n, cons
         return true;
     if (p->sep == SEP_IS)
         return v.n >= 6 && has_unusual_characters(v) &&
-               !shape_contains(v, "base64 sha1 sha2 sha3 sha5 md5 utf8 utf-8 argon2 pbkdf2 oauth2");
+               !shape_contains_listed_word(
+                   v, "base64 sha1 sha2 sha3 sha5 md5 utf8 utf-8 argon2 pbkdf2 oauth2");
     return v.n >= 6 && has_unusual_characters(v);
 }
 
@@ -434,7 +438,7 @@ static bool weak_value_is_secret(const struct place *p, struct slice v)
     if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || value_is_path(v) ||
         has_only_digits(v))
         return false;
-    return shape_is_varied(v) && !shape_is_example(v) &&
+    return shape_has_varied_characters(v) && !shape_is_example(v) &&
            (digit || (v.n >= 20 && (p->quote != 0 || p->tight)));
 }
 
@@ -442,7 +446,7 @@ bool shape_name_may_be_secret(struct slice text, size_t at)
 {
     struct name n = {0};
     read_name_at(text, at, &n);
-    return name_strength(&n) != NAME_NONE;
+    return rate_secrecy_of_name(&n) != NAME_NONE;
 }
 
 bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
@@ -454,11 +458,12 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
         return false; /* a user name in a URL */
     if (!find_value_after_name(text, &n, &p))
         return false;
-    enum strength strength = name_strength(&n);
+    enum strength strength = rate_secrecy_of_name(&n);
     if (strength == NAME_NONE)
         return false;
     struct slice v = read_value_at(text, &p, VALUE_HEAD);
-    if (shape_is_template(v) || shape_mark_end(text, p.at) != 0 || shape_is_listed(v, not_values))
+    if (shape_is_template(v) || shape_mark_end(text, p.at) != 0 ||
+        shape_word_is_in_list(v, not_values))
         return false;
     if (p.quote == 0 && p.sep != SEP_IS && p.sep != SEP_FLAG &&
         value_is_expression(text, &n, &p, v))

@@ -21,7 +21,7 @@ struct aligning {
 
 /* ---- memory ---- */
 
-static void *allocate_numbers(size_t n)
+static void *allocate_uint32_array(size_t n)
 {
     return calloc(n + 1, sizeof(uint32_t));
 }
@@ -29,13 +29,13 @@ static void *allocate_numbers(size_t n)
 static int aligning_open(struct aligning *x)
 {
     size_t lists = (size_t)x->n + x->m + x->topics;
-    x->class_a = allocate_numbers(x->n);
-    x->class_b = allocate_numbers(x->m);
-    x->to_b = allocate_numbers(x->n);
-    x->to_a = allocate_numbers(x->m);
-    x->first = allocate_numbers(lists);
-    x->list_of = allocate_numbers(lists);
-    x->next = allocate_numbers(x->m);
+    x->class_a = allocate_uint32_array(x->n);
+    x->class_b = allocate_uint32_array(x->m);
+    x->to_b = allocate_uint32_array(x->n);
+    x->to_a = allocate_uint32_array(x->m);
+    x->first = allocate_uint32_array(lists);
+    x->list_of = allocate_uint32_array(lists);
+    x->next = allocate_uint32_array(x->m);
     x->equal = calloc((size_t)x->n + 1, 1);
     x->moved = calloc((size_t)x->n + 1, 1);
     return x->class_a != NULL && x->class_b != NULL && x->to_b != NULL && x->to_a != NULL &&
@@ -80,14 +80,14 @@ static void set_call_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal
     x->equal[i] = equal;
 }
 
-static int pair_equal_in_order(struct aligning *x)
+static int pair_equal_calls_in_order(struct aligning *x)
 {
     struct map map = {0};
     int st = classify_calls(&map, x->a, x->n, &x->classes, x->class_a);
     if (st == 0)
         st = classify_calls(&map, x->b, x->m, &x->classes, x->class_b);
     if (st == 0)
-        st = lcs_pair(x->class_a, x->n, x->class_b, x->m, x->to_b);
+        st = lcs_pair_elements(x->class_a, x->n, x->class_b, x->m, x->to_b);
     map_close(&map);
     for (uint32_t j = 0; j < x->m; j++)
         x->to_a[j] = ALIGN_NONE;
@@ -127,7 +127,7 @@ struct group {
     uint32_t n, m;
 };
 
-static int distance_in_group(void *ctx, uint32_t of_short, uint32_t of_long)
+static int compute_distance_in_group(void *ctx, uint32_t of_short, uint32_t of_long)
 {
     const struct group *g = ctx;
     bool a_is_short = g->n <= g->m;
@@ -135,7 +135,7 @@ static int distance_in_group(void *ctx, uint32_t of_short, uint32_t of_long)
                           g->b[a_is_short ? of_long : of_short]);
 }
 
-static int pair_group(struct group *g)
+static int pair_calls_of_group(struct group *g)
 {
     uint32_t partner[NEAR_LIST];
     bool a_is_short = g->n <= g->m;
@@ -143,7 +143,7 @@ static int pair_group(struct group *g)
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
         return 0; /* the caller will pair these calls in order of appearance */
     g->x->distances -= n * m;
-    int st = near_pair_members(n, m, distance_in_group, g, partner);
+    int st = near_pair_members(n, m, compute_distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
         set_call_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
                       false);
@@ -152,8 +152,8 @@ static int pair_group(struct group *g)
 
 /* Pairs the most similar calls of each topic that has different numbers of calls on the two sides.
  * `round` must be different for each call, and not 0. */
-static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
-                        uint32_t round)
+static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
+                              uint32_t j1, uint32_t round)
 {
     struct group g = {.x = x};
     int st = 0;
@@ -171,7 +171,7 @@ static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j
         for (uint32_t k = j0; k < j1; k++)
             if (x->to_a[k] == ALIGN_NONE && x->b[k].topic == topic)
                 g.b[g.m++] = k;
-        st = pair_group(&g);
+        st = pair_calls_of_group(&g);
     }
     return st;
 }
@@ -186,7 +186,7 @@ static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint
             continue;
         uint32_t j = i < x->n ? in_order[i] : x->m;
         if (i > i0 && j > j0) {
-            st = pair_nearest(x, i0, i, j0, j, ++*round);
+            st = pair_nearest_calls(x, i0, i, j0, j, ++*round);
             pair_remaining_calls(x, i0, i, j0, j, false, ++*round);
         }
         i0 = i + 1;
@@ -199,7 +199,7 @@ static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint
  * order never cross a changed pair, so they are in every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
-    uint32_t *values = allocate_numbers(x->n);
+    uint32_t *values = allocate_uint32_array(x->n);
     bool *in_order = calloc((size_t)x->n + 1, 1);
     uint32_t pairs = 0;
     int st = MI_ENOMEM;
@@ -207,7 +207,7 @@ static int mark_crossing_pairs(struct aligning *x)
         for (uint32_t i = 0; i < x->n; i++)
             if (x->to_b[i] != ALIGN_NONE && !x->moved[i])
                 values[pairs++] = x->to_b[i];
-        st = lcs_ascending(values, pairs, in_order);
+        st = lcs_mark_longest_ascending(values, pairs, in_order);
     }
     for (uint32_t i = 0, k = 0; st == 0 && i < x->n; i++)
         if (x->to_b[i] != ALIGN_NONE && !x->moved[i])
@@ -228,9 +228,9 @@ static void mark_later_pairs_moved(struct aligning *x, const uint32_t *before)
 static int pair_all_calls(struct aligning *x)
 {
     uint32_t round = 0;
-    int st = pair_equal_in_order(x);
-    uint32_t *in_order = st == 0 ? allocate_numbers(x->n) : NULL;
-    uint32_t *before = st == 0 ? allocate_numbers(x->n) : NULL;
+    int st = pair_equal_calls_in_order(x);
+    uint32_t *in_order = st == 0 ? allocate_uint32_array(x->n) : NULL;
+    uint32_t *before = st == 0 ? allocate_uint32_array(x->n) : NULL;
     if (in_order == NULL || before == NULL) {
         st = st < 0 ? st : MI_ENOMEM;
     } else {
@@ -252,7 +252,8 @@ static int pair_all_calls(struct aligning *x)
 /* ---- rows ---- */
 
 /* Adds rows for the calls that are only in `a`, from call i to the next pair that was not moved. */
-static void add_missing(const struct aligning *x, uint32_t i, struct align_row *rows, uint32_t *n)
+static void add_calls_missing_in_b(const struct aligning *x, uint32_t i, struct align_row *rows,
+                                   uint32_t *n)
 {
     for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)
         if (x->to_b[i] == ALIGN_NONE)
@@ -263,7 +264,7 @@ static void add_missing(const struct aligning *x, uint32_t i, struct align_row *
 static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
 {
     uint32_t n = 0;
-    add_missing(x, 0, rows, &n);
+    add_calls_missing_in_b(x, 0, rows, &n);
     for (uint32_t j = 0; j < x->m; j++) {
         uint32_t i = x->to_a[j];
         if (i == ALIGN_NONE) {
@@ -273,7 +274,7 @@ static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
         enum align_kind kind = x->equal[i] ? ALIGN_EQUAL : ALIGN_CHANGED;
         rows[n++] = (struct align_row){i, j, (uint8_t)kind, x->moved[i]};
         if (!x->moved[i])
-            add_missing(x, i + 1, rows, &n);
+            add_calls_missing_in_b(x, i + 1, rows, &n);
     }
     return n;
 }

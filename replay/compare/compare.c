@@ -23,12 +23,12 @@ struct comparison {
 /* The position of an object in the answer; special rules apply to the members of some objects. */
 enum place { ROOT, TASK, SERVER_INFO, ELSEWHERE };
 
-static void compare_values_in_place(struct comparison *c, struct json_value a, struct json_value b,
+static void compare_values_at_depth(struct comparison *c, struct json_value a, struct json_value b,
                                     pointer_set set, size_t depth, enum place place);
 
 /* ---- sanitized text ---- */
 
-static struct slice slice_after(struct slice s, size_t n)
+static struct slice slice_skip_bytes(struct slice s, size_t n)
 {
     return (struct slice){s.p + n, s.n - n};
 }
@@ -61,14 +61,15 @@ static bool text_fits_sanitized(struct slice recorded, struct slice live)
             return live.n == piece.n;
         if (is_truncated)
             return true;
-        live = slice_after(live, (size_t)(at - live.p) + piece.n);
-        recorded = slice_after(recorded, (size_t)(close + 1 - recorded.p));
+        live = slice_skip_bytes(live, (size_t)(at - live.p) + piece.n);
+        recorded = slice_skip_bytes(recorded, (size_t)(close + 1 - recorded.p));
         first = false;
     }
 }
 
 /* Whether the sanitizer has changed the string `a`, and `b` matches the unchanged pieces of `a`. */
-static bool matches_left_sanitized(struct comparison *c, struct json_value a, struct json_value b)
+static bool value_matches_sanitized_left(struct comparison *c, struct json_value a,
+                                         struct json_value b)
 {
     struct slice raw = json_string_raw(a);
     if (a.type != JSON_STRING || b.type == JSON_NONE || marks_find_in_text(raw) == MARKS_NONE)
@@ -85,13 +86,13 @@ static bool matches_left_sanitized(struct comparison *c, struct json_value a, st
     return !c->a.failed && !c->b.failed && text_fits_sanitized(buf_slice(&c->a), buf_slice(&c->b));
 }
 
-static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
+static bool either_matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
-    return matches_left_sanitized(c, a, b) ||
-           (c->rules->both_recorded && matches_left_sanitized(c, b, a));
+    return value_matches_sanitized_left(c, a, b) ||
+           (c->rules->both_recorded && value_matches_sanitized_left(c, b, a));
 }
 
-/* Does the same as matches_sanitized() for two values that are nested too deep to be compared.
+/* Does the same as either_matches_sanitized() for two values that are nested too deep to be compared.
  * `a` and `b` are their JSON texts. */
 static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
@@ -111,8 +112,8 @@ static bool pointer_has_token(struct slice pointer, const char *token)
     return at != NULL && (at + n == pointer.p + pointer.n || at[n] == '/');
 }
 
-static void compare_report(struct comparison *c, struct json_value a, struct json_value b,
-                           bool is_entry)
+static void compare_report_difference(struct comparison *c, struct json_value a,
+                                      struct json_value b, bool is_entry)
 {
     struct slice p = buf_slice(&c->pointer);
     struct compare_difference d = {
@@ -161,8 +162,8 @@ static bool value_is_generated(enum place place, struct slice key)
     return false;
 }
 
-static struct json_value member_of_raw_key(struct comparison *c, struct json_value object,
-                                           struct slice raw_key)
+static struct json_value find_member_by_raw_key(struct comparison *c, struct json_value object,
+                                                struct slice raw_key)
 {
     struct json_value v = {0};
     buf_clear(&c->key);
@@ -175,7 +176,7 @@ static struct json_value member_of_raw_key(struct comparison *c, struct json_val
 
 /* Returns the member that identifies the entries of the list with this key; NULL: the key is not
  * the key of such a list. */
-static const char *entry_name_member(struct slice list)
+static const char *naming_member_of_list(struct slice list)
 {
     return json_key_is(list, "tools") || json_key_is(list, "prompts") ? "name"
            : json_key_is(list, "resources")                           ? "uri"
@@ -194,17 +195,17 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
     pointer_set there =
         set != 0 ? pointers_below_member(c->rules->ignore, set, depth, buf_slice(&c->key)) : 0;
     if ((place == ROOT && json_key_is(key, "_meta")) ||
-        pointers_end_at(c->rules->ignore, there, depth + 1))
+        pointers_end_at_depth(c->rules->ignore, there, depth + 1))
         return;
     if (value_is_generated(place, key) && (a.type == JSON_NONE) == (b.type == JSON_NONE))
         return;
     size_t n = c->pointer.n;
     pointer_add(&c->pointer, buf_slice(&c->key));
-    const char *by = place == ROOT ? entry_name_member(key) : NULL;
+    const char *by = place == ROOT ? naming_member_of_list(key) : NULL;
     if (by != NULL && a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_lists(c, a, b, there, depth + 1, by);
     else
-        compare_values_in_place(c, a, b, there, depth + 1,
+        compare_values_at_depth(c, a, b, there, depth + 1,
                                 place != ROOT                    ? ELSEWHERE
                                 : json_key_is(key, "task")       ? TASK
                                 : json_key_is(key, "serverInfo") ? SERVER_INFO
@@ -230,10 +231,10 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
     while (!c->ended && json_walk_next(&w, &key, &v))
-        compare_member(c, key, v, member_of_raw_key(c, b, key), set, depth, place);
+        compare_member(c, key, v, find_member_by_raw_key(c, b, key), set, depth, place);
     w = json_walk_begin(b);
     while (!c->ended && json_walk_next(&w, &key, &v))
-        if (member_of_raw_key(c, a, key).type == JSON_NONE)
+        if (find_member_by_raw_key(c, a, key).type == JSON_NONE)
             compare_member(c, key, (struct json_value){0}, v, set, depth, place);
 }
 
@@ -246,7 +247,7 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value name)
 {
     pointer_set there = pointers_below_index(c->rules->ignore, set, depth, i);
-    if (pointers_end_at(c->rules->ignore, there, depth + 1))
+    if (pointers_end_at_depth(c->rules->ignore, there, depth + 1))
         return;
     size_t n = c->pointer.n;
     pointer_add_index(&c->pointer, i);
@@ -255,9 +256,9 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
         c->entry_n = c->pointer.n;
     }
     if (name.type != JSON_NONE && (a.type == JSON_NONE || b.type == JSON_NONE))
-        compare_report(c, a, b, true);
+        compare_report_difference(c, a, b, true);
     else
-        compare_values_in_place(c, a, b, there, depth + 1, ELSEWHERE);
+        compare_values_at_depth(c, a, b, there, depth + 1, ELSEWHERE);
     if (name.type != JSON_NONE)
         c->entry = (struct slice){0};
     c->pointer.n = n;
@@ -306,7 +307,7 @@ static int compare_entries_by_index(const void *x, const void *y)
 }
 
 /* Returns the name of an entry, or the entry itself if it has no name. */
-static struct json_value entry_name(struct json_value entry, const char *by)
+static struct json_value get_entry_name(struct json_value entry, const char *by)
 {
     struct json_value name = json_get(entry, by);
     return name.type != JSON_NONE ? name : entry;
@@ -317,7 +318,7 @@ static uint64_t hash_of_entry_name(struct comparison *c, struct json_value name)
     buf_clear(&c->a);
     canon_write_value(&c->a, name);
     c->failed |= c->a.failed;
-    return canon_hash(buf_slice(&c->a));
+    return canon_hash_text(buf_slice(&c->a));
 }
 
 static bool read_entries_by_name(struct comparison *c, struct entries *e, struct json_value list,
@@ -327,7 +328,7 @@ static bool read_entries_by_name(struct comparison *c, struct entries *e, struct
     struct json_value v;
     struct json_walk w = json_walk_begin(list);
     while (json_walk_next(&w, &key, &v)) {
-        struct json_value name = entry_name(v, by);
+        struct json_value name = get_entry_name(v, by);
         if (!GROW(e->list, e->n, e->cap))
             return false;
         e->list[e->n] = (struct entry){hash_of_entry_name(c, name), e->n, v, name, false};
@@ -370,7 +371,7 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
         c->failed = c->ended = true;
     struct json_walk w = json_walk_begin(a);
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
-        struct json_value name = entry_name(v, by);
+        struct json_value name = get_entry_name(v, by);
         compare_element(c, i, v, claim_unpaired_entry(c, &e, name), set, depth, name);
     }
     if (e.n > 0)
@@ -384,14 +385,14 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
 
 /* ---- values ---- */
 
-static void compare_values_in_place(struct comparison *c, struct json_value a, struct json_value b,
+static void compare_values_at_depth(struct comparison *c, struct json_value a, struct json_value b,
                                     pointer_set set, size_t depth, enum place place)
 {
-    if (values_are_equal(c, a, b) || matches_sanitized(c, a, b))
+    if (values_are_equal(c, a, b) || either_matches_sanitized(c, a, b))
         return;
     if (depth >= JSON_TREE_DEPTH) {
         if (!texts_match_sanitized(c, a.text, b.text))
-            compare_report(c, a, b, false);
+            compare_report_difference(c, a, b, false);
         return;
     }
     if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && has_few_keys(a) && has_few_keys(b))
@@ -399,7 +400,7 @@ static void compare_values_in_place(struct comparison *c, struct json_value a, s
     else if (a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_arrays(c, a, b, set, depth);
     else
-        compare_report(c, a, b, false);
+        compare_report_difference(c, a, b, false);
 }
 
 int compare_values(struct json_value recorded, struct json_value live,
@@ -407,8 +408,8 @@ int compare_values(struct json_value recorded, struct json_value live,
 {
     struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
     pointer_set all = pointers_at_root(rules->ignore);
-    if (!pointers_end_at(rules->ignore, all, 0))
-        compare_values_in_place(&c, recorded, live, all, 0, ROOT);
+    if (!pointers_end_at_depth(rules->ignore, all, 0))
+        compare_values_at_depth(&c, recorded, live, all, 0, ROOT);
     bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);
     buf_close(&c.a);
@@ -417,12 +418,12 @@ int compare_values(struct json_value recorded, struct json_value live,
     return failed ? MI_ENOMEM : 0;
 }
 
-bool compare_equal_sanitized(struct json_value a, struct json_value b)
+bool compare_is_equal_or_sanitized(struct json_value a, struct json_value b)
 {
     static const struct pointers none;
     struct compare_rules rules = {.ignore = &none, .both_recorded = true};
     struct comparison c = {.rules = &rules};
-    bool equal = values_are_equal(&c, a, b) || matches_sanitized(&c, a, b);
+    bool equal = values_are_equal(&c, a, b) || either_matches_sanitized(&c, a, b);
     buf_close(&c.a);
     buf_close(&c.b);
     return equal;

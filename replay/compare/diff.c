@@ -122,7 +122,7 @@ int diff_load_step(struct diff *d, bool *ret_done)
     *ret_done = d->loaded == DIFF_SIDES;
     if (*ret_done)
         return align_sides(d);
-    int st = side_load(&d->side[side], d->rules, &d->topics, &loaded);
+    int st = side_load_next_chunk(&d->side[side], d->rules, &d->topics, &loaded);
     d->loaded += loaded;
     return st < 0 ? fail_source(d, side, st) : 0;
 }
@@ -215,7 +215,7 @@ static bool diff_on_params_difference(void *ctx, const struct canon_difference *
     struct looking *l = ctx;
     if (l->initialize && slice_is(x->pointer, "/clientInfo/version"))
         return true;
-    if (!compare_equal_sanitized(json_value_of_text(x->ours), json_value_of_text(x->theirs)))
+    if (!compare_is_equal_or_sanitized(json_value_of_text(x->ours), json_value_of_text(x->theirs)))
         report_difference(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
     return !l->failed;
 }
@@ -272,7 +272,7 @@ static int compare_pair_params(struct looking *l, struct align_row row)
     return l->failed ? MI_ENOMEM : 0;
 }
 
-static struct json_value answer_content(const struct rpc *m)
+static struct json_value result_or_error_of_answer(const struct rpc *m)
 {
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
@@ -284,7 +284,7 @@ static bool pair_compares_whole_lists(const struct diff *d, struct align_row row
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
     if (!pages_has_call(a, row.a) && !pages_has_call(b, row.b))
         return false;
-    uint32_t first_a = pages_first_call(a, row.a), first_b = pages_first_call(b, row.b);
+    uint32_t first_a = pages_find_first_call(a, row.a), first_b = pages_find_first_call(b, row.b);
     if (first_a == row.a || first_b == row.b)
         return first_a == row.a && first_b == row.b;
     for (uint32_t i = 0; i < d->rows_n; i++)
@@ -320,7 +320,8 @@ static int compare_pair_answers(struct looking *l, struct align_row row)
     l->look->unread = st == 0 && !both;
     if (st < 0 || !both)
         return st;
-    struct json_value value[DIFF_SIDES] = {answer_content(&m[DIFF_A]), answer_content(&m[DIFF_B])};
+    struct json_value value[DIFF_SIDES] = {result_or_error_of_answer(&m[DIFF_A]),
+                                           result_or_error_of_answer(&m[DIFF_B])};
     struct slice *a = &value[DIFF_A].text, *b = &value[DIFF_B].text;
     l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
     if (m[DIFF_A].kind != m[DIFF_B].kind) {
@@ -401,7 +402,7 @@ static struct slice exit_status(const struct diff *d, enum diff_side side)
     return slice_of(d->exit_status[side]);
 }
 
-bool diff_get_fact(const struct diff *d, size_t i, struct diff_fact *ret)
+bool diff_get_different_fact(const struct diff *d, size_t i, struct diff_fact *ret)
 {
     const struct source_info *a = source_info(d->side[DIFF_A].source);
     const struct source_info *b = source_info(d->side[DIFF_B].source);

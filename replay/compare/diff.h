@@ -130,6 +130,6 @@ struct diff_fact {
     bool counts;
 };
 /* Returns the facts with different values, for i = 0, 1, …; returns false after the last fact. */
-bool diff_get_fact(const struct diff *d, size_t i, struct diff_fact *ret);
+bool diff_get_different_fact(const struct diff *d, size_t i, struct diff_fact *ret);
 
 #endif

@@ -98,7 +98,7 @@ static struct point lcs_furthest_point(const struct search *s, const struct part
 }
 
 /* Finds a point on a shortest path through the part, at which the part can be split. */
-static struct point lcs_split(struct search *s, const struct part *p)
+static struct point lcs_find_split_point(struct search *s, const struct part *p)
 {
     int64_t first = p->x0 - p->y0, last = p->x1 - p->y1;
     struct reach f = {first, first}, b = {last, last};
@@ -119,14 +119,14 @@ static void lcs_pair_equal(struct search *s, int64_t x, int64_t y)
     s->partner[x] = (uint32_t)y;
 }
 
-static int64_t lcs_part_size(const struct part *p)
+static int64_t lcs_region_size(const struct part *p)
 {
     return p->x1 - p->x0 + p->y1 - p->y0;
 }
 
 /* Pairs the equal members of a part. Recurses into the smaller half and continues with the larger
  * one. */
-static void lcs_search(struct search *s, struct part p)
+static void lcs_pair_range(struct search *s, struct part p)
 {
     for (;;) {
         for (; p.x0 < p.x1 && p.y0 < p.y1 && s->a[p.x0] == s->b[p.y0]; p.x0++, p.y0++)
@@ -135,15 +135,16 @@ static void lcs_search(struct search *s, struct part p)
             lcs_pair_equal(s, p.x1 - 1, p.y1 - 1);
         if (p.x0 == p.x1 || p.y0 == p.y1)
             return;
-        struct point at = lcs_split(s, &p);
+        struct point at = lcs_find_split_point(s, &p);
         struct part head = {p.x0, at.x, p.y0, at.y}, tail = {at.x, p.x1, at.y, p.y1};
-        bool head_is_small = lcs_part_size(&head) < lcs_part_size(&tail);
-        lcs_search(s, head_is_small ? head : tail);
+        bool head_is_small = lcs_region_size(&head) < lcs_region_size(&tail);
+        lcs_pair_range(s, head_is_small ? head : tail);
         p = head_is_small ? tail : head;
     }
 }
 
-int lcs_pair(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m, uint32_t *partner)
+int lcs_pair_elements(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m,
+                      uint32_t *partner)
 {
     size_t diagonals = (size_t)n + m + 3;
     int64_t *memory = calloc(2 * diagonals, sizeof *memory);
@@ -158,13 +159,13 @@ int lcs_pair(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m, uint3
     };
     for (uint32_t i = 0; i < n; i++)
         partner[i] = LCS_NONE;
-    lcs_search(&s, (struct part){0, n, 0, m});
+    lcs_pair_range(&s, (struct part){0, n, 0, m});
     free(memory);
     return 0;
 }
 
 /* For each length, `tail` has the subsequence of this length whose last value is the smallest. */
-int lcs_ascending(const uint32_t *values, uint32_t n, bool *in_order)
+int lcs_mark_longest_ascending(const uint32_t *values, uint32_t n, bool *in_order)
 {
     uint32_t *tail = calloc(2 * (size_t)n + 1, sizeof *tail);
     uint32_t length = 0;

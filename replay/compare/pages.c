@@ -28,7 +28,7 @@ void pages_close(struct pages *p)
     *p = (struct pages){0};
 }
 
-static struct page *find_page(const struct pages *p, uint32_t call)
+static struct page *find_page_of_call(const struct pages *p, uint32_t call)
 {
     size_t from = 0, to = p->n;
     while (from < to) {
@@ -50,7 +50,7 @@ static uint64_t cursor_hash(struct json_value cursor, struct buf *scratch)
         return 0;
     buf_clear(scratch);
     json_unescape(scratch, json_string_raw(cursor));
-    return canon_hash(buf_slice(scratch));
+    return canon_hash_text(buf_slice(scratch));
 }
 
 /* Returns the newest page whose next page has this cursor. */
@@ -106,19 +106,19 @@ int pages_open(struct pages *p, struct side *s)
 
 bool pages_has_call(const struct pages *p, uint32_t call)
 {
-    return find_page(p, call) != NULL;
+    return find_page_of_call(p, call) != NULL;
 }
 
-uint32_t pages_first_call(const struct pages *p, uint32_t call)
+uint32_t pages_find_first_call(const struct pages *p, uint32_t call)
 {
-    const struct page *x = find_page(p, call);
+    const struct page *x = find_page_of_call(p, call);
     return x != NULL ? x->first : call;
 }
 
 /* ---- the whole list ---- */
 
 /* Appends all members except the list and the cursor, each with a comma after it. */
-static void add_other_members(struct buf *b, struct json_value result, const char *list)
+static void append_members_except_list(struct buf *b, struct json_value result, const char *list)
 {
     struct slice key;
     struct json_value v;
@@ -167,14 +167,14 @@ static int add_all_entries(const struct pages *p, struct side *s, const struct p
 
 int pages_append_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
 {
-    const struct page *x = find_page(p, call);
+    const struct page *x = find_page_of_call(p, call);
     const char *list = list_name_of_method(side_get_call(s, call).method);
     struct rpc m;
     int st = x != NULL && list != NULL ? side_read_answer(s, call, &m) : MI_ENOENT;
     if (st < 0)
         return st;
     buf_addc(b, '{');
-    add_other_members(b, m.result, list);
+    append_members_except_list(b, m.result, list);
     buf_printf(b, "\"%s\":[", list);
     if (b->failed)
         return MI_ENOMEM;

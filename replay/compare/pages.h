@@ -32,7 +32,7 @@ void pages_close(struct pages *p);
 bool pages_has_call(const struct pages *p, uint32_t call);
 /* Returns the call that read the first page of the list; `call` itself if it did not read a
  * page. */
-uint32_t pages_first_call(const struct pages *p, uint32_t call);
+uint32_t pages_find_first_call(const struct pages *p, uint32_t call);
 /* Appends the result of a page. The first page of a list has the entries of all pages; the other
  * pages are empty. Returns 0, MI_ENOENT (the call is not a page, or a page was deleted) or an
  * error. The previous result of side_read_answer() becomes invalid. */

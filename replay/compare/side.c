@@ -61,7 +61,8 @@ int side_open(struct side *s, struct source *source, const struct diff_rules *ru
     return plan_open(&s->plan, &rules->canon);
 }
 
-int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics, bool *ret_done)
+int side_load_next_chunk(struct side *s, const struct diff_rules *rules, struct intern *topics,
+                         bool *ret_done)
 {
     *ret_done = false;
     if (!plan_is_finished(s->plan))
@@ -78,7 +79,7 @@ struct diff_call side_get_call(const struct side *s, uint32_t call)
     return (struct diff_call){
         .method = t->method,
         .target = target_of_topic(t),
-        .seq = source_seq_of_place(x->place),
+        .seq = source_seq_in_session(x->place),
         .place = x->place,
         .answer = x->answer != PLAN_NONE ? plan_get_step(s->plan, x->answer)->place : 0,
         .t_us = x->t_us,

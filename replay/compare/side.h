@@ -22,8 +22,8 @@ struct side {
 MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);
 /* Reads a part of the recording. `topics` numbers the topics of both sides. Sets *ret_done after
  * the last part. */
-MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
-                      bool *ret_done);
+MI_MUST int side_load_next_chunk(struct side *s, const struct diff_rules *rules,
+                                 struct intern *topics, bool *ret_done);
 void side_close(struct side *s);
 struct diff_call side_get_call(const struct side *s, uint32_t call);
 /* Reads the request or the answer of a call; valid until the next call of the same function.

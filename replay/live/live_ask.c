@@ -58,7 +58,7 @@ static int find_recorded_answer(struct talk *t, const struct rpc *live, struct b
     if (marks_find_in_text(m.text) != MARKS_NONE)
         return 0;
     *ret_refused = NULL;
-    return talk_rewrite(t, &m, live->id.text, true, out);
+    return talk_rewrite_message(t, &m, live->id.text, true, out);
 }
 
 static int answer_server_request(struct talk *t, const struct rpc *live)
@@ -68,7 +68,7 @@ static int answer_server_request(struct talk *t, const struct rpc *live)
     int st = rpc_method_is(live, "ping") ? 0 : find_recorded_answer(t, live, &out, &refused);
     if (out.n == 0) { /* a ping gets an empty result; another request gets an error */
         struct json_out j = json_out_to(&out);
-        rpc_out_answer(&j, live->id.text);
+        rpc_out_begin_answer(&j, live->id.text);
         json_out_object(&j, refused == NULL ? "result" : "error");
         if (refused != NULL) {
             json_out_int(&j, "code", -32601);
@@ -93,14 +93,14 @@ static int64_t ask_deadline(const struct talk *t)
 
 /* Changes the answer *m as the proxy would for its client: repairs the answer, or replaces it by an
  * error. */
-static int ask_read_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
+static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
 {
     char digits[24];
     struct repairs r = {0};
     int n = snprintf(digits, sizeof digits, "%lld", (long long)id);
     struct answered q = {{digits, (size_t)n}, method};
     enum finding flaw = answer_flaw_find(m, method);
-    int st = answer_flaw_mend(m, &q, false, &t->mended, &r);
+    int st = answer_flaw_write_repaired(m, &q, false, &t->mended, &r);
     if (st == 0 && answer_flaw_is_final(flaw, method)) {
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
@@ -147,11 +147,11 @@ static int ask_await_answer(struct talk *t, int64_t id, struct slice method, str
                    rpc_id_is(ret->id, (uint64_t)id)) {
             t->notified = false;
             *ret_answered = true;
-            return ask_read_answer(t, id, method, ret);
+            return repair_or_replace_answer(t, id, method, ret);
         } else if (ret->kind == RPC_ERROR && ret->id.type == JSON_NULL && !t->notified) {
             /* Servers send an error without an id if they cannot read a request. */
             *ret_answered = true;
-            return ask_read_answer(t, id, method, ret);
+            return repair_or_replace_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
                 until = ask_deadline(t); /* progress shows that the server is working */
@@ -217,7 +217,7 @@ int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *r
     if (t->ended)
         return 0;
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
-    int st = talk_rewrite(t, request, (struct slice){id, (size_t)n}, true, &t->line);
+    int st = talk_rewrite_message(t, request, (struct slice){id, (size_t)n}, true, &t->line);
     if (st == 0)
         st = send_line(t, request->method);
     if (st == 0)

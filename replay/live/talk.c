@@ -36,7 +36,7 @@ static int fail_source(struct talk *t, int st)
 
 /* ---- the recording ---- */
 
-static int add_item(struct talk *t, const struct source_message *m)
+static int add_talk_item(struct talk *t, const struct source_message *m)
 {
     if (t->n == TALK_NONE - 1 || !GROW(t->items, t->n, t->cap))
         return talk_no_memory(t);
@@ -84,12 +84,12 @@ static int add_recorded_tools(struct talk *t)
     return 0;
 }
 
-int talk_load(struct talk *t)
+int talk_load_recording(struct talk *t)
 {
     struct source_message m;
     int st = MI_ENOENT;
-    while (t->source != NULL && (st = source_next(t->source, &m)) == 0) {
-        st = add_item(t, &m);
+    while (t->source != NULL && (st = source_read_next_message(t->source, &m)) == 0) {
+        st = add_talk_item(t, &m);
         if (st < 0)
             return st;
     }
@@ -105,7 +105,8 @@ static struct slice talk_text_at(const struct talk *t, size_t at, size_t n)
 
 /* Returns the other server's handle that corresponds to this handle, without quotes; text that is
  * not a handle is returned unchanged. */
-static struct slice find_other_handle(const struct talk *t, struct slice raw, bool to_live)
+static struct slice find_handle_of_other_server(const struct talk *t, struct slice raw,
+                                                bool to_live)
 {
     for (size_t i = t->handles_n; i > 0; i--) { /* search from the newest handle to the oldest */
         const struct talk_handle *h = &t->handles[i - 1];
@@ -120,7 +121,7 @@ static struct slice find_other_handle(const struct talk *t, struct slice raw, bo
 static int add_handle(struct talk *t, struct json_value recorded, struct json_value live)
 {
     struct slice a = json_string_raw(recorded), b = json_string_raw(live);
-    if (a.p == NULL || b.p == NULL || slice_eq(find_other_handle(t, a, true), b))
+    if (a.p == NULL || b.p == NULL || slice_eq(find_handle_of_other_server(t, a, true), b))
         return 0;
     struct talk_handle *more = realloc(t->handles, (t->handles_n + 1) * sizeof *more);
     if (more == NULL)
@@ -162,7 +163,7 @@ bool talk_request_reads_only(const struct rpc *m)
     return (method_flags(m->method) & METHOD_READS) != 0;
 }
 
-static struct slice talk_unescape(struct buf *b, struct slice raw)
+static struct slice talk_unescape_string(struct buf *b, struct slice raw)
 {
     buf_clear(b);
     json_unescape(b, raw);
@@ -181,7 +182,7 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 {
     struct buf b = {0};
     const struct talk_tool *tool =
-        raw_name.p != NULL ? find_tool(t, talk_unescape(&b, raw_name)) : NULL;
+        raw_name.p != NULL ? find_tool(t, talk_unescape_string(&b, raw_name)) : NULL;
     buf_close(&b);
     return tool;
 }
@@ -192,7 +193,7 @@ static int add_listed_tool(struct talk *t, struct json_value tool, bool live)
     struct slice raw = json_string_raw(json_get(tool, "name"));
     if (raw.p == NULL)
         return 0;
-    struct talk_tool *known = find_tool(t, talk_unescape(&t->other, raw));
+    struct talk_tool *known = find_tool(t, talk_unescape_string(&t->other, raw));
     if (known == NULL) {
         struct talk_tool *more = realloc(t->tools, (t->tools_n + 1) * sizeof *more);
         if (more == NULL)
@@ -242,8 +243,8 @@ static void add_edit(struct edit *edits, size_t *n, struct slice at, struct slic
     edits[i] = (struct edit){at, with};
 }
 
-int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
-                 struct buf *out)
+int talk_rewrite_message(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
+                         struct buf *out)
 {
     static const char *const names[] = {"cursor", "nextCursor", "requestState", "taskId"};
     struct json_value inside =
@@ -255,11 +256,11 @@ int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_l
     for (size_t i = 0; i < MI_COUNT(names); i++) {
         struct slice raw = json_string_raw(json_get(inside, names[i]));
         if (raw.p != NULL)
-            add_edit(edits, &n, raw, find_other_handle(t, raw, to_live));
+            add_edit(edits, &n, raw, find_handle_of_other_server(t, raw, to_live));
     }
     struct slice task = json_string_raw(json_get(json_get(inside, "task"), "taskId"));
     if (task.p != NULL)
-        add_edit(edits, &n, task, find_other_handle(t, task, to_live));
+        add_edit(edits, &n, task, find_handle_of_other_server(t, task, to_live));
     buf_clear(out);
     const char *p = m->text.p;
     for (size_t i = 0; i < n; i++) {

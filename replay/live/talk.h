@@ -73,7 +73,7 @@ struct talk {
 };
 
 /* Reads the recording. The borrowed members must be set. */
-MI_MUST int talk_load(struct talk *t);
+MI_MUST int talk_load_recording(struct talk *t);
 void talk_close(struct talk *t);
 /* writes a sentence about the lack of memory to t->error, and returns MI_ENOMEM */
 int talk_no_memory(struct talk *t);
@@ -90,7 +90,7 @@ bool talk_request_reads_only(const struct rpc *m);
 
 /* Copies a message. In the copy, a JSON text replaces the id, and the other server's handles
  * replace the message's handles. to_live: the message is for the live server. */
-MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
-                         struct buf *out);
+MI_MUST int talk_rewrite_message(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
+                                 struct buf *out);
 
 #endif

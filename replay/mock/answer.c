@@ -69,7 +69,7 @@ int mock_send_error(struct conversation *s, struct mock_batch *batch, struct sli
 
 static void begin_result_answer(struct json_out *j, const struct rpc *live)
 {
-    rpc_out_answer(j, live->id.text);
+    rpc_out_begin_answer(j, live->id.text);
     json_out_object(j, "result");
 }
 
@@ -162,8 +162,8 @@ static int answer_initialize(struct conversation *s, struct mock_batch *batch,
 }
 
 /* Returns 1 if the request was answered, 0 if it is a miss, or an error. */
-static int answer_by_default(struct conversation *s, struct mock_batch *batch,
-                             const struct rpc *live)
+static int send_default_answer(struct conversation *s, struct mock_batch *batch,
+                               const struct rpc *live)
 {
     const char *modern = plan_get_version(s->plan, true);
     int st = 0;
@@ -220,12 +220,13 @@ static bool live_server_may_answer(const struct conversation *s, enum miss_kind 
                                   kind == MISS_DIFFERENT || kind == MISS_EXHAUSTED);
 }
 
-int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
-                           const struct rpc *sanitized, enum miss_kind why)
+int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *batch,
+                                   const struct rpc *live, const struct rpc *sanitized,
+                                   enum miss_kind why)
 {
     struct miss f = {.kind = why};
     struct buf text = {0};
-    int st = answer_by_default(s, batch, live);
+    int st = send_default_answer(s, batch, live);
     if (st > 0)
         s->misses->counts.matched++;
     if (st != 0)
@@ -234,10 +235,10 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
         f.kind = MISS_VERSION;
     set_miss_name(s, sanitized, &f);
     f.answered_live = live_server_may_answer(s, f.kind);
-    st = match_explain(&s->match, sanitized, &f);
+    st = match_explain_miss(&s->match, sanitized, &f);
     if (st < 0)
         return st;
-    misses_add(s->misses, &f, &text);
+    misses_add_and_log(s->misses, &f, &text);
     if (f.answered_live) {
         buf_close(&text);
         return MOCK_FOR_LIVE;
@@ -257,16 +258,16 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
     return st;
 }
 
-int mock_answer_missing(struct conversation *s, struct playback *p)
+int mock_send_no_answer_error(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     const struct plan_topic *t = plan_get_topic(s->plan, x->topic);
     struct miss f = {.kind = MISS_NO_ANSWER,
                      .method = t->method,
                      .target = t->target,
-                     .nearest_seq = source_seq_of_place(x->place)};
+                     .nearest_seq = source_seq_in_session(x->place)};
     struct buf text = {0};
-    misses_add(s->misses, &f, &text);
+    misses_add_and_log(s->misses, &f, &text);
     int st = text.failed ? MI_ENOMEM
                          : mock_send_error(s, p->batch, p->id, RPC_INTERNAL_ERROR, buf_str(&text),
                                            miss_kind_name(f.kind), &f);
@@ -276,7 +277,7 @@ int mock_answer_missing(struct conversation *s, struct playback *p)
 
 /* ---- capabilities of the client ---- */
 
-static struct json_value client_capabilities(const struct rpc *m)
+static struct json_value get_client_capabilities(const struct rpc *m)
 {
     struct json_value v = rpc_is_modern(m) ? json_get(m->meta, META_CAPABILITIES)
                                            : json_get(m->params, "capabilities");
@@ -289,18 +290,18 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
     struct buf a = {0}, b = {0};
     struct miss f = {.kind = MISS_CAPABILITIES,
                      .is_note = true,
-                     .nearest_seq = source_seq_of_place(place),
+                     .nearest_seq = source_seq_in_session(place),
                      .differences = 1};
     struct slice pointer =
         slice_of(rpc_is_modern(sanitized) ? "/_meta/io.modelcontextprotocol~1clientCapabilities"
                                           : "/capabilities");
-    int st = sanitize_value(&a, pointer, client_capabilities(recorded).text);
+    int st = sanitize_value(&a, pointer, get_client_capabilities(recorded).text);
     if (st == 0)
-        st = sanitize_value(&b, pointer, client_capabilities(sanitized).text);
+        st = sanitize_value(&b, pointer, get_client_capabilities(sanitized).text);
     set_miss_name(s, sanitized, &f);
     f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
     if (st == 0)
-        misses_add(s->misses, &f, NULL);
+        misses_add_and_log(s->misses, &f, NULL);
     buf_close(&a);
     buf_close(&b);
     return st;
@@ -320,7 +321,7 @@ int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitize
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (rpc_read(buf_slice(&s->body), &recorded) < 0 ||
-        json_equal(client_capabilities(&recorded), client_capabilities(sanitized)))
+        json_equal(get_client_capabilities(&recorded), get_client_capabilities(sanitized)))
         return 0;
     return report_capabilities(s, sanitized, &recorded, place);
 }
@@ -356,7 +357,7 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
     if (st == 0 && !same && rpc_read(buf_slice(&question), &asked) == 0) {
         struct miss f = {.kind = MISS_ANSWER_DIFFERS,
                          .is_note = !s->rules->canon.answers,
-                         .nearest_seq = source_seq_of_place(q->answer),
+                         .nearest_seq = source_seq_in_session(q->answer),
                          .differences = 1};
         set_miss_name(s, &asked, &f);
         struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
@@ -367,7 +368,7 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
             st = MI_ENOMEM;
         f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
         if (st == 0)
-            misses_add(s->misses, &f, NULL);
+            misses_add_and_log(s->misses, &f, NULL);
     }
     buf_close(&a);
     buf_close(&b);

@@ -16,11 +16,11 @@ MI_MUST int mock_batch_count_answer(struct conversation *s, struct mock_batch *b
  * and a finding. Returns 0, an error, or MOCK_FOR_LIVE: the finding was added, but the request was
  * not answered, and the caller must send it to the live server. */
 #define MOCK_FOR_LIVE 1
-MI_MUST int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch,
-                                   const struct rpc *live, const struct rpc *sanitized,
-                                   enum miss_kind why);
+MI_MUST int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *batch,
+                                           const struct rpc *live, const struct rpc *sanitized,
+                                           enum miss_kind why);
 /* Sends an error because the recorded answer cannot be sent. */
-MI_MUST int mock_answer_missing(struct conversation *s, struct playback *p);
+MI_MUST int mock_send_no_answer_error(struct conversation *s, struct playback *p);
 /* Reports, only once, if the client's capabilities differ from the recorded ones, because that may
  * affect answers. */
 MI_MUST int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitized,

@@ -86,7 +86,7 @@ void conversation_close(struct conversation *s)
     free(s);
 }
 
-int conversation_load(struct conversation *s, bool *ret_done)
+int conversation_load_messages(struct conversation *s, bool *ret_done)
 {
     int st = match_load_messages(&s->match, ret_done);
     return st < 0 ? st : playback_wake_if_plan_grew(s);
@@ -100,7 +100,7 @@ void conversation_forward_to(struct conversation *s, struct forward *forward)
 static int conversation_load_next(struct conversation *s)
 {
     bool done;
-    return conversation_load(s, &done);
+    return conversation_load_messages(s, &done);
 }
 
 int conversation_begin(struct conversation *s, int64_t now_us)
@@ -117,7 +117,7 @@ int conversation_begin(struct conversation *s, int64_t now_us)
 /* ---- requests ---- */
 
 /* Sanitizes the message as the recording would store it. */
-static int sanitize_as_recorded(struct conversation *s, const struct rpc *live, struct rpc *ret)
+static int sanitize_live_message(struct conversation *s, const struct rpc *live, struct rpc *ret)
 {
     struct slice form;
     *ret = *live;
@@ -173,7 +173,7 @@ static int answer_unrecorded_request(struct conversation *s, const struct rpc *l
                                      const struct rpc *sanitized, enum miss_kind why,
                                      struct mock_batch *batch)
 {
-    int st = mock_answer_unrecorded(s, batch, live, sanitized, why);
+    int st = mock_answer_unrecorded_request(s, batch, live, sanitized, why);
     return st == MOCK_FOR_LIVE ? ask_live_server(s, live, batch) : st;
 }
 
@@ -188,7 +188,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (conversation_count_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
-    if (forward_forwards_all(s->forward))
+    if (forward_sends_everything(s->forward))
         return ask_live_server(s, live, batch);
     if (may_answer_discover_now(s, live))
         return answer_unrecorded_request(s, live, live, why, batch);
@@ -196,15 +196,16 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (s->forward != NULL && rpc_method_is(live, "initialize"))
         st = forward_copy_greeting(s, live);
     if (st == 0)
-        st = sanitize_as_recorded(s, live, &sanitized);
+        st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
-        st = match_find(&s->match, &sanitized, &x, &why);
-    int woken = playback_wake_if_plan_grew(s); /* match_find() may have read more messages */
+        st = match_find_exchange(&s->match, &sanitized, &x, &why);
+    int woken =
+        playback_wake_if_plan_grew(s); /* match_find_exchange() may have read more messages */
     if (st < 0 || woken < 0)
         return st < 0 ? st : woken;
     if (st == MATCH_MISS) {
         bool done;
-        st = mock_tools_refuse(s, live, batch, &done);
+        st = mock_tools_refuse_hidden_call(s, live, batch, &done);
         return done ? st : answer_unrecorded_request(s, live, &sanitized, why, batch);
     }
     bool again = st == MATCH_AGAIN;
@@ -223,7 +224,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
 
 static int conversation_cancel(struct conversation *s, const struct rpc *live)
 {
-    struct playback *p = playback_find(s, live->request_id);
+    struct playback *p = playback_find_by_request_id(s, live->request_id);
     if (p == NULL ||
         (plan_get_topic(s->plan, plan_get_exchange(s->plan, p->exchange)->topic)->flags &
          METHOD_UNCANCELLED) != 0)
@@ -245,7 +246,7 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
     for (uint32_t notification; st == 0;) {
         buf_clear(&s->key);
         json_unescape(&s->key, live->method);
-        notification = plan_take_notification(s->plan, buf_slice(&s->key));
+        notification = plan_use_next_notification(s->plan, buf_slice(&s->key));
         if (notification != PLAN_NONE) {
             struct pace_mark mark = {s->now_us, plan_get_notification(s->plan, notification)->t_us};
             st = playback_send_earlier_messages(
@@ -264,7 +265,7 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
 
 static int conversation_on_notification(struct conversation *s, const struct rpc *live)
 {
-    int st = forward_forwards_all(s->forward) ? 0 : start_notification_list(s, live);
+    int st = forward_sends_everything(s->forward) ? 0 : start_notification_list(s, live);
     if (st == 0 && s->forward != NULL)
         st = forward_notification(s, live);
     /* If the recorded server exited at this point, `ended` is already set, and the recorded exit
@@ -308,7 +309,7 @@ static int note_client_task(struct conversation *s, const struct plan_question *
 static int conversation_on_answer(struct conversation *s, const struct rpc *live)
 {
     struct rpc sanitized;
-    struct question *question = playback_take_question(s, live->id);
+    struct question *question = playback_remove_question(s, live->id);
     /* NULL: the live server asked the question, or the question is unknown or already answered. */
     if (question == NULL)
         return s->forward != NULL ? forward_answer(s, live) : 0;
@@ -318,14 +319,14 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     struct plan_question q = *plan_get_question(s->plan, i);
     int st = note_client_task(s, &q, live);
     if (st == 0)
-        st = sanitize_as_recorded(s, live, &sanitized);
+        st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
         st = mock_compare_answer(s, &q, &sanitized);
     struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};
     if (st == 0 && q.answer != 0)
         st = playback_send_earlier_messages(s, q.answer, q.answered_us);
     if (st == 0)
-        st = playback_wake_held(s);
+        st = playback_wake_waiting(s);
     if (st == 0 && p != NULL) {
         p->questions--;
         if (q.answer != 0)
@@ -345,7 +346,7 @@ static int report_not_a_message(struct conversation *s, struct mock_batch *batch
 {
     struct buf why = {0};
     struct miss f = {.kind = MISS_NOT_A_MESSAGE};
-    misses_add(s->misses, &f, &why);
+    misses_add_and_log(s->misses, &f, &why);
     bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
     st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0},
                          st < 0 ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST, buf_str(&why),
@@ -354,8 +355,8 @@ static int report_not_a_message(struct conversation *s, struct mock_batch *batch
     return st;
 }
 
-static int conversation_handle(struct conversation *s, const struct rpc *m,
-                               struct mock_batch *batch)
+static int conversation_handle_message(struct conversation *s, const struct rpc *m,
+                                       struct mock_batch *batch)
 {
     switch (m->kind) {
     case RPC_REQUEST:
@@ -379,7 +380,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     struct mock_batch *b = NULL;
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
-    bool allowed = forward_forwards_all(s->forward) ||
+    bool allowed = forward_sends_everything(s->forward) ||
                    strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
         return report_not_a_message(s, NULL, line, 0);
@@ -390,7 +391,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     do {
         if (rpc_read(v.text, &m) < 0 || m.kind == RPC_BATCH)
             m.kind = RPC_INVALID;
-        st = conversation_handle(s, &m, b);
+        st = conversation_handle_message(s, &m, b);
     } while (st == 0 && json_walk_next(&w, &key, &v));
     int done = mock_batch_count_answer(s, b);
     return st < 0 ? st : done;
@@ -407,14 +408,14 @@ int conversation_handle_line(struct conversation *s, struct slice line, int64_t 
         return 0;
     if (st < 0)
         return report_not_a_message(s, NULL, &m, st);
-    return m.kind == RPC_BATCH ? handle_batch(s, &m) : conversation_handle(s, &m, NULL);
+    return m.kind == RPC_BATCH ? handle_batch(s, &m) : conversation_handle_message(s, &m, NULL);
 }
 
 int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us)
 {
     struct rpc m;
     s->now_us = now_us;
-    rpc_read_head(head, &m);
+    rpc_read_truncated_line(head, &m);
     m.is_call = m.method.p != NULL;
     return report_not_a_message(s, NULL, &m, 0);
 }
@@ -427,9 +428,10 @@ int conversation_handle_live_line(struct conversation *s, struct slice line, int
 
 /* ---- time ---- */
 
-static int run_due_playbacks(struct conversation *s)
+static int run_playbacks_up_to_now(struct conversation *s)
 {
-    for (struct due *d; s->ended == CONVERSATION_RUNNING && (d = due_first(&s->heap)) != NULL;) {
+    for (struct due *d;
+         s->ended == CONVERSATION_RUNNING && (d = due_get_earliest(&s->heap)) != NULL;) {
         if (d->at_us > s->now_us || s->full)
             return 0;
         int st = playback_run(s, (struct playback *)d);
@@ -443,7 +445,7 @@ int conversation_advance(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
     s->full = false;
-    return run_due_playbacks(s);
+    return run_playbacks_up_to_now(s);
 }
 
 int conversation_client_hung_up(struct conversation *s, int64_t now_us)
@@ -452,12 +454,12 @@ int conversation_client_hung_up(struct conversation *s, int64_t now_us)
     s->hung_up = true;
     s->pace.speed = 0;
     int st = playback_wake_all(s);
-    return st < 0 ? st : run_due_playbacks(s);
+    return st < 0 ? st : run_playbacks_up_to_now(s);
 }
 
-int64_t conversation_next_due_us(const struct conversation *s)
+int64_t conversation_next_event_us(const struct conversation *s)
 {
-    const struct due *d = due_first(&s->heap);
+    const struct due *d = due_get_earliest(&s->heap);
     return d != NULL && s->ended == CONVERSATION_RUNNING ? d->at_us : CONVERSATION_NEVER;
 }
 

@@ -6,7 +6,7 @@
  *           repetition of it; unsolicited messages are sent once, after the event that they
  *           followed.
  * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at
- *           conversation_next_due_us(). The recording is read as far as needed.
+ *           conversation_next_event_us(). The recording is read as far as needed.
  * Owns      the plan and a playback per pending request. Rules, faults, source and report are
  *           borrowed.
  * Limits    CONVERSATION_OPEN_MAX pending requests; more get an error.
@@ -75,11 +75,11 @@ MI_MUST int conversation_handle_live_line(struct conversation *s, struct slice l
 MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
 /* Returns the time at which conversation_advance() must be called; CONVERSATION_NEVER: no call is
  * needed. */
-int64_t conversation_next_due_us(const struct conversation *s);
+int64_t conversation_next_event_us(const struct conversation *s);
 enum conversation_end conversation_get_end(const struct conversation *s);
 int64_t conversation_exit_status(const struct conversation *s);
 /* Reads some more messages of the recording. Sets *ret_done if all messages were read. */
-MI_MUST int conversation_load(struct conversation *s, bool *ret_done);
+MI_MUST int conversation_load_messages(struct conversation *s, bool *ret_done);
 struct plan *conversation_get_plan(struct conversation *s);
 /* Returns the number of pending requests, including those at the live server, and of unfinished
  * lists of unsolicited messages. */

@@ -10,38 +10,38 @@ void due_close(struct due_heap *h)
     *h = (struct due_heap){0};
 }
 
-static bool due_before(const struct due *a, const struct due *b)
+static bool due_is_earlier(const struct due *a, const struct due *b)
 {
     return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
 }
 
-static void due_set(struct due_heap *h, size_t i, struct due *d)
+static void due_set_heap_slot(struct due_heap *h, size_t i, struct due *d)
 {
     h->list[i] = d;
     d->place = i + 1;
 }
 
-static void due_move_up(struct due_heap *h, size_t i, struct due *d)
+static void due_heap_sift_up(struct due_heap *h, size_t i, struct due *d)
 {
-    for (; i > 0 && due_before(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
-        due_set(h, i, h->list[(i - 1) / 2]);
-    due_set(h, i, d);
+    for (; i > 0 && due_is_earlier(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
+        due_set_heap_slot(h, i, h->list[(i - 1) / 2]);
+    due_set_heap_slot(h, i, d);
 }
 
-static void due_move_down(struct due_heap *h, size_t i, struct due *d)
+static void due_heap_sift_down(struct due_heap *h, size_t i, struct due *d)
 {
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= h->n)
             break;
-        if (child + 1 < h->n && due_before(h->list[child + 1], h->list[child]))
+        if (child + 1 < h->n && due_is_earlier(h->list[child + 1], h->list[child]))
             child++;
-        if (!due_before(h->list[child], d))
+        if (!due_is_earlier(h->list[child], d))
             break;
-        due_set(h, i, h->list[child]);
+        due_set_heap_slot(h, i, h->list[child]);
         i = child;
     }
-    due_set(h, i, d);
+    due_set_heap_slot(h, i, d);
 }
 
 int due_set_time(struct due_heap *h, struct due *d, int64_t at_us)
@@ -52,7 +52,7 @@ int due_set_time(struct due_heap *h, struct due *d, int64_t at_us)
     d->at_us = at_us;
     d->order = h->orders++;
     h->n++;
-    due_move_up(h, h->n - 1, d);
+    due_heap_sift_up(h, h->n - 1, d);
     return 0;
 }
 
@@ -65,8 +65,8 @@ void due_remove(struct due_heap *h, struct due *d)
     d->place = 0;
     if (last == d)
         return;
-    if (due_before(last, d))
-        due_move_up(h, i, last);
+    if (due_is_earlier(last, d))
+        due_heap_sift_up(h, i, last);
     else
-        due_move_down(h, i, last);
+        due_heap_sift_down(h, i, last);
 }

@@ -26,7 +26,7 @@ MI_MUST int due_set_time(struct due_heap *h, struct due *d, int64_t at_us);
 /* Removes an entry; does nothing if the entry is not in the heap. */
 void due_remove(struct due_heap *h, struct due *d);
 
-static inline struct due *due_first(const struct due_heap *h)
+static inline struct due *due_get_earliest(const struct due_heap *h)
 {
     return h->n > 0 ? h->list[0] : NULL;
 }

@@ -65,7 +65,7 @@ static int read_fault_kind(struct fault *f, const char *kind, struct buf *error)
 }
 
 /* Removes `#N` from the end of the text; only digits may follow the `#`. */
-static void take_fault_number(struct fault *f, char *text)
+static void parse_and_cut_fault_number(struct fault *f, char *text)
 {
     char *hash = strrchr(text, '#');
     if (hash == NULL || !isdigit((unsigned char)hash[1]))
@@ -94,7 +94,7 @@ static int read_fault(struct fault *f, struct buf *error)
     }
     *at = '\0';
     f->method = at + 1;
-    take_fault_number(f, f->method);
+    parse_and_cut_fault_number(f, f->method);
     char *colon = strchr(f->method, ':');
     if (colon != NULL) {
         *colon = '\0';
@@ -135,7 +135,7 @@ void faults_close(struct faults *f)
     *f = (struct faults){0};
 }
 
-bool faults_next_unused(const struct faults *f, size_t *at, struct buf *b)
+bool faults_append_next_unused(const struct faults *f, size_t *at, struct buf *b)
 {
     while (*at < f->n && f->list[*at].applied)
         ++*at;

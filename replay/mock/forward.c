@@ -46,7 +46,7 @@ void forward_close(struct forward *f)
     free(f);
 }
 
-bool forward_forwards_all(const struct forward *f)
+bool forward_sends_everything(const struct forward *f)
 {
     return f != NULL && f->rules.all;
 }
@@ -58,7 +58,7 @@ size_t forward_pending(const struct forward *f)
 
 /* ---- the first messages to the live server: the handshake, and earlier recorded requests ---- */
 
-static int forward_give_up_because(struct conversation *s, const char *why)
+static int forward_give_up_with_reason(struct conversation *s, const char *why)
 {
     buf_adds(&s->forward->over, why);
     return forward_give_up(s);
@@ -79,7 +79,7 @@ static bool request_may_be_repeated(const struct forward *f, const struct rpc *m
 }
 
 /* Sends the next recorded request that may be repeated. */
-static int forward_catch_up(struct conversation *s)
+static int forward_send_next_recorded(struct conversation *s)
 {
     struct forward *f = s->forward;
     struct rpc m;
@@ -91,10 +91,10 @@ static int forward_catch_up(struct conversation *s)
             return st;
         if (st == 0 && rpc_read(buf_slice(&s->body), &m) == 0 && request_may_be_repeated(f, &m)) {
             f->phase = FORWARD_CATCHING_UP;
-            return forward_send_own(f, buf_slice(&s->body));
+            return forward_send_own_request(f, buf_slice(&s->body));
         }
     }
-    return forward_enter_ready(s);
+    return forward_send_waiting_requests(s);
 }
 
 /* Requests a page of tools/list. cursor: JSON text; {NULL, 0} for the first page. */
@@ -104,17 +104,17 @@ static int forward_ask_tools(struct forward *f, struct slice meta, struct slice 
     own_write_tools_list(&b, slice_of("0"), meta, cursor);
     f->phase = FORWARD_LEARNING;
     f->pages++;
-    int st = b.failed ? MI_ENOMEM : forward_send_own(f, buf_slice(&b));
+    int st = b.failed ? MI_ENOMEM : forward_send_own_request(f, buf_slice(&b));
     buf_close(&b);
     return st;
 }
 
-static int forward_after_greeting(struct conversation *s, struct slice meta)
+static int forward_continue_after_greeting(struct conversation *s, struct slice meta)
 {
     struct forward *f = s->forward;
     if (f->rules.catch_up && f->noted_n > 0)
         return forward_ask_tools(f, meta, (struct slice){0});
-    return forward_enter_ready(s);
+    return forward_send_waiting_requests(s);
 }
 
 /* Returns the `_meta` of a waiting request, for use in the interposer's own requests. {NULL, 0} if
@@ -127,7 +127,7 @@ static struct slice meta_of_pending_request(const struct forward *f)
     return m.meta.text;
 }
 
-static int forward_on_tools(struct conversation *s, const struct rpc *answer)
+static int forward_on_tools_answer(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct json_value cursor = json_get(answer->result, "nextCursor");
@@ -136,30 +136,30 @@ static int forward_on_tools(struct conversation *s, const struct rpc *answer)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
         return forward_ask_tools(f, meta_of_pending_request(f), cursor.text);
-    return forward_catch_up(s);
+    return forward_send_next_recorded(s);
 }
 
 /* ---- the handshake ---- */
 
 /* Sends the client's initialize, with the recorded revision. */
-static int forward_greet(struct conversation *s)
+static int forward_send_initialize(struct conversation *s)
 {
     struct forward *f = s->forward;
     struct rpc m;
     const char *recorded = plan_get_version(s->plan, false);
     if (f->hello.n == 0 || rpc_read(buf_slice(&f->hello), &m) < 0)
-        return forward_after_greeting(s, (struct slice){0});
+        return forward_continue_after_greeting(s, (struct slice){0});
     struct slice version = json_get(m.params, "protocolVersion").text, all = m.text;
     struct buf b = {0};
     if (recorded[0] == '\0' || version.p == NULL) {
         buf_slice_add(&b, all);
     } else {
         buf_add(&b, all.p, (size_t)(version.p - all.p));
-        text_json(&b, slice_of(recorded));
+        text_append_json(&b, slice_of(recorded));
         buf_add(&b, version.p + version.n, (size_t)(all.p + all.n - version.p) - version.n);
     }
     f->phase = FORWARD_GREETING;
-    int st = b.failed ? MI_ENOMEM : forward_send_own(f, buf_slice(&b));
+    int st = b.failed ? MI_ENOMEM : forward_send_own_request(f, buf_slice(&b));
     buf_close(&b);
     return st;
 }
@@ -173,7 +173,7 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     if (answer->kind != RPC_RESULT) {
         struct buf *why = &s->forward->over;
         if (!rpc_is_interposer_error(answer))
-            return forward_give_up_because(s, "the live server rejected initialize");
+            return forward_give_up_with_reason(s, "the live server rejected initialize");
         /* The proxy in front of the server made this error, because the server has ended. */
         buf_adds(why, "the live server did not answer initialize: ");
         json_unescape(why, json_string_raw(answer->error_message));
@@ -186,33 +186,34 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     own_write_initialized(&b);
     int st = b.failed ? MI_ENOMEM : f->calls->send(f->ctx, buf_slice(&b));
     buf_close(&b);
-    return st < 0 ? st : forward_after_greeting(s, (struct slice){0});
+    return st < 0 ? st : forward_continue_after_greeting(s, (struct slice){0});
 }
 
 /* Starts the server. The client's first request waits in the list until the server is ready. */
-static int forward_start(struct conversation *s, bool modern)
+static int forward_start_server(struct conversation *s, bool modern)
 {
     struct forward *f = s->forward;
     int st = f->calls->start(f->ctx);
     if (st == MI_EIO)
-        return forward_give_up_because(s, "the live server could not be started");
+        return forward_give_up_with_reason(s, "the live server could not be started");
     if (st < 0)
         return st;
     if (f->rules.all)
-        return forward_enter_ready(s);
-    return modern ? forward_after_greeting(s, meta_of_pending_request(f)) : forward_greet(s);
+        return forward_send_waiting_requests(s);
+    return modern ? forward_continue_after_greeting(s, meta_of_pending_request(f))
+                  : forward_send_initialize(s);
 }
 
 /* Handles the answer to a request of the mock server's own. */
-static int forward_step(struct conversation *s, const struct rpc *answer)
+static int forward_on_own_answer(struct conversation *s, const struct rpc *answer)
 {
     switch (s->forward->phase) {
     case FORWARD_GREETING:
         return forward_on_greeted(s, answer);
     case FORWARD_LEARNING:
-        return forward_on_tools(s, answer);
+        return forward_on_tools_answer(s, answer);
     default: /* FORWARD_CATCHING_UP: the answer is ignored */
-        return forward_catch_up(s);
+        return forward_send_next_recorded(s);
     }
 }
 
@@ -221,7 +222,7 @@ static int forward_step(struct conversation *s, const struct rpc *answer)
 int forward_request(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
 {
     struct forward *f = s->forward;
-    struct forward_pending *p = forward_add(s, live, batch);
+    struct forward_pending *p = forward_add_request(s, live, batch);
     if (p == NULL)
         return MI_ENOMEM;
     if (f->phase == FORWARD_READY)
@@ -231,7 +232,7 @@ int forward_request(struct conversation *s, const struct rpc *live, struct mock_
     buf_slice_add(&p->text, live->text);
     if (p->text.failed)
         return MI_ENOMEM;
-    return f->phase == FORWARD_NOT_STARTED ? forward_start(s, rpc_is_modern(live)) : 0;
+    return f->phase == FORWARD_NOT_STARTED ? forward_start_server(s, rpc_is_modern(live)) : 0;
 }
 
 int forward_copy_greeting(struct conversation *s, const struct rpc *live)
@@ -255,7 +256,7 @@ int forward_note_exchange(struct conversation *s, uint32_t exchange)
 
 /* ---- the client's other messages ---- */
 
-static int forward_cancel(struct conversation *s, const struct rpc *live)
+static int forward_cancellation(struct conversation *s, const struct rpc *live)
 {
     struct forward *f = s->forward;
     char text[32];
@@ -271,9 +272,9 @@ static int forward_cancel(struct conversation *s, const struct rpc *live)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
         return 0; /* nothing to cancel at the server: the request was answered, or not sent yet */
-    with[REWRITE_REQUEST_ID] = forward_number_text(p->number, text);
+    with[REWRITE_REQUEST_ID] = forward_format_number(p->number, text);
     int st = forward_record_message(s, true, live->text);
-    return st < 0 ? st : forward_send(f, live->text, with);
+    return st < 0 ? st : forward_send_message(f, live->text, with);
 }
 
 int forward_notification(struct conversation *s, const struct rpc *live)
@@ -282,7 +283,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     if (f->phase != FORWARD_READY)
         return 0;
     if (rpc_method_is(live, "notifications/cancelled"))
-        return forward_cancel(s, live);
+        return forward_cancellation(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
         return 0; /* the mock server has already sent an initialized notification to the server */
     int st = forward_record_message(s, true, live->text);
@@ -304,7 +305,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
     with[REWRITE_ID] = (struct slice){q->id, q->id_n};
     int st = f->phase == FORWARD_READY ? forward_record_message(s, true, live->text) : 0;
     if (st == 0 && f->phase != FORWARD_OVER)
-        st = forward_send(f, live->text, with);
+        st = forward_send_message(f, live->text, with);
     free(q);
     return st;
 }
@@ -313,7 +314,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 
 /* Sends a request of the live server to the client, with a new id: recorded requests of the server
  * also use ids. */
-static int forward_on_question(struct conversation *s, const struct rpc *m)
+static int forward_on_server_request(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     char text[32];
@@ -330,7 +331,7 @@ static int forward_on_question(struct conversation *s, const struct rpc *m)
     q->next = f->questions;
     f->questions = q;
     f->questions_n++;
-    with[REWRITE_ID] = forward_number_text(q->number, text);
+    with[REWRITE_ID] = forward_format_number(q->number, text);
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
     if (st == 0 && f->phase == FORWARD_READY)
@@ -338,7 +339,8 @@ static int forward_on_question(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
 }
 
-static const struct forward_pending *find_pending(const struct forward *f, struct json_value id)
+static const struct forward_pending *find_forwarded_request(const struct forward *f,
+                                                            struct json_value id)
 {
     const struct forward_pending *p = f->pending;
     while (p != NULL && (p->number == 0 || !rpc_id_is(id, p->number)))
@@ -352,14 +354,14 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     struct slice with[REWRITE_COUNT] = {0};
     if (f->own != 0 && rpc_id_is(m->id, f->own)) {
         f->own = 0;
-        return forward_step(s, m);
+        return forward_on_own_answer(s, m);
     }
-    const struct forward_pending *found = find_pending(f, m->id);
+    const struct forward_pending *found = find_forwarded_request(f, m->id);
     if (found == NULL)
         return 0; /* the client's request was already answered */
     struct forward_pending *p = forward_remove_pending(f, found->number);
     if (rpc_is_interposer_error(m)) /* the proxy in front of the server made this answer */
-        forward_unanswered(s, p);
+        forward_report_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
     int st = rewrite_message(&s->out, m->text, with);
@@ -379,7 +381,7 @@ static int forward_on_notification(struct conversation *s, const struct rpc *m)
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     const struct forward_pending *p =
-        find_pending(f, rewrite_find_value(m->text, REWRITE_SUBSCRIPTION));
+        find_forwarded_request(f, rewrite_find_value(m->text, REWRITE_SUBSCRIPTION));
     if (f->phase != FORWARD_READY)
         return 0;
     if (p != NULL)
@@ -388,8 +390,8 @@ static int forward_on_notification(struct conversation *s, const struct rpc *m)
         const struct forward_question *q = f->questions;
         while (q != NULL && !slice_eq((struct slice){q->id, q->id_n}, m->request_id.text))
             q = q->next;
-        p = find_pending(f, m->request_id);
-        with[REWRITE_REQUEST_ID] = q != NULL   ? forward_number_text(q->number, text)
+        p = find_forwarded_request(f, m->request_id);
+        with[REWRITE_REQUEST_ID] = q != NULL   ? forward_format_number(q->number, text)
                                    : p != NULL ? p->id
                                                : (struct slice){0};
     }
@@ -407,7 +409,7 @@ int forward_handle_line(struct conversation *s, struct slice line)
         return 0;
     switch (m.kind) {
     case RPC_REQUEST:
-        return forward_on_question(s, &m);
+        return forward_on_server_request(s, &m);
     case RPC_RESULT:
     case RPC_ERROR:
         return forward_on_answer(s, &m);

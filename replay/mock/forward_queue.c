@@ -9,12 +9,13 @@
 
 /* ---- sending ---- */
 
-struct slice forward_number_text(uint64_t number, char text[32])
+struct slice forward_format_number(uint64_t number, char text[32])
 {
     return (struct slice){text, (size_t)snprintf(text, 32, "%llu", (unsigned long long)number)};
 }
 
-int forward_send(struct forward *f, struct slice message, const struct slice with[REWRITE_COUNT])
+int forward_send_message(struct forward *f, struct slice message,
+                         const struct slice with[REWRITE_COUNT])
 {
     buf_clear(&f->out);
     int st = rewrite_message(&f->out, message, with);
@@ -23,18 +24,18 @@ int forward_send(struct forward *f, struct slice message, const struct slice wit
     return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
 }
 
-static int forward_send_numbered(struct forward *f, struct slice message, uint64_t number)
+static int forward_send_with_id(struct forward *f, struct slice message, uint64_t number)
 {
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
-    with[REWRITE_ID] = forward_number_text(number, text);
-    return forward_send(f, message, with);
+    with[REWRITE_ID] = forward_format_number(number, text);
+    return forward_send_message(f, message, with);
 }
 
-int forward_send_own(struct forward *f, struct slice message)
+int forward_send_own_request(struct forward *f, struct slice message)
 {
     f->own = ++f->number;
-    return forward_send_numbered(f, message, f->own);
+    return forward_send_with_id(f, message, f->own);
 }
 
 int forward_record_message(struct conversation *s, bool from_client, struct slice message)
@@ -58,8 +59,8 @@ static struct slice copy_pending_text(char **to, struct slice text)
     return kept;
 }
 
-struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
-                                    struct mock_batch *batch)
+struct forward_pending *forward_add_request(struct conversation *s, const struct rpc *live,
+                                            struct mock_batch *batch)
 {
     struct forward *f = s->forward;
     struct slice id = live->id.text;
@@ -143,10 +144,10 @@ int forward_send_pending(struct conversation *s, struct forward_pending *p, stru
     struct forward *f = s->forward;
     p->number = ++f->number;
     int st = forward_record_message(s, true, text);
-    return st < 0 ? st : forward_send_numbered(f, text, p->number);
+    return st < 0 ? st : forward_send_with_id(f, text, p->number);
 }
 
-int forward_enter_ready(struct conversation *s)
+int forward_send_waiting_requests(struct conversation *s)
 {
     struct forward *f = s->forward;
     int st = 0;
@@ -158,17 +159,17 @@ int forward_enter_ready(struct conversation *s)
     return st;
 }
 
-void forward_unanswered(struct conversation *s, const struct forward_pending *p)
+void forward_report_unanswered(struct conversation *s, const struct forward_pending *p)
 {
     struct miss f = {.kind = MISS_UNANSWERED, .method = p->method, .target = p->target};
     if (!p->cancelled)
-        misses_add(s->misses, &f, NULL);
+        misses_add_and_log(s->misses, &f, NULL);
 }
 
 static int refuse_pending(struct conversation *s, struct forward_pending *p)
 {
     struct buf why = {0};
-    forward_unanswered(s, p);
+    forward_report_unanswered(s, p);
     buf_printf(&why, "%s; this request was not recorded", buf_str(&s->forward->over));
     int st = why.failed ? MI_ENOMEM
                         : mock_send_error(s, p->batch, p->id, RPC_SERVER_GONE, buf_str(&why),

@@ -61,27 +61,27 @@ struct forward {
 };
 
 /* Writes a number as text; returns the slice of `text`. */
-struct slice forward_number_text(uint64_t number, char text[32]);
+struct slice forward_format_number(uint64_t number, char text[32]);
 /* Sends a message to the server. Values in `with` replace the values of the message (rewrite.h). */
-MI_MUST int forward_send(struct forward *f, struct slice message,
-                         const struct slice with[REWRITE_COUNT]);
+MI_MUST int forward_send_message(struct forward *f, struct slice message,
+                                 const struct slice with[REWRITE_COUNT]);
 /* Sends a request of the mock server's own, with a new id in place of the id in `message`. */
-MI_MUST int forward_send_own(struct forward *f, struct slice message);
+MI_MUST int forward_send_own_request(struct forward *f, struct slice message);
 MI_MUST int forward_record_message(struct conversation *s, bool from_client, struct slice message);
 
 /* Adds a request at the end of the list, without copying its text. Returns NULL if out of
  * memory. */
-struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
-                                    struct mock_batch *batch);
+struct forward_pending *forward_add_request(struct conversation *s, const struct rpc *live,
+                                            struct mock_batch *batch);
 MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
                                  struct slice text);
 /* Call this function when the server is ready: sends the waiting requests. */
-MI_MUST int forward_enter_ready(struct conversation *s);
+MI_MUST int forward_send_waiting_requests(struct conversation *s);
 /* Answers all requests with an error, because the server cannot be used any more. forward.over must
  * have the reason. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
-void forward_unanswered(struct conversation *s, const struct forward_pending *p);
+void forward_report_unanswered(struct conversation *s, const struct forward_pending *p);
 /* Removes the oldest request with this number from the list, and returns this request; NULL: there
  * is none. */
 struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number);

@@ -21,7 +21,7 @@ int mock_tools_open(struct conversation *s)
     return st;
 }
 
-int mock_tools_cut(struct conversation *s, const struct playback *p)
+int mock_tools_remove_hidden(struct conversation *s, const struct playback *p)
 {
     struct changes c = {0};
     struct tool_cut cut;
@@ -51,13 +51,14 @@ int mock_tools_cut(struct conversation *s, const struct playback *p)
 
 /* Sends the error that the interposer gave for calls of hidden tools in the recorded session. The
  * session and the message number are not known here and are left out. */
-static int refuse_call(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
-                       enum tool_verdict v, const char *why)
+static int refuse_hidden_tool_call(struct conversation *s, struct mock_batch *batch,
+                                   const struct rpc *live, enum tool_verdict v, const char *why)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
     struct slice target = rpc_target(live);
-    rpc_out_error(&j, live->id.text, RPC_INVALID_PARAMS, why, finding_name(tool_call_finding(v)));
+    rpc_out_error(&j, live->id.text, RPC_INVALID_PARAMS, why,
+                  finding_name(tool_call_finding_of_verdict(v)));
     json_out_quoted(&j, "method", live->method);
     if (target.p != NULL)
         json_out_quoted(&j, rpc_method_is(live, "tools/call") ? "tool" : "target", target);
@@ -67,20 +68,20 @@ static int refuse_call(struct conversation *s, struct mock_batch *batch, const s
     return st;
 }
 
-int mock_tools_refuse(struct conversation *s, const struct rpc *live, struct mock_batch *batch,
-                      bool *ret_done)
+int mock_tools_refuse_hidden_call(struct conversation *s, const struct rpc *live,
+                                  struct mock_batch *batch, bool *ret_done)
 {
     struct buf name = {0}, why = {0};
     const char *fault;
     int st = 0;
     enum tool_verdict v = tool_rule_exists(&s->tools)
-                              ? tool_call_judge(&s->tools, NULL, live, &name, &fault)
+                              ? tool_call_get_verdict(&s->tools, NULL, live, &name, &fault)
                               : TOOL_CALL_KEPT;
     *ret_done = v != TOOL_CALL_KEPT;
     if (*ret_done) {
         tool_call_explain(&s->tools, v, fault, buf_slice(&name), "", &why);
         s->misses->counts.matched++;
-        st = why.failed ? MI_ENOMEM : refuse_call(s, batch, live, v, buf_str(&why));
+        st = why.failed ? MI_ENOMEM : refuse_hidden_tool_call(s, batch, live, v, buf_str(&why));
     }
     buf_close(&name);
     buf_close(&why);

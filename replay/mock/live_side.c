@@ -37,7 +37,7 @@ static int live_side_read_lines(struct live_side *l)
     return st == 0 ? l->on_line(l->ctx, (struct slice){0}) : st;
 }
 
-static void live_side_read_turn(struct live_side *l)
+static void live_side_read_lines_and_notify(struct live_side *l)
 {
     int st = live_side_read_lines(l);
     l->on_turn(l->ctx, st < 0 ? st : 0);
@@ -46,17 +46,17 @@ static void live_side_read_turn(struct live_side *l)
 static void live_side_on_ready(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    live_side_read_turn(w->data);
+    live_side_read_lines_and_notify(w->data);
 }
 
 static void live_side_on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     ev_timer_stop(loop, w); /* the timer is started again, perhaps with a longer wait */
-    live_side_read_turn(w->data);
+    live_side_read_lines_and_notify(w->data);
 }
 
-static void live_side_watch(struct live_side *l, ev_io *w, int fd, int events)
+static void live_side_watch_fd(struct live_side *l, ev_io *w, int fd, int events)
 {
     if (fd >= 0 && ev_is_active(w) && w->fd == fd && (w->events & (EV_READ | EV_WRITE)) == events)
         return;
@@ -67,15 +67,15 @@ static void live_side_watch(struct live_side *l, ev_io *w, int fd, int events)
     ev_io_start(l->loop, w);
 }
 
-void live_side_settle(struct live_side *l, bool full)
+void live_side_after_event(struct live_side *l, bool full)
 {
     int in = -1, out = -1;
     bool waits = false, runs = l->live != NULL && !l->ended;
     if (runs)
-        live_watched_fds(l->live, &in, &out, &waits);
-    live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
+        live_get_watched_fds(l->live, &in, &out, &waits);
+    live_side_watch_fd(l, &l->read_watch, full ? -1 : in, EV_READ);
     /* If no data waits to be written, EV_READ still reports that the server has closed the pipe. */
-    live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
+    live_side_watch_fd(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
     int64_t next_us = runs && !full ? live_next_wait_us(l->live) : -1;
     if (next_us < 0) {
         ev_timer_stop(l->loop, &l->wait_timer);
@@ -91,7 +91,7 @@ void live_side_settle(struct live_side *l, bool full)
     }
 }
 
-bool live_side_is_full(const struct live_side *l)
+bool live_side_unsent_is_full(const struct live_side *l)
 {
     return l->live != NULL && live_unsent_bytes(l->live) >= UNSENT_MAX;
 }
@@ -106,7 +106,7 @@ static int live_side_start(void *ctx)
     if (st == MI_EIO)
         log_error("%s", buf_str(&error));
     if (st == 0)
-        live_expect_proxy(l->live);
+        live_allow_proxy_exit_time(l->live);
     buf_close(&error);
     return st;
 }
@@ -147,7 +147,7 @@ void live_side_close(struct live_side *l)
     if (l->forward == NULL)
         return;
     l->ended = true;
-    live_side_settle(l, true);
+    live_side_after_event(l, true);
     (void)live_close(l->live, LIVE_SIDE_GRACE_US);
     forward_close(l->forward);
     l->live = NULL;

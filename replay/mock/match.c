@@ -56,7 +56,7 @@ static int recorded_request_equals(struct match *m, uint32_t exchange)
 /* ---- finding ---- */
 
 /* Whether --repeat fail and --ordering strict do not apply to the request. */
-static bool request_is_exempt(const struct rpc *r)
+static bool request_may_repeat_in_any_order(const struct rpc *r)
 {
     return rpc_method_is(r, "ping") || rpc_method_is(r, "initialize") ||
            rpc_method_is(r, "server/discover");
@@ -72,7 +72,7 @@ static bool topic_is_exempt(const struct plan_topic *t)
  * exchange that was not requested yet. */
 static int find_request_group(struct match *m, bool all, struct plan_group **ret)
 {
-    uint64_t hash = canon_hash(buf_slice(&m->key));
+    uint64_t hash = canon_hash_text(buf_slice(&m->key));
     for (;;) {
         struct plan_group *g = plan_find_group(m->plan, hash);
         while (g != NULL && g->next != PLAN_NONE &&
@@ -102,7 +102,7 @@ static enum miss_kind explain_no_match(struct match *m, const struct rpc *r)
     return target ? MISS_DIFFERENT : method ? MISS_UNKNOWN_TARGET : MISS_UNKNOWN_METHOD;
 }
 
-static int match_take_exchange(struct match *m, uint32_t exchange, uint32_t *ret)
+static int match_mark_exchange_used(struct match *m, uint32_t exchange, uint32_t *ret)
 {
     struct plan_exchange *x = plan_get_exchange(m->plan, exchange);
     bool again = x->times_requested > 0;
@@ -116,7 +116,8 @@ static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret
                              enum miss_kind *ret_why)
 {
     struct plan_group *g;
-    bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || request_is_exempt(r);
+    bool repeats =
+        !m->repeat_fail || rpc_method_is(r, "tasks/get") || request_may_repeat_in_any_order(r);
     int st = find_request_group(m, !rpc_method_is(r, "ping"), &g);
     if (st < 0)
         return st;
@@ -137,11 +138,11 @@ static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret
         *ret_why = MISS_EXHAUSTED;
         return MATCH_MISS;
     }
-    return match_take_exchange(m, x, ret);
+    return match_mark_exchange_used(m, x, ret);
 }
 
 /* Finds the next recorded request to which --ordering strict applies. */
-static int find_expected(struct match *m, uint32_t *ret)
+static int find_next_expected_request(struct match *m, uint32_t *ret)
 {
     for (;; m->expected++) {
         while (m->expected == plan_count_exchanges(m->plan)) {
@@ -163,14 +164,14 @@ static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t
                                   enum miss_kind *ret_why)
 {
     uint32_t expected;
-    int st = find_expected(m, &expected);
+    int st = find_next_expected_request(m, &expected);
     if (st == 0 && expected != PLAN_NONE)
         st = recorded_request_equals(m, expected);
     if (st < 0)
         return st;
     if (st == 1) {
         m->expected++;
-        return match_take_exchange(m, expected, ret);
+        return match_mark_exchange_used(m, expected, ret);
     }
     struct plan_group *g;
     st = find_request_group(m, true, &g);
@@ -189,13 +190,14 @@ static int find_exchange_in_order(struct match *m, const struct rpc *r, uint32_t
     return MATCH_MISS;
 }
 
-int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum miss_kind *ret_why)
+int match_find_exchange(struct match *m, const struct rpc *request, uint32_t *ret,
+                        enum miss_kind *ret_why)
 {
     buf_clear(&m->key);
     canon_write_request(&m->key, request, m->rules);
     if (m->key.failed)
         return MI_ENOMEM;
-    return m->strict_order && !request_is_exempt(request)
+    return m->strict_order && !request_may_repeat_in_any_order(request)
                ? find_exchange_in_order(m, request, ret, ret_why)
                : find_any_exchange(m, request, ret, ret_why);
 }
@@ -293,7 +295,7 @@ static struct slice match_text_at(const struct match *m, struct place p)
     return (struct slice){m->near.p != NULL ? m->near.p + p.at : "", p.n};
 }
 
-static bool match_list_difference(void *ctx, const struct canon_difference *d)
+static bool match_add_difference(void *ctx, const struct canon_difference *d)
 {
     struct listing *l = ctx;
     struct miss *f = l->f;
@@ -310,7 +312,7 @@ static bool match_list_difference(void *ctx, const struct canon_difference *d)
 
 /* Proposes an `--ignore` option for each difference, unless that could return the answer of another
  * tool or resource. */
-static void propose_ignore(struct match *m, struct miss *f)
+static void propose_ignore_options(struct match *m, struct miss *f)
 {
     if (f->differences == 0 || f->differences > MISS_DIFFERENCES_MAX)
         return;
@@ -329,7 +331,7 @@ static void propose_ignore(struct match *m, struct miss *f)
     }
 }
 
-int match_explain(struct match *m, const struct rpc *request, struct miss *f)
+int match_explain_miss(struct match *m, const struct rpc *request, struct miss *f)
 {
     struct nearest n;
     struct rpc recorded;
@@ -338,12 +340,12 @@ int match_explain(struct match *m, const struct rpc *request, struct miss *f)
     int st = find_nearest_request(m, request, f->method, f->target, &n);
     if (st < 0 || n.exchange == PLAN_NONE)
         return st;
-    f->nearest_seq = source_seq_of_place(plan_get_exchange(m->plan, n.exchange)->place);
+    f->nearest_seq = source_seq_in_session(plan_get_exchange(m->plan, n.exchange)->place);
     st = read_recorded_request(m, n.exchange, &recorded);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     struct listing l = {.m = m, .f = f};
-    (void)canon_find_differences(&recorded, request, m->rules, match_list_difference, &l);
+    (void)canon_find_differences(&recorded, request, m->rules, match_add_difference, &l);
     for (size_t i = 0; i < size_min(f->differences, MISS_DIFFERENCES_MAX); i++)
         f->difference[i] = (struct miss_difference){match_text_at(m, l.texts[i][0]),
                                                     match_text_at(m, l.texts[i][1]),
@@ -354,7 +356,7 @@ int match_explain(struct match *m, const struct rpc *request, struct miss *f)
     else if (f->kind == MISS_OUT_OF_ORDER)
         buf_adds(&m->other, "--ordering match");
     else if (f->kind == MISS_DIFFERENT || f->kind == MISS_UNKNOWN_TARGET)
-        propose_ignore(m, f);
+        propose_ignore_options(m, f);
     f->accept = buf_slice(&m->other);
     return m->near.failed || m->other.failed ? MI_ENOMEM : 0;
 }

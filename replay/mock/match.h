@@ -35,11 +35,11 @@ void match_close(struct match *m);
 MI_MUST int match_load_messages(struct match *m, bool *ret_done);
 /* Finds the exchange for a sanitized request. Returns enum match_result, with the exchange in *ret,
  * or the reason of a miss in *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */
-MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret,
-                       enum miss_kind *ret_why);
+MI_MUST int match_find_exchange(struct match *m, const struct rpc *request, uint32_t *ret,
+                                enum miss_kind *ret_why);
 /* Completes a finding whose kind, method and target are set: adds the nearest recorded request, the
  * differences from it, and the options that would accept the request. The texts are valid until the
  * next call of this function. Returns 0 or an error. */
-MI_MUST int match_explain(struct match *m, const struct rpc *request, struct miss *f);
+MI_MUST int match_explain_miss(struct match *m, const struct rpc *request, struct miss *f);
 
 #endif

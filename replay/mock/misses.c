@@ -43,7 +43,7 @@ static void misses_append_value(struct buf *b, struct slice json)
         buf_adds(b, "nothing");
         return;
     }
-    struct slice head = text_head(json, MISS_VALUE_MAX);
+    struct slice head = text_prefix(json, MISS_VALUE_MAX);
     buf_slice_add(b, head);
     if (head.n < json.n)
         buf_adds(b, "…");
@@ -103,11 +103,11 @@ static void misses_write_value(struct json_out *j, const char *name, struct slic
     if (json.p == NULL)
         return;
     if (json.n <= MISS_VALUE_MAX) {
-        json_out_visible(j, name, json);
+        json_out_add_visible_json(j, name, json);
         return;
     }
     json_out_name(j, name);
-    text_json_cut(j->b, json, MISS_VALUE_MAX);
+    text_append_shortened_json(j->b, json, MISS_VALUE_MAX);
 }
 
 static void misses_write_request(struct json_out *j, struct slice method, struct slice target)
@@ -199,7 +199,7 @@ static void add_request_case(struct misses *r, const struct misses_request *q, b
 
 /* ---- findings ---- */
 
-void misses_add(struct misses *r, const struct miss *f, struct buf *message)
+void misses_add_and_log(struct misses *r, const struct miss *f, struct buf *message)
 {
     struct buf text = {0};
     misses_append_sentence(&text, f);
@@ -237,7 +237,7 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
 
 /* ---- recorded requests that the client did not send ---- */
 
-uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
+uint64_t misses_log_requests_not_sent(misses_next_fn next, void *ctx)
 {
     struct misses_request q;
     uint64_t n = 0, at = 0;
@@ -248,7 +248,7 @@ uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
     log_error("recorded but not requested: requests=%llu", (unsigned long long)n);
     while (next(ctx, &q))
         if (q.needed && !q.asked && ++at <= MISS_LOGGED_MAX) {
-            struct slice target = text_head(q.target, MISS_VALUE_MAX);
+            struct slice target = text_prefix(q.target, MISS_VALUE_MAX);
             log_error("never requested: %.*s%s%.*s seq=%llu", (int)q.method.n, q.method.p,
                       target.n > 0 ? " " : "", (int)target.n, target.n > 0 ? target.p : "",
                       (unsigned long long)q.seq);
@@ -265,7 +265,7 @@ struct never_asked {
     uint64_t recorded, n;
 };
 
-static void list_never_asked(const struct misses_end *end, struct never_asked *l)
+static void list_requests_not_sent(const struct misses_end *end, struct never_asked *l)
 {
     struct json_out j = json_out_to(&l->json);
     struct misses_request q;
@@ -291,7 +291,7 @@ static void misses_write_list(struct json_out *j, const char *name, const struct
 {
     json_out_whitespace(j, "\n  ");
     json_out_array(j, name);
-    json_out_members(j, buf_slice(values));
+    json_out_add_written_members(j, buf_slice(values));
     json_out_end(j);
 }
 
@@ -311,12 +311,12 @@ static void misses_write_outcome(struct json_out *j, const struct misses_end *en
     json_out_bool(j, "strict", end->strict);
 }
 
-void misses_json(struct misses *r, const struct misses_end *end, struct buf *b)
+void misses_write_json_report(struct misses *r, const struct misses_end *end, struct buf *b)
 {
     const struct misses_counts *c = &r->counts;
     struct never_asked never = {0};
     struct json_out j = json_out_to(b);
-    list_never_asked(end, &never);
+    list_requests_not_sent(end, &never);
     json_out_object(&j, NULL);
     json_out_whitespace(&j, "\n  ");
     json_out_str(&j, "format", "mcp-interposer-replay-report");

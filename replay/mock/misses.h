@@ -67,7 +67,7 @@ struct misses {
 void misses_close(struct misses *r);
 /* Stores and logs a finding, and appends one sentence for the client to `message`, which may be
  * NULL. */
-void misses_add(struct misses *r, const struct miss *f, struct buf *message);
+void misses_add_and_log(struct misses *r, const struct miss *f, struct buf *message);
 /* Adds the members of error.data that describe the finding. */
 void misses_add_error_data(struct json_out *j, const struct miss *f);
 const char *miss_kind_name(enum miss_kind kind); /* "unknown-method", … */
@@ -85,7 +85,7 @@ typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
 /* Logs the number of needed requests that the client did not send, and names the first
  * MISS_LOGGED_MAX. Returns this number. */
-uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
+uint64_t misses_log_requests_not_sent(misses_next_fn next, void *ctx);
 
 struct misses_end {
     struct slice recording; /* uid of the recorded session, or the path that the user gave */
@@ -97,7 +97,7 @@ struct misses_end {
     void *ctx;
 };
 
-void misses_json(struct misses *r, const struct misses_end *end, struct buf *b);
+void misses_write_json_report(struct misses *r, const struct misses_end *end, struct buf *b);
 /* Adds a case for each recorded request. */
 void misses_add_requests(struct misses *r, const struct misses_end *end);
 

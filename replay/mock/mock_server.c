@@ -75,9 +75,9 @@ static void mock_server_flush(struct mock *m)
     m->full = m->full ? bytes > OUT_LOW : bytes >= OUT_HIGH;
 }
 
-static void mock_wait_for_due(struct mock *m)
+static void mock_set_due_timer(struct mock *m)
 {
-    int64_t due = conversation_next_due_us(m->conversation);
+    int64_t due = conversation_next_event_us(m->conversation);
     if (due == CONVERSATION_NEVER || m->full) {
         ev_timer_stop(m->loop, &m->due_timer);
         return;
@@ -89,15 +89,16 @@ static void mock_wait_for_due(struct mock *m)
 }
 
 /* Called after each event: writes the output, and ends the loop when the conversation has ended. */
-static void mock_server_settle(struct mock *m)
+static void mock_server_after_event(struct mock *m)
 {
     mock_server_flush(m);
-    mock_server_watch(m, &m->read_watch, !m->in_ended && !m->full && !live_side_is_full(&m->live));
-    live_side_settle(&m->live, m->full);
-    mock_wait_for_due(m);
+    mock_server_watch(m, &m->read_watch,
+                      !m->in_ended && !m->full && !live_side_unsent_is_full(&m->live));
+    live_side_after_event(&m->live, m->full);
+    mock_set_due_timer(m);
     bool sent = outbox_bytes(&m->box) == 0;
     if (sent && line_partial_bytes(&m->lines) == 0)
-        chunk_free_spare(); /* frees the memory of large messages, which are rare */
+        chunk_free_spare_memory(); /* frees the memory of large messages, which are rare */
     switch (conversation_get_end(m->conversation)) {
     case CONVERSATION_RUNNING:
         if (m->in_ended && sent && conversation_count_playbacks(m->conversation) == 0)
@@ -122,7 +123,7 @@ static int mock_on_send(void *ctx, struct slice line)
 {
     struct mock *m = ctx;
     int st = outbox_add_copy(&m->box, line);
-    outbox_release(&m->box);
+    outbox_release_staged(&m->box);
     return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
 }
 
@@ -150,13 +151,13 @@ static void mock_handle_line(struct mock *m, enum line_result result, const stru
         mock_server_fail(m, st);
 }
 
-static void mock_end_input(struct mock *m)
+static void mock_handle_end_of_input(struct mock *m)
 {
     struct line line;
     m->in_ended = true;
     mock_server_watch(m, &m->read_watch, false);
     stream_close(&m->in);
-    if (line_take_last(&m->lines, &line) == LINE_READY)
+    if (line_take_unfinished(&m->lines, &line) == LINE_READY)
         mock_handle_line(m, LINE_READY, &line);
     int st = m->failed ? 0 : conversation_client_hung_up(m->conversation, clock_mono_us());
     if (st < 0)
@@ -165,14 +166,14 @@ static void mock_end_input(struct mock *m)
     ev_timer_start(m->loop, &m->leave_timer);
 }
 
-static void mock_read_turn(struct mock *m)
+static void mock_read_available_lines(struct mock *m)
 {
     size_t turn = 0;
     while (!m->in_ended && !m->failed && turn < READ_TURN && outbox_bytes(&m->box) < OUT_HIGH) {
         struct line line;
         size_t n;
         char *p = line_room(&m->lines, &n);
-        if (p == NULL && line_give_up(&m->lines, &line) == LINE_TOO_LONG) {
+        if (p == NULL && line_end_as_too_long(&m->lines, &line) == LINE_TOO_LONG) {
             mock_handle_line(m, LINE_TOO_LONG, &line);
             p = line_room(&m->lines, &n);
         }
@@ -183,7 +184,7 @@ static void mock_read_turn(struct mock *m)
         ssize_t got = stream_read(&m->in, p, n);
         if (got <= 0) {
             if (got < 0)
-                mock_end_input(m);
+                mock_handle_end_of_input(m);
             return;
         }
         line_add_filled(&m->lines, (size_t)got);
@@ -207,12 +208,12 @@ static int mock_on_live_line(void *ctx, struct slice line)
     return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
 }
 
-static void mock_on_live_turn(void *ctx, int st)
+static void mock_on_live_lines_read(void *ctx, int st)
 {
     struct mock *m = ctx;
     if (st < 0)
         mock_server_fail(m, st);
-    mock_server_settle(m);
+    mock_server_after_event(m);
 }
 
 /* ---- events ---- */
@@ -220,14 +221,14 @@ static void mock_on_live_turn(void *ctx, int st)
 static void mock_server_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    mock_read_turn(w->data);
-    mock_server_settle(w->data);
+    mock_read_available_lines(w->data);
+    mock_server_after_event(w->data);
 }
 
 static void mock_server_on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    mock_server_settle(w->data);
+    mock_server_after_event(w->data);
 }
 
 static void mock_on_due_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -237,19 +238,19 @@ static void mock_on_due_timer(struct ev_loop *loop, ev_timer *w, int revents)
     int st = conversation_advance(m->conversation, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
-    mock_server_settle(m);
+    mock_server_after_event(m);
 }
 
-static void mock_on_load(struct ev_loop *loop, ev_idle *w, int revents)
+static void mock_on_load_idle(struct ev_loop *loop, ev_idle *w, int revents)
 {
     (void)revents;
     struct mock *m = w->data;
-    int st = conversation_load(m->conversation, &m->loaded);
+    int st = conversation_load_messages(m->conversation, &m->loaded);
     if (st < 0)
         mock_server_fail(m, st);
     if (m->loaded || st < 0)
         ev_idle_stop(loop, w);
-    mock_server_settle(m);
+    mock_server_after_event(m);
 }
 
 static void mock_on_leave_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -268,7 +269,7 @@ static void mock_server_on_signal(struct ev_loop *loop, ev_signal *w, int revent
 static void mock_on_log_line(void *ctx, struct slice line)
 {
     char place[LOG_FILLED_MAX];
-    struct slice text = log_fill(line, place);
+    struct slice text = log_wrap_line(line, place);
     struct iovec v = {.iov_base = (void *)(uintptr_t)text.p, .iov_len = text.n};
     if (stream_write(&((struct mock *)ctx)->err, &v, 1) < 0)
         return;
@@ -281,7 +282,7 @@ struct listing {
     uint32_t next;
 };
 
-static bool mock_next_request(void *ctx, struct misses_request *ret)
+static bool mock_get_next_request(void *ctx, struct misses_request *ret)
 {
     struct listing *l = ctx;
     if (l->next == plan_count_exchanges(l->plan)) {
@@ -291,7 +292,7 @@ static bool mock_next_request(void *ctx, struct misses_request *ret)
     const struct plan_exchange *x = plan_get_exchange(l->plan, l->next++);
     const struct plan_topic *t = plan_get_topic(l->plan, x->topic);
     *ret = (struct misses_request){
-        .seq = source_seq_of_place(x->place),
+        .seq = source_seq_in_session(x->place),
         .method = t->method,
         .target = t->target,
         .asked = x->times_requested > 0,
@@ -311,20 +312,20 @@ static void write_reports(struct mock *m, int status)
         .began_us = m->began_wall_us,
         .lasted_us = clock_mono_us() - m->began_us,
         .exit_status = status,
-        .unplaced = plan_count_unplaced(conversation_get_plan(m->conversation)),
-        .next = mock_next_request,
+        .unplaced = plan_count_unlisted_messages(conversation_get_plan(m->conversation)),
+        .next = mock_get_next_request,
         .ctx = &l,
     };
     if (!reports_write(&m->reports, &m->misses, &end))
         m->failed = true;
 }
 
-static int mock_conclude(struct mock *m)
+static int mock_log_and_write_results(struct mock *m)
 {
     const struct misses_counts *c = &m->misses.counts;
     bool wants_all = m->cfg->strict || m->reports.some;
     while (!m->failed && wants_all && !m->loaded) {
-        int st = conversation_load(m->conversation, &m->loaded);
+        int st = conversation_load_messages(m->conversation, &m->loaded);
         if (st < 0)
             mock_server_fail(m, st);
     }
@@ -340,10 +341,10 @@ static int mock_conclude(struct mock *m)
         log_error("the live server did not answer: requests=%llu",
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_get_plan(m->conversation), 0};
-    uint64_t never = m->cfg->strict ? misses_log_never_asked(mock_next_request, &l) : 0;
+    uint64_t never = m->cfg->strict ? misses_log_requests_not_sent(mock_get_next_request, &l) : 0;
     /* With a misspelt tool name, for example, a test would otherwise pass without any fault. */
     struct buf text = {0};
-    for (size_t at = 0; faults_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
+    for (size_t at = 0; faults_append_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",
                  buf_str(&text));
     buf_close(&text);
@@ -377,7 +378,7 @@ static void start_watchers(struct mock *m)
     ev_io_init(&m->write_watch, mock_server_on_writable, m->out.fd, EV_WRITE);
     ev_init(&m->due_timer, mock_on_due_timer);
     ev_timer_init(&m->leave_timer, mock_on_leave_timer, LEAVE_S, 0.);
-    ev_idle_init(&m->load_watch, mock_on_load);
+    ev_idle_init(&m->load_watch, mock_on_load_idle);
     m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
     for (size_t i = 0; i < MI_COUNT(numbers); i++) {
         ev_signal_init(&m->signals[i], mock_server_on_signal, numbers[i]);
@@ -399,7 +400,7 @@ static int mock_server_begin(struct mock *m)
         log_set_sink(mock_on_log_line, m);
     if (mock_open_reports(m) < 0)
         return MI_EIO;
-    if (stream_take_stdio(&m->in, &m->out) < 0) {
+    if (stream_make_stdio_private(&m->in, &m->out) < 0) {
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         return MI_EIO;
     }
@@ -413,7 +414,8 @@ static int mock_server_begin(struct mock *m)
     int st = conversation_open(&m->conversation, &cfg->rules, &cfg->faults, cfg->source, &m->misses,
                                mock_on_send, mock_on_stderr, m);
     if (st == 0)
-        st = live_side_open(&m->live, &cfg->live, m->loop, mock_on_live_line, mock_on_live_turn, m);
+        st = live_side_open(&m->live, &cfg->live, m->loop, mock_on_live_line,
+                            mock_on_live_lines_read, m);
     if (st < 0)
         return st;
     conversation_forward_to(m->conversation, m->live.forward);
@@ -422,7 +424,7 @@ static int mock_server_begin(struct mock *m)
     if (st < 0)
         mock_server_fail(m, st);
     else
-        mock_server_settle(m);
+        mock_server_after_event(m);
     return st;
 }
 
@@ -434,7 +436,7 @@ static void mock_server_end(struct mock *m)
     misses_close(&m->misses);
     line_close(&m->lines);
     outbox_close(&m->box);
-    chunk_free_spare();
+    chunk_free_spare_memory();
     stream_close(&m->in);
     stream_close(&m->out);
     stream_close(&m->err);
@@ -449,7 +451,7 @@ int mock_run(struct mock_config *cfg)
     int status = MOCK_FAILED;
     if (mock_server_begin(&m) == 0) {
         ev_run(m.loop, 0);
-        status = mock_conclude(&m);
+        status = mock_log_and_write_results(&m);
         if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
             kill(getpid(), SIGKILL); /* the fault `crash`; the reports are already written */
     }

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                      bool gap)
+int64_t pace_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
+                       bool gap)
 {
     int64_t earliest = gap ? last_us + PACE_GAP_US : mark.live_us;
     if (earliest < last_us)
@@ -24,7 +24,8 @@ int64_t pace_max_wait_us(int64_t waited_us, bool cancelled)
     return waited_us + PACE_SLACK_US;
 }
 
-int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us)
+int64_t pace_wait_limit_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
+                           int64_t due_us)
 {
     double wait = (double)(t_us - mark.t_us) / (p->speed > 0 ? p->speed : 1);
     wait = wait < 0 ? 0 : wait < PACE_LATE_MAX_US ? wait : PACE_LATE_MAX_US;
@@ -32,7 +33,7 @@ int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, in
     return (until > due_us ? until : due_us) + PACE_LATE_US;
 }
 
-int pace_parse(const char *text, struct pace *ret)
+int pace_parse_speed(const char *text, struct pace *ret)
 {
     size_t digits = 0, points = 0;
     for (const char *c = text; *c != '\0'; c++) {

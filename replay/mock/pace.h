@@ -30,15 +30,16 @@ struct pace_mark {
 /* Returns the time at which a step that was recorded at t_us is due. last_us: time of the
  * playback's last message; 0: there was none. gap: the last message was a notification, and the
  * step is an answer. */
-int64_t pace_due_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                      bool gap);
+int64_t pace_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
+                       bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
 /* Returns the time until which a message waits for the client. The message was recorded at t_us and
  * is due at due_us. mark: the last position that the client has reached. */
-int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
+int64_t pace_wait_limit_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
+                           int64_t due_us);
 /* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */
-MI_MUST int pace_parse(const char *text, struct pace *ret);
+MI_MUST int pace_parse_speed(const char *text, struct pace *ret);
 
 #endif

@@ -70,7 +70,7 @@ int playback_end(struct conversation *s, struct playback *p)
     return batch != NULL ? mock_batch_count_answer(s, batch) : 0;
 }
 
-struct playback *playback_find(struct conversation *s, struct json_value id)
+struct playback *playback_find_by_request_id(struct conversation *s, struct json_value id)
 {
     if (id.type != JSON_NUMBER && id.type != JSON_STRING)
         return NULL;
@@ -84,12 +84,12 @@ struct playback *playback_find(struct conversation *s, struct json_value id)
 
 /* Whether the client has not yet reached the position in the recording that the recorded client had
  * reached before this step. */
-static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
+static bool client_is_behind_recording(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
 }
 
-int playback_wake_held(struct conversation *s)
+int playback_wake_waiting(struct conversation *s)
 {
     for (struct playback *p = s->playbacks; p != NULL && s->held_n > 0; p = p->next) {
         if (!p->held)
@@ -105,18 +105,18 @@ int playback_wake_held(struct conversation *s)
 
 /* Whether the client may still reach the position in the recording that the recorded client had
  * reached before this step. */
-static bool client_may_reach_place(const struct conversation *s, const struct plan_step *step)
+static bool client_may_reach_position(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
 }
 
-static int note_reached_place(struct conversation *s, uint64_t place, int64_t t_us)
+static int note_reached_position(struct conversation *s, uint64_t place, int64_t t_us)
 {
     if (place <= s->reached)
         return 0;
     s->reached = place;
     s->reached_mark = (struct pace_mark){s->now_us, t_us};
-    return playback_wake_held(s);
+    return playback_wake_waiting(s);
 }
 
 /* Returns the step that the playback sends next; PLAN_NONE: no more steps are known. */
@@ -135,7 +135,8 @@ static int playback_send_steps_before(struct conversation *s, struct playback *p
     bool any = false;
     for (; i != PLAN_NONE; i = plan_get_step(s->plan, i)->next, any = true) {
         const struct plan_step *step = plan_get_step(s->plan, i);
-        if (step->place >= place || step->kind == PLAN_ANSWER || client_is_behind(s, step))
+        if (step->place >= place || step->kind == PLAN_ANSWER ||
+            client_is_behind_recording(s, step))
             break;
         if (step->kind == PLAN_PROGRESS && *ret_until_us < s->now_us + PACE_GAP_US)
             *ret_until_us = s->now_us + PACE_GAP_US;
@@ -165,7 +166,7 @@ static int catch_up_all_playbacks(struct conversation *s, struct playback *befor
 
 int playback_send_earlier_messages(struct conversation *s, uint64_t place, int64_t t_us)
 {
-    int st = note_reached_place(s, place, t_us);
+    int st = note_reached_position(s, place, t_us);
     return st < 0 ? st : catch_up_all_playbacks(s, NULL, place);
 }
 
@@ -197,7 +198,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
         s->misses->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
-    int st = note_reached_place(s, x->place, x->t_us);
+    int st = note_reached_position(s, x->place, x->t_us);
     if (st == 0 && !again)
         st = catch_up_all_playbacks(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
@@ -207,7 +208,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
 int playback_start_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
                         struct slice token)
 {
-    if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_list_may_grow(s->plan, list))
+    if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_step_list_may_grow(s->plan, list))
         return 0;
     struct playback *p = new_playback(s, (struct slice){0}, token, (struct slice){0});
     if (p == NULL)
@@ -221,8 +222,8 @@ int playback_start_list(struct conversation *s, struct plan_anchor list, struct 
 
 /* Whether the client has not yet answered the question (step `gate`) on which the next step
  * depends. */
-static bool playback_waits_for_gate(const struct conversation *s, const struct playback *p,
-                                    uint32_t gate)
+static bool playback_waits_for_answer(const struct conversation *s, const struct playback *p,
+                                      uint32_t gate)
 {
     if (p->questions == 0 || gate == PLAN_NONE)
         return false;
@@ -251,15 +252,15 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
         return playback_end(s, p);
     if (due > s->now_us && !s->hung_up)
         return due_set_time(&s->heap, &p->due, due);
-    int st = mock_answer_missing(s, p);
+    int st = mock_send_no_answer_error(s, p);
     int ended = playback_end(s, p);
     return st < 0 ? st : ended;
 }
 
 /* Handles a playback that has sent all known steps of its list. */
-static int playback_at_list_end(struct conversation *s, struct playback *p)
+static int playback_handle_list_end(struct conversation *s, struct playback *p)
 {
-    if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_may_grow(s->plan, p->list)))
+    if (p->exchange == PLAN_NONE && (s->hung_up || !plan_step_list_may_grow(s->plan, p->list)))
         return playback_end(s, p);
     if (p->exchange == PLAN_NONE) {
         due_remove(&s->heap, &p->due);
@@ -275,7 +276,8 @@ static int playback_at_list_end(struct conversation *s, struct playback *p)
 }
 
 /* Lets the playback wait for the client, at most until until_us. */
-static int playback_hold_until(struct conversation *s, struct playback *p, int64_t until_us)
+static int playback_wait_for_client_until(struct conversation *s, struct playback *p,
+                                          int64_t until_us)
 {
     s->held_n += !p->held;
     p->held = true;
@@ -310,7 +312,7 @@ static int playback_send_answer(struct conversation *s, struct playback *p,
     }
     int st = step_send_answer(s, p, step);
     if (st == 0)
-        st = note_reached_place(s, step->place, step->t_us);
+        st = note_reached_position(s, step->place, step->t_us);
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
@@ -319,8 +321,8 @@ static int playback_send_answer(struct conversation *s, struct playback *p,
 }
 
 /* Sends the answer after the messages of other lists that were recorded before it. */
-static int playback_answer_in_turn(struct conversation *s, struct playback *p,
-                                   const struct plan_step *step)
+static int playback_send_answer_in_order(struct conversation *s, struct playback *p,
+                                         const struct plan_step *step)
 {
     if (s->catching_up)
         return due_set_time(&s->heap, &p->due, s->now_us);
@@ -328,7 +330,7 @@ static int playback_answer_in_turn(struct conversation *s, struct playback *p,
         if (p->owed_until_us == 0)
             p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
         if (p->owed_until_us > s->now_us)
-            return playback_hold_until(s, p, p->owed_until_us);
+            return playback_wait_for_client_until(s, p, p->owed_until_us);
     }
     int st = p->again ? 0 : catch_up_all_playbacks(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
@@ -346,7 +348,8 @@ static bool step_ends_subscription(const struct conversation *s, const struct pl
                                    const struct plan_step *step, int64_t *ret_busy_us)
 {
     bool end = step->kind == PLAN_ANSWER || step->kind == PLAN_UNLISTEN;
-    return p->stream && end && !s->hung_up && plan_is_ending(s->plan, step->place, ret_busy_us);
+    return p->stream && end && !s->hung_up &&
+           plan_has_only_ends_after(s->plan, step->place, ret_busy_us);
 }
 
 int playback_run(struct conversation *s, struct playback *p)
@@ -359,11 +362,11 @@ int playback_run(struct conversation *s, struct playback *p)
     while (s->ended == CONVERSATION_RUNNING) {
         uint32_t i = playback_next_step(s, p);
         if (i == PLAN_NONE)
-            return playback_at_list_end(s, p);
+            return playback_handle_list_end(s, p);
         const struct plan_step *step = plan_get_step(s->plan, i);
-        if (playback_waits_for_gate(s, p, step->gate))
+        if (playback_waits_for_answer(s, p, step->gate))
             return playback_wait(s, p);
-        if (client_is_behind(s, step)) {
+        if (client_is_behind_recording(s, step)) {
             bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
             s->held_n += !p->held;
             p->held = true;
@@ -379,16 +382,16 @@ int playback_run(struct conversation *s, struct playback *p)
         }
         struct pace now = {step->place < p->catch_up ? 0 : s->pace.speed};
         bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
-        int64_t due = pace_due_time(&now, p->mark, step->t_us, p->last_us, gap);
+        int64_t due = pace_send_time(&now, p->mark, step->t_us, p->last_us, gap);
         if (due < p->not_before_us)
             due = p->not_before_us;
         if (due > s->now_us)
             return due_set_time(&s->heap, &p->due, due);
-        int64_t limit = pace_limit(&now, s->reached_mark, step->t_us, due);
-        if (client_may_reach_place(s, step) && step->place >= p->catch_up && limit > s->now_us)
-            return playback_hold_until(s, p, limit);
+        int64_t limit = pace_wait_limit_us(&now, s->reached_mark, step->t_us, due);
+        if (client_may_reach_position(s, step) && step->place >= p->catch_up && limit > s->now_us)
+            return playback_wait_for_client_until(s, p, limit);
         if (step->kind == PLAN_ANSWER)
-            return playback_answer_in_turn(s, p, step);
+            return playback_send_answer_in_order(s, p, step);
         bool end = step->kind == PLAN_END;
         int st = end && !s->catching_up ? catch_up_all_playbacks(s, p, step->place) : 0;
         if (st == 0 && (s->full || (end && s->catching_up)))
@@ -412,7 +415,7 @@ static int wake_idle_playbacks(struct conversation *s)
             unlink_playback(s, p);
             link_playback(s, p, false);
             st = due_set_time(&s->heap, &p->due, s->now_us);
-        } else if (!plan_list_may_grow(s->plan, p->list)) {
+        } else if (!plan_step_list_may_grow(s->plan, p->list)) {
             st = playback_end(s, p);
         }
         if (st < 0)
@@ -446,7 +449,7 @@ int playback_wake_if_plan_grew(struct conversation *s)
 
 /* ---- questions ---- */
 
-struct question *playback_take_question(struct conversation *s, struct json_value id)
+struct question *playback_remove_question(struct conversation *s, struct json_value id)
 {
     for (struct question **at = &s->questions; *at != NULL; at = &(*at)->next) {
         struct question *q = *at;

@@ -15,7 +15,7 @@ MI_MUST int playback_run(struct conversation *s, struct playback *p);
 /* Makes the next step of every playback due now. */
 MI_MUST int playback_wake_all(struct conversation *s);
 /* Makes the next step of each playback that waits for the client due now. */
-MI_MUST int playback_wake_held(struct conversation *s);
+MI_MUST int playback_wake_waiting(struct conversation *s);
 /* Call this function when the client has sent an answer or a notification. place, t_us: position
  * and time of this message in the recording. Sends the unsolicited messages that were recorded
  * earlier, and wakes playbacks that wait for the client to reach this position. */
@@ -23,9 +23,9 @@ MI_MUST int playback_send_earlier_messages(struct conversation *s, uint64_t plac
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
 MI_MUST int playback_wake_if_plan_grew(struct conversation *s);
 /* Returns the playback of the client's request with this id, or NULL. */
-struct playback *playback_find(struct conversation *s, struct json_value id);
+struct playback *playback_find_by_request_id(struct conversation *s, struct json_value id);
 /* Removes the server's unanswered question with this id from the list, and returns the question,
  * which the caller frees; or NULL. */
-struct question *playback_take_question(struct conversation *s, struct json_value id);
+struct question *playback_remove_question(struct conversation *s, struct json_value id);
 
 #endif

@@ -33,7 +33,7 @@ bool reports_write(struct reports *r, struct misses *m, const struct misses_end 
         if (r->fd[i] < 0)
             continue;
         if (i == REPORT_JSON)
-            misses_json(m, end, &b);
+            misses_write_json_report(m, end, &b);
         else if (i == REPORT_JUNIT)
             report_junit(&m->report, &b);
         else

@@ -52,7 +52,7 @@ static int send_question(struct conversation *s, struct playback *p, uint32_t st
     return send_rewritten(s, with);
 }
 
-static int send_cancel(struct conversation *s, uint32_t step)
+static int send_cancel_of_question(struct conversation *s, uint32_t step)
 {
     char id[32];
     struct slice with[REWRITE_COUNT] = {0};
@@ -83,7 +83,7 @@ static int send_notification(struct conversation *s, struct playback *p,
 /* ---- answers and faults ---- */
 
 /* Returns an id that no request has, of the same type as the request's id. */
-static struct slice wrong_id_for(const struct playback *p)
+static struct slice make_wrong_id(const struct playback *p)
 {
     if (p->id.p[0] == '"')
         return slice_of("\"mcp-interposer-wrong-id\"");
@@ -118,18 +118,18 @@ int step_send_answer(struct conversation *s, struct playback *p, const struct pl
                                "a fault injected by --fault", "fault", NULL);
     int st = read_step_message(s, step);
     if (st < 0)
-        return st == MI_ENOENT ? mock_answer_missing(s, p) : st;
-    st = mock_tools_cut(s, p);
+        return st == MI_ENOENT ? mock_send_no_answer_error(s, p) : st;
+    st = mock_tools_remove_hidden(s, p);
     if (st < 0)
         return st;
     with[REWRITE_ID] = p->id;
     with[REWRITE_SUBSCRIPTION] = p->id;
     if (p->fault != NULL && p->fault->kind == FAULT_WRONG_ID)
-        with[REWRITE_ID] = wrong_id_for(p);
+        with[REWRITE_ID] = make_wrong_id(p);
     buf_clear(&s->out);
     st = rewrite_message(&s->out, buf_slice(&s->body), with);
     if (st == MI_EPROTO || st == MI_ENOENT)
-        return mock_answer_missing(s, p);
+        return mock_send_no_answer_error(s, p);
     return st < 0 ? st : send_answer_text(s, p, step->in_batch);
 }
 
@@ -164,5 +164,6 @@ int step_send(struct conversation *s, struct playback *p, uint32_t i)
     p->after_note = step->kind != PLAN_QUESTION;
     if (step->kind == PLAN_QUESTION)
         return send_question(s, p, i);
-    return step->kind == PLAN_CANCEL ? send_cancel(s, step->link) : send_notification(s, p, step);
+    return step->kind == PLAN_CANCEL ? send_cancel_of_question(s, step->link)
+                                     : send_notification(s, p, step);
 }

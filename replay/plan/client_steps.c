@@ -18,11 +18,11 @@ static int find_message_topic(struct plan *p, const struct rpc *rpc, uint32_t *r
     struct rpc_name name = rpc_name(rpc, &p->key);
     if (rpc->kind == RPC_NOTIFICATION)
         name.target.n = 0;
-    return p->key.failed ? MI_ENOMEM : plan_topic_of(p, name.method, name.target, ret);
+    return p->key.failed ? MI_ENOMEM : plan_find_or_add_topic(p, name.method, name.target, ret);
 }
 
 /* Adds exchange i to its topic, and makes room in p->listens if the exchange is a subscription. */
-static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
+static int add_exchange_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 {
     struct plan_topic *t = &p->topics[topic];
     p->exchanges[i].topic = topic;
@@ -32,7 +32,7 @@ static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
         p->exchanges[t->last].next_topic = i;
     t->last = i;
     t->requests++;
-    if (plan_is_listen(p, i))
+    if (plan_exchange_listens(p, i))
         return PLAN_ROOM(p, listens);
     return 0;
 }
@@ -56,23 +56,23 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
         .task = PLAN_NONE,
         .inside = {PLAN_NONE, PLAN_NONE},
         .after = {PLAN_NONE, PLAN_NONE},
-        .token_hash = plan_id_hash(p, json_get(rpc->meta, "progressToken")),
-        .id_hash = plan_id_hash(p, rpc->id),
+        .token_hash = plan_hash_id(p, json_get(rpc->meta, "progressToken")),
+        .id_hash = plan_hash_id(p, rpc->id),
         .status = CALL_OPEN,
     };
     p->exchanges_n++;
-    st = add_to_topic(p, topic, i);
+    st = add_exchange_to_topic(p, topic, i);
     if (st < 0)
         return st;
-    if (plan_is_listen(p, i))
-        p->listens[p->listens_n++] = (struct listen){plan_id_hash(p, rpc->id), i};
+    if (plan_exchange_listens(p, i))
+        p->listens[p->listens_n++] = (struct listen){plan_hash_id(p, rpc->id), i};
     if (rpc_is_modern(rpc))
         plan_note_version(p, true, json_get(rpc->meta, META_VERSION));
     buf_clear(&p->key);
     canon_write_request(&p->key, rpc, p->rules);
     if (p->key.failed)
         return MI_ENOMEM;
-    p->exchanges[i].hash = canon_hash(buf_slice(&p->key));
+    p->exchanges[i].hash = canon_hash_text(buf_slice(&p->key));
     st = plan_group_add(p, p->exchanges[i].hash, i);
     if (st == 0 && p->exchanges[i].token_hash != 0)
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
@@ -87,7 +87,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
 
 static void plan_add_client_cancel(struct plan *p, const struct source_message *m)
 {
-    uint32_t i = plan_exchange_at(p, m->request_place);
+    uint32_t i = plan_find_exchange_at(p, m->request_place);
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING ||
         (p->topics[p->exchanges[i].topic].flags & METHOD_UNCANCELLED) != 0)
         return;
@@ -100,7 +100,7 @@ static void plan_add_client_cancel(struct plan *p, const struct source_message *
 static void plan_add_client_lsp_cancel(struct plan *p, const struct source_message *m,
                                        const struct rpc *rpc)
 {
-    uint64_t id = plan_id_hash(p, json_get(rpc->params, "id"));
+    uint64_t id = plan_hash_id(p, json_get(rpc->params, "id"));
     uint32_t i = p->active_last;
     for (int look = 0; i != PLAN_NONE && look < LSP_CANCEL_LOOK; look++) {
         if (id != 0 && p->exchanges[i].id_hash == id) {
@@ -135,7 +135,7 @@ int plan_add_client_notification(struct plan *p, const struct source_message *m,
     if (t->live_notification == PLAN_NONE)
         t->live_notification = i;
     plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_NOTIFICATION, i},
-                    !plan_method_only_informs(t->method));
+                    !plan_method_needs_no_reaction(t->method));
     return 0;
 }
 
@@ -146,12 +146,12 @@ static uint64_t task_hash_of_answer(struct plan *p, struct slice body)
     struct rpc rpc;
     if (body.p == NULL || memmem(body.p, body.n, "taskId", 6) == NULL || rpc_read(body, &rpc) < 0)
         return 0;
-    return plan_task_hash(p, json_get(json_get(rpc.result, "task"), "taskId"));
+    return plan_hash_task_id(p, json_get(json_get(rpc.result, "task"), "taskId"));
 }
 
 int plan_add_client_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
-    uint32_t i = plan_question_at(p, m->request_place);
+    uint32_t i = plan_find_question_at(p, m->request_place);
     if (i == PLAN_NONE || p->questions[i].answer != 0) {
         p->unplaced++;
         return 0;
@@ -159,7 +159,7 @@ int plan_add_client_answer(struct plan *p, const struct source_message *m, struc
     p->questions[i].answer = m->place;
     p->questions[i].answered_us = m->t_us;
     uint64_t task = task_hash_of_answer(p, body);
-    plan_question_answered(p, i, task != 0);
+    plan_note_question_answered(p, i, task != 0);
     plan_note_task_answer(p, p->questions[i].owner, i, m->place);
     plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i},
                     !p->questions[i].polls);

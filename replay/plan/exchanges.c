@@ -43,7 +43,8 @@ void plan_close(struct plan *p)
     free(p);
 }
 
-static int plan_add_next(struct plan *p, const struct source_message *m, struct slice body)
+static int plan_add_message_by_kind(struct plan *p, const struct source_message *m,
+                                    struct slice body)
 {
     struct rpc rpc;
     bool answer = !m->is_stderr && (m->kind == RPC_RESULT || m->kind == RPC_ERROR);
@@ -64,11 +65,11 @@ static int plan_add_next(struct plan *p, const struct source_message *m, struct 
                                   : plan_add_server_notification(p, m, &rpc);
 }
 
-int plan_add(struct plan *p, const struct source_message *m, struct slice body)
+int plan_add_message(struct plan *p, const struct source_message *m, struct slice body)
 {
     p->last_t_us = m->t_us;
     p->ends_listen = false;
-    int st = plan_add_next(p, m, body);
+    int st = plan_add_message_by_kind(p, m, body);
     if (!m->is_stderr && !p->ends_listen) {
         p->busy = m->place;
         p->busy_us = m->t_us;
@@ -83,20 +84,20 @@ int plan_finish(struct plan *p, bool server_ended)
     p->server_ended = server_ended;
     p->unplaced += p->undecided_n;
     p->undecided_n = 0;
-    plan_place_early_messages(p);
+    plan_insert_early_messages(p);
     for (uint32_t i = 0; i < p->exchanges_n; i++)
         if (p->exchanges[i].outcome == PLAN_PENDING)
             p->exchanges[i].end_us = p->last_t_us;
     if (!server_ended)
         return 0;
     struct plan_step end = {.place = UINT64_MAX, .t_us = p->last_t_us, .kind = PLAN_END};
-    int st = plan_new_step(p, &end, &step);
+    int st = plan_copy_step(p, &end, &step);
     if (st < 0)
         return st;
     if (p->last.kind == ANCHOR_REQUEST && p->exchanges[p->last.i].outcome == PLAN_PENDING)
-        plan_append_inside(p, p->last.i, step);
+        plan_append_step_to_exchange(p, p->last.i, step);
     else
-        plan_append_step(p, plan_list_of(p, p->last_quiet), step);
+        plan_append_step(p, plan_list_of_anchor(p, p->last_quiet), step);
     return 0;
 }
 
@@ -105,7 +106,7 @@ bool plan_is_finished(const struct plan *p)
     return p->finished;
 }
 
-bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
+bool plan_has_only_ends_after(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
 {
     *ret_busy_us = p->busy_us;
     return place > p->busy && !p->server_ended;
@@ -153,10 +154,10 @@ bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange)
 
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a)
 {
-    return plan_list_of(p, a);
+    return plan_list_of_anchor(p, a);
 }
 
-uint32_t plan_take_notification(struct plan *p, struct slice method)
+uint32_t plan_use_next_notification(struct plan *p, struct slice method)
 {
     uint32_t topic = plan_find_topic(p, method, (struct slice){"", 0});
     if (topic == PLAN_NONE)
@@ -173,7 +174,7 @@ const struct plan_notification *plan_get_notification(const struct plan *p, uint
     return &p->notifications[i];
 }
 
-uint32_t plan_count_unplaced(const struct plan *p)
+uint32_t plan_count_unlisted_messages(const struct plan *p)
 {
     return p->unplaced;
 }

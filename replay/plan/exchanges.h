@@ -15,7 +15,7 @@
  * preferred. Without such a stimulus the question belongs to the request whose outcome is the next
  * one after the client's answer.
  *
- * Causes    an event that only reads or informs (plan_topic.reads, plan_method_only_informs())
+ * Causes    an event that only reads or informs (plan_topic.reads, plan_method_needs_no_reaction())
  *           causes only log messages, because the number of such events depends on the time. No
  *           list follows such an event, unless the server exits there.
  * Gates     a step that was recorded after the client answered a question of the same list waits
@@ -167,7 +167,7 @@ MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
 void plan_close(struct plan *p); /* p may be NULL */
 /* Adds a message with its body; an answer's body may be {NULL, 0}. Returns 0, MI_EFULL or
  * MI_ENOMEM. */
-MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
+MI_MUST int plan_add_message(struct plan *p, const struct source_message *m, struct slice body);
 /* Call this function after the last message. server_ended: the server exited on its own. Returns 0,
  * MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
@@ -189,15 +189,15 @@ struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
 bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
-bool plan_list_may_grow(const struct plan *p, struct plan_anchor a);
+bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
 /* Whether the recording has only ends of subscriptions between the position `place` and the moment
  * when the client leaves. Then it is not known whether the client left before or after these ends.
  * The result is final when the plan is finished. *ret_busy_us: time of the last message that does
  * not end a subscription. */
-bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
+bool plan_has_only_ends_after(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */
-uint32_t plan_take_notification(struct plan *p, struct slice method);
+uint32_t plan_use_next_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_get_notification(const struct plan *p, uint32_t i);
 /* Returns the protocol revision. modern: true: the revision in the `_meta` of requests (mcp-wire.md
  * 3.3); false: the revision that initialize negotiated. Returns "" if no message so far has a
@@ -205,6 +205,6 @@ const struct plan_notification *plan_get_notification(const struct plan *p, uint
 const char *plan_get_version(const struct plan *p, bool modern);
 /* Returns the number of messages that belong to no list, such as progress with an unknown token.
  * Such messages are not replayed. */
-uint32_t plan_count_unplaced(const struct plan *p);
+uint32_t plan_count_unlisted_messages(const struct plan *p);
 
 #endif

@@ -54,7 +54,7 @@ uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice
     return i;
 }
 
-int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret)
+int plan_find_or_add_topic(struct plan *p, struct slice method, struct slice target, uint32_t *ret)
 {
     uint64_t key = topic_map_key(p, method, target, ret);
     if (*ret != PLAN_NONE)
@@ -100,7 +100,7 @@ bool plan_may_cause_messages(struct slice method)
     return !method_is_one_of(method, quiet);
 }
 
-bool plan_method_only_informs(struct slice method)
+bool plan_method_needs_no_reaction(struct slice method)
 {
     static const char *const informs[] = {
         "ping", "tasks/get", "tasks/list", "notifications/progress", "notifications/tasks/status",
@@ -137,7 +137,7 @@ int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange)
 
 /* ---- places ---- */
 
-uint32_t plan_exchange_at(const struct plan *p, uint64_t place)
+uint32_t plan_find_exchange_at(const struct plan *p, uint64_t place)
 {
     uint32_t from = 0, to = p->exchanges_n;
     while (from < to) {
@@ -150,7 +150,7 @@ uint32_t plan_exchange_at(const struct plan *p, uint64_t place)
     return from < p->exchanges_n && p->exchanges[from].place == place ? from : PLAN_NONE;
 }
 
-uint32_t plan_question_at(const struct plan *p, uint64_t place)
+uint32_t plan_find_question_at(const struct plan *p, uint64_t place)
 {
     uint32_t from = 0, to = p->questions_n;
     while (from < to) {
@@ -165,27 +165,27 @@ uint32_t plan_question_at(const struct plan *p, uint64_t place)
     return from;
 }
 
-bool plan_is_listen(const struct plan *p, uint32_t exchange)
+bool plan_exchange_listens(const struct plan *p, uint32_t exchange)
 {
     return (p->topics[p->exchanges[exchange].topic].flags & METHOD_LISTENS) != 0;
 }
 
 /* ---- ids ---- */
 
-uint64_t plan_id_hash(struct plan *p, struct json_value id)
+uint64_t plan_hash_id(struct plan *p, struct json_value id)
 {
     if (id.type != JSON_NUMBER && id.type != JSON_STRING)
         return 0;
     buf_clear(&p->key);
     rpc_id_key(&p->key, id);
-    return canon_hash(buf_slice(&p->key));
+    return canon_hash_text(buf_slice(&p->key));
 }
 
-uint64_t plan_task_hash(struct plan *p, struct json_value id)
+uint64_t plan_hash_task_id(struct plan *p, struct json_value id)
 {
     if (id.type != JSON_STRING)
         return 0;
     buf_clear(&p->key);
     json_unescape(&p->key, json_string_raw(id));
-    return canon_hash(buf_slice(&p->key));
+    return canon_hash_text(buf_slice(&p->key));
 }

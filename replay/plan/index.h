@@ -5,18 +5,19 @@
 #include "replay/plan/tables.h"
 
 /* Finds or adds the topic. Returns 0, MI_EFULL or MI_ENOMEM. */
-MI_MUST int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret);
+MI_MUST int plan_find_or_add_topic(struct plan *p, struct slice method, struct slice target,
+                                   uint32_t *ret);
 MI_MUST int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange);
-uint32_t plan_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
-uint32_t plan_question_at(const struct plan *p, uint64_t place);
+uint32_t plan_find_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
+uint32_t plan_find_question_at(const struct plan *p, uint64_t place);
 /* Whether a request of this method may cause messages of the server other than its answer. */
 bool plan_may_cause_messages(struct slice method);
 /* Whether the server does not react to this notification of the client, or to the client's answer
  * to a request of this method. */
-bool plan_method_only_informs(struct slice method);
-bool plan_is_listen(const struct plan *p, uint32_t exchange);
+bool plan_method_needs_no_reaction(struct slice method);
+bool plan_exchange_listens(const struct plan *p, uint32_t exchange);
 /* returns a hash of an id or token; 0: the id is invalid */
-uint64_t plan_id_hash(struct plan *p, struct json_value id);
-uint64_t plan_task_hash(struct plan *p, struct json_value id);
+uint64_t plan_hash_id(struct plan *p, struct json_value id);
+uint64_t plan_hash_task_id(struct plan *p, struct json_value id);
 
 #endif

@@ -3,7 +3,7 @@
 /* maximum number of active exchanges that are searched for the cause of a question */
 #define CAUSE_LOOK 4096
 
-int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
+int plan_copy_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
 {
     int st = PLAN_ROOM(p, steps);
     if (st < 0)
@@ -25,14 +25,14 @@ void plan_append_step(struct plan *p, struct plan_list *list, uint32_t step)
     list->last = step;
 }
 
-void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step)
+void plan_append_step_to_exchange(struct plan *p, uint32_t exchange, uint32_t step)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     p->steps[step].gate = x->gate;
     plan_append_step(p, &x->inside, step);
 }
 
-void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step)
+void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t step)
 {
     struct plan_exchange *x = &p->exchanges[exchange];
     struct plan_step *s = &p->steps[step];
@@ -52,7 +52,7 @@ void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step)
         x->inside.last = step;
 }
 
-struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
+struct plan_list *plan_list_of_anchor(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
@@ -118,7 +118,7 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
 /* Unsolicited messages follow the last cause. The server's exit follows the last event. Messages of
  * a task follow the task's cause. Progress that arrives after the outcome of its request follows
  * this outcome. */
-bool plan_list_may_grow(const struct plan *p, struct plan_anchor a)
+bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
         return false;
@@ -128,17 +128,17 @@ bool plan_list_may_grow(const struct plan *p, struct plan_anchor a)
 }
 
 /* Appends a step to the list that follows the cause. */
-static void append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                               uint32_t step)
+static void append_step_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                                    uint32_t step)
 {
     struct plan_step *s = &p->steps[step];
     if (p->reached > cause_place && s->place - p->reached < PLAN_NONE)
         s->after = (uint32_t)(s->place - p->reached);
-    plan_append_step(p, plan_list_of(p, cause), step);
+    plan_append_step(p, plan_list_of_anchor(p, cause), step);
 }
 
-void plan_place_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                            uint32_t step)
+void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                             uint32_t step)
 {
     uint32_t inside = PLAN_NONE;
     if (cause.kind == ANCHOR_REQUEST)
@@ -147,9 +147,9 @@ void plan_place_after_cause(struct plan *p, struct plan_anchor cause, uint64_t c
              exchange_is_pending(p, p->questions[cause.i].owner))
         inside = p->questions[cause.i].owner;
     if (inside != PLAN_NONE)
-        plan_append_inside(p, inside, step);
+        plan_append_step_to_exchange(p, inside, step);
     else
-        append_unsolicited(p, cause, cause_place, step);
+        append_step_after_cause(p, cause, cause_place, step);
 }
 
 void plan_place_notification(struct plan *p, uint32_t step, bool log)
@@ -167,9 +167,9 @@ void plan_place_notification(struct plan *p, uint32_t step, bool log)
     else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].active || active == PLAN_NONE))
         active = a.i;
     if (active != PLAN_NONE)
-        plan_append_inside(p, active, step);
+        plan_append_step_to_exchange(p, active, step);
     else
-        plan_place_after_cause(p, p->cause, p->cause_place, step);
+        plan_insert_after_cause(p, p->cause, p->cause_place, step);
 }
 
 /* ---- questions ---- */
@@ -183,7 +183,7 @@ void plan_note_stimulus(struct plan *p, uint32_t exchange)
     p->exchanges[exchange].order = ++p->stimuli;
 }
 
-static bool stimulus_is_likelier(const struct plan_exchange *a, const struct plan_exchange *b)
+static bool exchange_is_likelier_cause(const struct plan_exchange *a, const struct plan_exchange *b)
 {
     if (a->burst != b->burst)
         return a->burst > b->burst;
@@ -200,24 +200,25 @@ static uint32_t find_question_stimulus(const struct plan *p)
     for (uint32_t i = p->active_last; i != PLAN_NONE && looked < CAUSE_LOOK;
          i = p->exchanges[i].active_prev, looked++) {
         const struct plan_exchange *x = &p->exchanges[i];
-        if (x->order != 0 && (found == PLAN_NONE || stimulus_is_likelier(x, &p->exchanges[found])))
+        if (x->order != 0 &&
+            (found == PLAN_NONE || exchange_is_likelier_cause(x, &p->exchanges[found])))
             found = i;
     }
     return found;
 }
 
-int plan_place_question(struct plan *p, uint32_t question, bool after_notification)
+int plan_assign_question(struct plan *p, uint32_t question, bool after_notification)
 {
     struct plan_question *q = &p->questions[question];
     if (p->active_n == 0 || (after_notification && p->cause.kind == ANCHOR_NOTIFICATION)) {
-        append_unsolicited(p, p->cause_quiet, p->cause_place, q->step);
+        append_step_after_cause(p, p->cause_quiet, p->cause_place, q->step);
         return 0;
     }
     q->owner = p->active_n == 1 ? p->active_first : find_question_stimulus(p);
     if (q->owner != PLAN_NONE) {
         p->exchanges[q->owner].order = 0;
         p->exchanges[q->owner].questioned = true;
-        plan_append_inside(p, q->owner, q->step);
+        plan_append_step_to_exchange(p, q->owner, q->step);
         return 0;
     }
     int st = PLAN_ROOM(p, undecided);
@@ -227,7 +228,7 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_notificati
 }
 
 /* Makes all steps after the question wait for the client's answer to the question. */
-static void set_gates_of_question(struct plan *p, const struct plan_question *q)
+static void make_steps_wait_for_answer(struct plan *p, const struct plan_question *q)
 {
     struct plan_exchange *x = &p->exchanges[q->owner];
     for (uint32_t i = p->steps[q->step].next; i != PLAN_NONE; i = p->steps[i].next) {
@@ -243,12 +244,12 @@ static void set_gates_of_question(struct plan *p, const struct plan_question *q)
         x->gate = q->step;
 }
 
-void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
+void plan_note_question_answered(struct plan *p, uint32_t question, bool with_task)
 {
     const struct plan_question *q = &p->questions[question];
     if (!exchange_is_pending(p, q->owner))
         return;
-    set_gates_of_question(p, q);
+    make_steps_wait_for_answer(p, q);
     if (!with_task)
         plan_note_stimulus(p, q->owner);
 }
@@ -269,9 +270,9 @@ static void place_questions_before_answer(struct plan *p, uint32_t exchange)
             continue;
         }
         q->owner = exchange;
-        plan_insert_inside(p, exchange, q->step);
+        plan_insert_inside_exchange(p, exchange, q->step);
         if (q->answer != 0)
-            set_gates_of_question(p, q);
+            make_steps_wait_for_answer(p, q);
     }
     p->undecided_n = kept;
 }

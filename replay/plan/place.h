@@ -5,18 +5,18 @@
 #include "replay/plan/tables.h"
 
 /* Adds a copy of the step, which belongs to no list yet. 0, MI_EFULL or MI_ENOMEM. */
-MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
+MI_MUST int plan_copy_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
 void plan_append_step(struct plan *p, struct plan_list *list, uint32_t step);
-void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
+void plan_append_step_to_exchange(struct plan *p, uint32_t exchange, uint32_t step);
 /* Inserts a step among the steps inside the exchange, which are sorted by position. */
-void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step);
-struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
+void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t step);
+struct plan_list *plan_list_of_anchor(struct plan *p, struct plan_anchor a);
 /* Adds an event. causes: true: unsolicited messages that are added later follow this event. */
 void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
 /* Adds a notification to the list of its cause, which is this event: inside a pending exchange, or
  * after the event. */
-void plan_place_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                            uint32_t step);
+void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                             uint32_t step);
 /* Adds to a list a notification whose cause is not known. log: it is a log message, which even a
  * request that only reads may cause. */
 void plan_place_notification(struct plan *p, uint32_t step, bool log);
@@ -25,10 +25,10 @@ struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
 /* Adds a question of the server to its exchange. If the exchange is not known yet, the question is
  * added later. after_notification: the question may be a reaction to a notification of the
  * client. */
-MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_notification);
+MI_MUST int plan_assign_question(struct plan *p, uint32_t question, bool after_notification);
 /* Call this function when the client has answered a question. with_task: the answer creates a task,
  * which later requests of the server name. */
-void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
+void plan_note_question_answered(struct plan *p, uint32_t question, bool with_task);
 /* Call this function for a message of the client that may cause a question in this exchange. */
 void plan_note_stimulus(struct plan *p, uint32_t exchange);
 /* Adds the exchange to the active exchanges. */

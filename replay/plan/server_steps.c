@@ -24,7 +24,7 @@ static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
 
 /* Returns the position of the last event that may have caused a message of this task. task
  * PLAN_NONE: the message names no task. */
-static uint64_t find_place_of_last_cause(const struct plan *p, uint32_t task)
+static uint64_t find_position_of_last_cause(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
 }
@@ -45,7 +45,7 @@ static int add_step_for_message(struct plan *p, const struct source_message *m, 
                           .link = PLAN_NONE,
                           .kind = (uint8_t)kind,
                           .in_batch = m->in_batch};
-    return plan_new_step(p, &s, ret);
+    return plan_copy_step(p, &s, ret);
 }
 
 /* Handles a progress notification. Progress that arrives after the outcome belongs to a task, or
@@ -53,7 +53,7 @@ static int add_step_for_message(struct plan *p, const struct source_message *m, 
 static int plan_add_server_progress(struct plan *p, const struct source_message *m,
                                     const struct rpc *rpc)
 {
-    uint64_t hash = plan_id_hash(p, rpc->progress_token);
+    uint64_t hash = plan_hash_id(p, rpc->progress_token);
     const uint32_t *x = hash != 0 ? map_get(&p->token_map, hash) : NULL;
     uint32_t step;
     bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
@@ -71,10 +71,10 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
         return 0;
     }
     if (p->exchanges[*x].outcome == PLAN_PENDING) {
-        plan_append_inside(p, *x, step);
+        plan_append_step_to_exchange(p, *x, step);
     } else {
         step_wait_for_events(p, step, p->exchanges[*x].place,
-                             find_place_of_last_cause(p, p->exchanges[*x].task));
+                             find_position_of_last_cause(p, p->exchanges[*x].task));
         plan_append_step(p, &p->exchanges[*x].after, step);
     }
     return 0;
@@ -83,7 +83,7 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
 static int plan_add_server_stream(struct plan *p, const struct source_message *m,
                                   struct json_value id, uint32_t task, enum plan_kind kind)
 {
-    uint32_t x = find_listen_exchange(p, plan_id_hash(p, id)), step;
+    uint32_t x = find_listen_exchange(p, plan_hash_id(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;
@@ -93,15 +93,15 @@ static int plan_add_server_stream(struct plan *p, const struct source_message *m
         return st;
     p->ends_listen = kind == PLAN_UNLISTEN;
     step_wait_for_events(p, step, p->exchanges[x].place,
-                         p->ends_listen ? p->reached : find_place_of_last_cause(p, task));
-    plan_append_inside(p, x, step);
+                         p->ends_listen ? p->reached : find_position_of_last_cause(p, task));
+    plan_append_step_to_exchange(p, x, step);
     return 0;
 }
 
 static int plan_add_server_cancel(struct plan *p, const struct source_message *m,
                                   const struct rpc *rpc)
 {
-    uint64_t hash = plan_id_hash(p, rpc->request_id);
+    uint64_t hash = plan_hash_id(p, rpc->request_id);
     uint32_t step;
     if (find_listen_exchange(p, hash) != PLAN_NONE)
         return plan_add_server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
@@ -114,7 +114,7 @@ static int plan_add_server_cancel(struct plan *p, const struct source_message *m
             return st;
         p->steps[step].link = q->step;
         if (q->owner != PLAN_NONE && p->exchanges[q->owner].outcome == PLAN_PENDING)
-            plan_append_inside(p, q->owner, step);
+            plan_append_step_to_exchange(p, q->owner, step);
         else
             plan_place_notification(p, step, false);
         return 0;
@@ -142,7 +142,7 @@ static uint32_t find_pending_task_result(struct plan *p, const struct rpc *rpc)
 /* Returns the exchange in which the client created the task that the server's request names. */
 static uint32_t find_client_task_exchange(struct plan *p, const struct rpc *rpc)
 {
-    uint64_t hash = plan_task_hash(p, json_get(rpc->params, "taskId"));
+    uint64_t hash = plan_hash_task_id(p, json_get(rpc->params, "taskId"));
     const uint32_t *q = hash != 0 ? map_get(&p->task_map, hash) : NULL;
     uint32_t x = q != NULL ? p->questions[*q].owner : PLAN_NONE;
     return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_PENDING ? x : PLAN_NONE;
@@ -166,10 +166,10 @@ int plan_add_server_notification(struct plan *p, const struct source_message *m,
         return st;
     uint32_t result = find_pending_task_result(p, rpc);
     if (result != PLAN_NONE) {
-        plan_append_inside(p, result, step);
+        plan_append_step_to_exchange(p, result, step);
     } else if (task != PLAN_NONE) {
         struct plan_task t = plan_find_task_cause(p, task);
-        plan_place_after_cause(p, t.cause, t.place, step);
+        plan_insert_after_cause(p, t.cause, t.place, step);
     } else if (hash != 0 && p->active_n > 0) {
         return plan_add_early_message(p, hash, step);
     } else {
@@ -190,7 +190,7 @@ int plan_add_server_stderr(struct plan *p, const struct source_message *m)
 int plan_add_server_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t step, i = p->questions_n;
-    uint64_t hash = plan_id_hash(p, rpc->id);
+    uint64_t hash = plan_hash_id(p, rpc->id);
     uint32_t owner = find_pending_task_result(p, rpc);
     if (owner == PLAN_NONE)
         owner = find_client_task_exchange(p, rpc);
@@ -205,17 +205,17 @@ int plan_add_server_request(struct plan *p, const struct source_message *m, cons
                                .owner = PLAN_NONE,
                                .id_hash = hash,
                                .after = {PLAN_NONE, PLAN_NONE},
-                               .polls = plan_method_only_informs(rpc->method)};
+                               .polls = plan_method_needs_no_reaction(rpc->method)};
     if (owner == PLAN_NONE)
-        return plan_place_question(p, i, rpc_method_is(rpc, "roots/list"));
+        return plan_assign_question(p, i, rpc_method_is(rpc, "roots/list"));
     p->questions[i].owner = owner;
-    plan_append_inside(p, owner, step);
+    plan_append_step_to_exchange(p, owner, step);
     return 0;
 }
 
 int plan_add_server_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
-    uint32_t i = plan_exchange_at(p, m->request_place), step;
+    uint32_t i = plan_find_exchange_at(p, m->request_place), step;
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;
@@ -233,12 +233,12 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     st = plan_note_new_task(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
     if (st < 0)
         return st;
-    plan_append_inside(p, i, step);
+    plan_append_step_to_exchange(p, i, step);
     x->outcome = PLAN_ANSWERED;
     x->status = (uint8_t)m->status;
     x->end_us = m->t_us;
     x->answer = step;
-    p->ends_listen = plan_is_listen(p, i);
+    p->ends_listen = plan_exchange_listens(p, i);
     if (p->ends_listen)
         step_wait_for_events(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
@@ -246,6 +246,6 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},
                     !p->topics[x->topic].reads);
     if (p->active_n == 0)
-        plan_place_early_messages(p);
+        plan_insert_early_messages(p);
     return 0;
 }

@@ -64,7 +64,7 @@ struct plan {
     int64_t last_t_us;
     uint64_t busy; /* position of the last message that does not end a subscription */
     int64_t busy_us;
-    uint32_t unplaced; /* see plan_count_unplaced() */
+    uint32_t unplaced; /* see plan_count_unlisted_messages() */
 };
 
 /* Makes room for one more element. 0, MI_EFULL or MI_ENOMEM. */

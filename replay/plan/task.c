@@ -16,7 +16,7 @@ uint32_t plan_find_named_task(struct plan *p, const struct rpc *rpc, uint64_t *r
     struct json_value id = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
     if (id.type != JSON_STRING && rpc->kind == RPC_NOTIFICATION)
         id = json_get(rpc->params, "taskId");
-    *ret_hash = plan_task_hash(p, id);
+    *ret_hash = plan_hash_task_id(p, id);
     return find_task_by_hash(p, *ret_hash);
 }
 
@@ -32,7 +32,7 @@ void plan_note_task_request(struct plan *p, uint32_t exchange, uint64_t place)
     const struct plan_topic *t = &p->topics[x->topic];
     if (!slice_begins(t->method, "tasks/"))
         return;
-    x->task = find_task_by_hash(p, canon_hash(t->target));
+    x->task = find_task_by_hash(p, canon_hash_text(t->target));
     if (!t->reads)
         set_task_cause(p, x->task, (struct plan_anchor){ANCHOR_REQUEST, exchange}, place);
 }
@@ -61,7 +61,7 @@ int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, u
     if (p->topics[x->topic].reads || answer.p == NULL ||
         memmem(answer.p, answer.n, "taskId", 6) == NULL || rpc_read(answer, &rpc) < 0)
         return 0;
-    uint64_t hash = plan_task_hash(p, new_task_id(&rpc));
+    uint64_t hash = plan_hash_task_id(p, new_task_id(&rpc));
     if (hash == 0)
         return 0;
     int st = PLAN_ROOM(p, tasks);
@@ -74,7 +74,7 @@ int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, u
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->early_n; i++) {
         if (p->early[i].task_hash == hash)
-            plan_insert_inside(p, exchange, p->early[i].step);
+            plan_insert_inside_exchange(p, exchange, p->early[i].step);
         else
             p->early[kept++] = p->early[i];
     }
@@ -90,9 +90,9 @@ int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step)
     return st;
 }
 
-void plan_place_early_messages(struct plan *p)
+void plan_insert_early_messages(struct plan *p)
 {
     for (uint32_t i = 0; i < p->early_n; i++)
-        plan_place_after_cause(p, p->cause, p->cause_place, p->early[i].step);
+        plan_insert_after_cause(p, p->cause, p->cause_place, p->early[i].step);
     p->early_n = 0;
 }

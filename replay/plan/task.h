@@ -26,6 +26,6 @@ MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice a
 
 MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
 /* Adds to lists the remaining early messages, whose task no answer has named. */
-void plan_place_early_messages(struct plan *p);
+void plan_insert_early_messages(struct plan *p);
 
 #endif

@@ -30,14 +30,14 @@ int source_sanitize_again(struct source *s, struct slice message, struct slice *
     return st;
 }
 
-bool source_form_is_old(const struct source *s)
+bool source_sanitizer_is_old(const struct source *s)
 {
     return s->redact_old;
 }
 
 /* ---- reading ---- */
 
-int source_next(struct source *s, struct source_message *ret)
+int source_read_next_message(struct source *s, struct source_message *ret)
 {
     while (s->next == s->rows_n) {
         int st = s->q != NULL ? source_read_next_page(s) : MI_ENOENT;
@@ -78,7 +78,7 @@ struct taking {
 static bool source_recording_on_session(void *ctx, const struct query_session *session)
 {
     struct taking *t = ctx;
-    t->status = source_take_info(t->s, session, t->error);
+    t->status = source_copy_session_info(t->s, session, t->error);
     return t->status == 0;
 }
 
@@ -108,12 +108,13 @@ int source_open_cassette(struct source **ret, const char *path, struct buf *erro
     return 0;
 }
 
-int source_open_empty(struct source **ret, const struct query_session *session, struct buf *error)
+int source_open_without_messages(struct source **ret, const struct query_session *session,
+                                 struct buf *error)
 {
     struct source *s = calloc(1, sizeof *s);
     if (s == NULL)
         return MI_ENOMEM;
-    int st = source_take_info(s, session, error);
+    int st = source_copy_session_info(s, session, error);
     if (st < 0) {
         source_close(s);
         return st;

@@ -55,13 +55,13 @@ MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
 MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);
 /* Opens a recording with this metadata and without messages. */
-MI_MUST int source_open_empty(struct source **ret, const struct query_session *session,
-                              struct buf *error);
+MI_MUST int source_open_without_messages(struct source **ret, const struct query_session *session,
+                                         struct buf *error);
 void source_close(struct source *s); /* NULL is allowed */
 
 const struct source_info *source_info(const struct source *s);
 /* Returns the next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */
-MI_MUST int source_next(struct source *s, struct source_message *ret);
+MI_MUST int source_read_next_message(struct source *s, struct source_message *ret);
 /* Appends the whole body to `b`. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO,
  * MI_ENOMEM. */
 MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
@@ -71,9 +71,9 @@ const char *source_error(struct source *s);
 MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
 /* Whether another version of the sanitizer made the recording. If so, recorded messages must also
  * pass through source_sanitize_again() before they are compared. */
-bool source_form_is_old(const struct source *s);
+bool source_sanitizer_is_old(const struct source *s);
 /* Returns the `seq` of a message in its session. */
-uint64_t source_seq_of_place(uint64_t place);
+uint64_t source_seq_in_session(uint64_t place);
 
 /* Picks the newest session that has ended, is not just a probe, and was not made by `send`. name:
  * only sessions of this name; NULL: any. before: only sessions older than this id; 0: any. running:

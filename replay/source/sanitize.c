@@ -12,7 +12,7 @@ static void append_as_member(struct buf *b, struct slice pointer, struct slice v
     if (slash != NULL)
         key = (struct slice){slash + 1, pointer.n - (size_t)(slash + 1 - pointer.p)};
     buf_addc(b, '{');
-    text_json(b, key);
+    text_append_json(b, key);
     buf_addc(b, ':');
     buf_slice_add(b, value);
     buf_addc(b, '}');
@@ -20,7 +20,7 @@ static void append_as_member(struct buf *b, struct slice pointer, struct slice v
 
 int sanitize_value(struct buf *b, struct slice pointer, struct slice value)
 {
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     struct buf whole = {0}, cleaned = {0};
     struct json_scan scan;
     struct json_value v = {0};

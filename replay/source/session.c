@@ -103,7 +103,7 @@ static int read_ahead_bodies(struct source *s, uint64_t place)
         return 0;
     s->rows_n = 0;
     buf_clear(&s->text);
-    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq_of_place(place),
+    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq_in_session(place),
                             INT64_MAX, source_session_on_row, NULL, &p);
     s->next = s->rows_n;
     return st < 0 ? source_session_fail(s, st) : p.failed ? MI_ENOMEM : 0;
@@ -127,7 +127,7 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
         return b->failed ? MI_ENOMEM : 0;
     }
     struct one o = {.s = s, .uid = slice_of(part->uid), .b = b, .status = MI_ENOENT};
-    int64_t seq = (int64_t)source_seq_of_place(place);
+    int64_t seq = (int64_t)source_seq_in_session(place);
     buf_clear(&s->error);
     int st = query_timeline(s->q, part->session_id, seq, seq, source_on_body_row, NULL, &o);
     if (st < 0)
@@ -194,7 +194,7 @@ static bool source_on_candidate(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     struct request_counts l;
-    if (f->before != 0 && !query_is_older(f->q, s, f->before, &f->passed))
+    if (f->before != 0 && !query_session_is_older(f->q, s, f->before, &f->passed))
         return true;
     if (f->name != NULL && (s->name.p == NULL || !slice_is(s->name, f->name)))
         return true;
@@ -292,7 +292,7 @@ int source_open_session(struct source **ret, struct query *q, const struct query
     if (s == NULL)
         return MI_ENOMEM;
     s->q = q;
-    int st = source_take_info(s, session, error);
+    int st = source_copy_session_info(s, session, error);
     if (st == 0) {
         struct buf command = {0}; /* searching for the probe invalidates the session's text */
         struct query_session main_part = *session;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-uint64_t source_seq_of_place(uint64_t place)
+uint64_t source_seq_in_session(uint64_t place)
 {
     return place & (PLACE_PROBE - 1);
 }
@@ -65,7 +65,7 @@ static enum call_status status_of_answer(const struct query_message *m)
     struct rpc rpc;
     if (m->kind != KIND_RESULT && m->kind != KIND_ERROR)
         return CALL_UNKNOWN;
-    enum call_status status = query_status(m);
+    enum call_status status = query_get_call_status(m);
     if (status == CALL_OK && m->body.p != NULL &&
         memmem(m->body.p, m->body.n, "isError", 7) != NULL && rpc_read(m->body, &rpc) == 0 &&
         rpc.is_error.type == JSON_TRUE)
@@ -132,7 +132,8 @@ static int open_redact_rules(struct source *s, const struct query_session *sessi
     return st;
 }
 
-int source_take_info(struct source *s, const struct query_session *session, struct buf *error)
+int source_copy_session_info(struct source *s, const struct query_session *session,
+                             struct buf *error)
 {
     struct source_info *in = &s->info;
     if (session->record_level.p != NULL && slice_is(session->record_level, "minimal")) {

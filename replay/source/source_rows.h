@@ -23,7 +23,7 @@ struct source {
     struct buf error;      /* owned */
     struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
     bool redact_content;   /* true: the sanitizer also truncated content */
-    /* another version of the sanitizer made the recording (source_form_is_old()) */
+    /* another version of the sanitizer made the recording (source_sanitizer_is_old()) */
     bool redact_old;
     struct buf form;         /* owned; result of source_sanitize_again() */
     struct source_row *rows; /* owned; rows of a whole cassette, or of one page of a session */
@@ -48,7 +48,7 @@ const struct source_row *source_row_at(const struct source *s, uint64_t place);
 /* Adds a message, unless a replay omits such messages. false: out of memory. */
 bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base);
 /* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
-MI_MUST int source_take_info(struct source *s, const struct query_session *session,
-                             struct buf *error);
+MI_MUST int source_copy_session_info(struct source *s, const struct query_session *session,
+                                     struct buf *error);
 
 #endif

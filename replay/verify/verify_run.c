@@ -43,8 +43,8 @@ static const struct verify_skip *find_skip_of_sanitized(const struct rpc *m)
 
 /* Decides whether the request itself forbids sending it; does not use the recorded answer. May send
  * tools/list to the live server. */
-static int find_skip_by_request(struct verify *v, const struct rpc *m,
-                                const struct verify_skip **ret)
+static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
+                                       const struct verify_skip **ret)
 {
     static const struct verify_skip again = {
         "the recording contains more than one initialize",
@@ -102,8 +102,8 @@ static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *a
 
 /* *ret: why the request (item i) is not sent; NULL: it is sent. answer: the recorded answer; all
  * zero if there is none. */
-static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *request,
-                            const struct rpc *answer, const struct verify_skip **ret)
+static int verify_find_skip_reason(struct verify *v, uint32_t i, const struct rpc *request,
+                                   const struct rpc *answer, const struct verify_skip **ret)
 {
     static const struct verify_skip missing = {"the request's answer was never recorded",
                                                "nothing can be compared; record the session again"};
@@ -122,7 +122,7 @@ static int verify_find_skip(struct verify *v, uint32_t i, const struct rpc *requ
         *ret = &cancelled;
     if (st != 0 || v->talk.ended)
         return st < 0 ? st : 0;
-    return find_skip_by_request(v, request, ret);
+    return find_skip_reason_by_request(v, request, ret);
 }
 
 /* ---- comparing ---- */
@@ -169,7 +169,7 @@ static bool verify_on_difference(void *ctx, const struct compare_difference *d)
     return true;
 }
 
-static struct slice text_of_span(const struct differences *g, struct span s)
+static struct slice get_text_of_span(const struct differences *g, struct span s)
 {
     return s.exists ? (struct slice){g->text.p + s.at, s.n} : (struct slice){0};
 }
@@ -254,15 +254,15 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
         if (st == 0)
             st = compare_answers(v, request, recorded, &live, &d);
         if (st == 0)
-            st = talk_rewrite(&v->talk, &live, recorded->id.text, false, &v->shown);
+            st = talk_rewrite_message(&v->talk, &live, recorded->id.text, false, &v->shown);
         r->live = buf_slice(&v->shown);
     }
     if (st == 0) {
         size_t n = size_min(d.r->differences, VERIFY_DIFFERENCES_MAX);
         for (size_t i = 0; i < n; i++)
-            d.r->difference[i] = (struct verify_difference){text_of_span(&d, d.spans[i][0]),
-                                                            text_of_span(&d, d.spans[i][1]),
-                                                            text_of_span(&d, d.spans[i][2])};
+            d.r->difference[i] = (struct verify_difference){get_text_of_span(&d, d.spans[i][0]),
+                                                            get_text_of_span(&d, d.spans[i][1]),
+                                                            get_text_of_span(&d, d.spans[i][2])};
         v->fn(v->ctx, r);
     }
     buf_close(&d.text);
@@ -284,14 +284,14 @@ static int verify_recorded_request(struct verify *v, uint32_t i)
     }
     struct verify_result r = {
         .verdict = VERIFY_SKIPPED,
-        .seq = (int64_t)source_seq_of_place((uint64_t)v->talk.items[i].place),
+        .seq = (int64_t)source_seq_in_session((uint64_t)v->talk.items[i].place),
         .method = request.method,
         .target = rpc_target(&request),
         .answer_seq = answer != TALK_NONE
-                          ? (int64_t)source_seq_of_place((uint64_t)v->talk.items[answer].place)
+                          ? (int64_t)source_seq_in_session((uint64_t)v->talk.items[answer].place)
                           : 0,
     };
-    st = verify_find_skip(v, i, &request, &recorded, &skip);
+    st = verify_find_skip_reason(v, i, &request, &recorded, &skip);
     if (st < 0)
         return st;
     if (skip != NULL) {
@@ -324,7 +324,7 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
         .talk = {.source = source, .error = error, .timeout_us = cfg->timeout_us},
     };
     struct live *server = NULL;
-    int st = talk_load(&v.talk);
+    int st = talk_load_recording(&v.talk);
     if (st == 0)
         st = live_open(&server, cfg->argv, NULL, error);
     v.talk.server = server;

@@ -14,8 +14,8 @@ static const struct {
     [OTLP_METRICS] = {"/v1/metrics", "data points"},
 };
 
-struct otlp_request *batch_get_part(struct exporter *x, enum otlp_signal signal,
-                                    const struct otlp_session *s, size_t n)
+struct otlp_request *batch_get_request(struct exporter *x, enum otlp_signal signal,
+                                       const struct otlp_session *s, size_t n)
 {
     struct part *p = &x->part[signal];
     if (p->n == 0)
@@ -73,7 +73,8 @@ static void batch_describe_answer(struct exporter *x, enum otlp_signal signal, i
 }
 
 /* Counts n refused items. Logs a warning for the 1st, 2nd, 4th, 8th… refusal. */
-static void batch_note_refused(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
+static void batch_count_refused_items(struct exporter *x, enum otlp_signal signal, int64_t n,
+                                      bool partial)
 {
     x->refused += n;
     x->refusals++;
@@ -96,19 +97,19 @@ static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int
         return;
     batch_describe_answer(x, signal, status, text);
     if (rejected > 0)
-        batch_note_refused(x, signal, rejected < n ? rejected : n, true);
+        batch_count_refused_items(x, signal, rejected < n ? rejected : n, true);
     else
         log_warn("%s", buf_str(&x->error));
 }
 
-static int batch_judge_answer(struct exporter *x, enum otlp_signal signal,
-                              const struct post_answer *a)
+static int batch_handle_answer(struct exporter *x, enum otlp_signal signal,
+                               const struct post_answer *a)
 {
     struct part *p = &x->part[signal];
     struct buf text = {0};
     int64_t rejected;
     int st = 0;
-    verdict_read(a->body, &text, &rejected);
+    verdict_read_answer_body(a->body, &text, &rejected);
     enum verdict v = verdict_by_http_status(a->status, signal);
     if (v != VERDICT_TAKEN)
         batch_describe_answer(x, signal, a->status, buf_slice(&text));
@@ -121,7 +122,7 @@ static int batch_judge_answer(struct exporter *x, enum otlp_signal signal,
         st = TARGET_LOST;
         break;
     case VERDICT_BATCH_REFUSED:
-        batch_note_refused(x, signal, (int64_t)p->n, false);
+        batch_count_refused_items(x, signal, (int64_t)p->n, false);
         break;
     case VERDICT_SIGNAL_REFUSED:
         log_warn("%s; no %s are sent until the next start", buf_str(&x->error),
@@ -156,7 +157,7 @@ static int batch_send_signal(struct exporter *x, enum otlp_signal signal)
         buf_clear(&x->error);
         buf_adds(&x->error, post_error(x->to));
     }
-    return st == 0 ? batch_judge_answer(x, signal, &answer) : st;
+    return st == 0 ? batch_handle_answer(x, signal, &answer) : st;
 }
 
 /* Saves the cursors. A failure ends the round, because a collector cannot say which data it has:
@@ -180,7 +181,7 @@ static int batch_save_cursors(struct exporter *x)
         for (; first < i; first++)
             x->walks.list[first].saved = true;
     }
-    walks_drop_saved(&x->walks, false);
+    walks_drop_saved_sessions(&x->walks, false);
     return 0;
 }
 

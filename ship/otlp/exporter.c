@@ -18,7 +18,7 @@ int exporter_open(struct exporter **ret, const struct target *t, struct buf *err
     x->durations[OTLP_SESSION].metric = OTLP_SESSION;
     int st = url_make_base(t->url, &x->base, error);
     if (st == 0)
-        st = query_open(&x->q, unsent_vault(t->from), error);
+        st = query_open(&x->q, unsent_get_vault_path(t->from), error);
     if (st == 0)
         st = post_new(&x->to, buf_str(&x->base), &x->t, error);
     if (st < 0)
@@ -34,7 +34,7 @@ void exporter_close(struct exporter *x)
         return;
     post_free(x->to);
     query_close(x->q);
-    walks_drop_saved(&x->walks, true);
+    walks_drop_saved_sessions(&x->walks, true);
     batch_close(x);
     for (size_t i = 0; i < MI_COUNT(x->durations); i++)
         otlp_durations_close(&x->durations[i]);
@@ -63,12 +63,12 @@ const char *exporter_refusal_text(struct exporter *x)
 
 /* ---- a round ---- */
 
-static int exporter_read_all(struct exporter *x)
+static int exporter_read_all_sessions(struct exporter *x)
 {
     struct cursor at = {0};
     int st = 0, n = 0;
     while (st == 0) {
-        st = cursors_next(x->t.from, slice_of(x->t.url), at.session_id, &at);
+        st = cursors_find_next(x->t.from, slice_of(x->t.url), at.session_id, &at);
         if (st == MI_ENOENT)
             return 0;
         if (st < 0) {
@@ -89,7 +89,7 @@ int exporter_run_round(struct exporter *x, int64_t *ret_sent)
     buf_clear(&x->error);
     int st = batch_send(x); /* send the items that the previous round has left in the batch */
     if (st == 0)
-        st = exporter_read_all(x);
+        st = exporter_read_all_sessions(x);
     if (st == 0)
         st = batch_send(x);
     *ret_sent = x->sent;

@@ -65,8 +65,8 @@ const char *exporter_refusal_text(struct exporter *x); /* returns NULL if nothin
 /* ---- batch.c; called only in ship/otlp ---- */
 
 /* Returns the request for a signal, to which the caller will add n items of the session. */
-struct otlp_request *batch_get_part(struct exporter *x, enum otlp_signal signal,
-                                    const struct otlp_session *s, size_t n);
+struct otlp_request *batch_get_request(struct exporter *x, enum otlp_signal signal,
+                                       const struct otlp_session *s, size_t n);
 bool batch_is_full(const struct exporter *x);
 /* Sends the batch and saves the cursors. */
 MI_MUST int batch_send(struct exporter *x);

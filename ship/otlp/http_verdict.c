@@ -38,7 +38,7 @@ int64_t verdict_wait_ms(int64_t retry_after_s)
 }
 
 /* Reads a count, which is a number or a string, like all 64-bit integers in OTLP's JSON. */
-static int64_t json_count(struct json_value v)
+static int64_t read_json_count(struct json_value v)
 {
     struct slice digits = v.type == JSON_STRING ? json_string_raw(v) : v.text;
     char text[24] = "";
@@ -52,10 +52,10 @@ static int64_t json_count(struct json_value v)
 static void otlp_verdict_add_text(struct buf *b, struct json_value v)
 {
     if (v.type == JSON_STRING)
-        json_unescape(b, json_string_head(v.text.p, TEXT_MAX));
+        json_unescape(b, json_string_first_bytes(v.text.p, TEXT_MAX));
 }
 
-void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected)
+void verdict_read_answer_body(struct slice body, struct buf *text, int64_t *ret_rejected)
 {
     static const char *const counts[] = {"rejectedSpans", "rejectedLogRecords",
                                          "rejectedDataPoints"};
@@ -67,7 +67,7 @@ void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected)
     struct json_value part = json_get(root, "partialSuccess");
     if (part.type == JSON_OBJECT) {
         for (size_t i = 0; i < MI_COUNT(counts); i++)
-            *ret_rejected += json_count(json_get(part, counts[i]));
+            *ret_rejected += read_json_count(json_get(part, counts[i]));
         otlp_verdict_add_text(text, json_get(part, "errorMessage"));
     } else {
         otlp_verdict_add_text(text, json_get(root, "message"));

@@ -25,6 +25,6 @@ int64_t verdict_wait_ms(int64_t retry_after_s);
 #define VERDICT_COUNT_MAX 1000000
 /* Reads the body of an answer. Appends its message, if there is one, to `text`. *ret_rejected: the
  * number of rejected items. A body that is not JSON has no message and no rejected items. */
-void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected);
+void verdict_read_answer_body(struct slice body, struct buf *text, int64_t *ret_rejected);
 
 #endif

@@ -22,7 +22,7 @@ static void otlp_logs_add_findings(const struct found *f)
         size_t skip = comma != NULL ? name.n + 1 : name.n;
         rest = (struct slice){rest.p + skip, rest.n - skip};
         if (name.n > 0)
-            otlp_add_finding(batch_get_part(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
+            otlp_add_finding(batch_get_request(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
                              &f->origin);
     }
 }
@@ -54,7 +54,7 @@ static int read_added_findings(struct reading *r)
     if (r->has_added)
         return 0;
     findings_close(&r->x->added);
-    int st = query_events_backwards(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_added, r);
+    int st = query_events_newest_first(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_added, r);
     for (size_t i = 0; i < r->x->added.n; i++)
         r->x->added.list[i].order = r->x->added.n - i;
     findings_sort(&r->x->added);
@@ -69,7 +69,7 @@ int logs_add_message(struct reading *r, const struct query_message *m)
     int st = read_added_findings(r);
     if (st != 0)
         return st;
-    if (!findings_remove_added(&r->x->added, m->seq, &f.names))
+    if (!findings_remove_added_names(&r->x->added, m->seq, &f.names))
         f.names = m->finding;       /* the record was changed, as `audit verify` reports */
     if (f.names.n > 0 && call != 0) /* the log records belong to the trace of the request */
         st = lookup_find_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
@@ -131,7 +131,7 @@ static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
     struct reading *r = h->r;
     if (m->kind == KIND_REQUEST)
         h->origin = (struct otlp_origin){m->seq, lookup_read_body(r->x, r->s->s, m, &r->x->body)};
-    otlp_add_event(batch_get_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
+    otlp_add_event(batch_get_request(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
     h->e = NULL;
     return true;
 }
@@ -144,6 +144,6 @@ int otlp_logs_add_event(struct reading *r, const struct query_event *e)
     int64_t seq = otlp_event_seq(e);
     int st = seq > 0 ? lookup_find_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;
     if (st == 0 && h.e != NULL)
-        otlp_add_event(batch_get_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
+        otlp_add_event(batch_get_request(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
     return st;
 }

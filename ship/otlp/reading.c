@@ -29,7 +29,7 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
                              .body = lookup_read_body(x, c->s->s, m, &x->body),
                              .answer = with_answer ? lookup_read_body(x, c->s->s, c->m, &x->answer)
                                                    : (struct slice){0},
-                             .status = c->m != NULL               ? query_status(c->m)
+                             .status = c->m != NULL               ? query_get_call_status(c->m)
                                        : m->action == ROW_REFUSED ? CALL_REFUSED
                                                                   : CALL_OPEN,
                              .end_us = c->end_us,
@@ -37,14 +37,14 @@ static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
                              .error_code = answered ? c->m->error_code : 0,
                              .error_message = message,
                              .operation = c->operation};
-    otlp_add_span(batch_get_part(x, OTLP_SPANS, c->s, 1), c->s, &call);
+    otlp_add_span(batch_get_request(x, OTLP_SPANS, c->s, 1), c->s, &call);
     if (c->m != NULL)
         otlp_add_call_duration(&x->durations[OTLP_OPERATION], c->s, &call, &x->text);
     free(message);
     return true;
 }
 
-static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
+static bool otlp_reading_on_first_message(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
     c->operation =
@@ -64,12 +64,12 @@ static int reading_update_operations(struct reading *r, int64_t seq)
 
 static int otlp_reading_add_call(struct reading *r, struct closing *c, int64_t seq)
 {
-    int64_t first = operation_list_continues(&r->operations, seq);
+    int64_t first = operation_list_find_continued_seq(&r->operations, seq);
     int st = 0;
     if (first == 0 && operation_list_find(&r->operations, seq) != NULL)
         first = seq;
     if (first != 0)
-        st = lookup_find_request(c->x, c->s->s, first, otlp_reading_on_first, c);
+        st = lookup_find_request(c->x, c->s->s, first, otlp_reading_on_first_message, c);
     return st == 0 ? lookup_find_request(c->x, c->s->s, seq, otlp_reading_on_request, c) : st;
 }
 
@@ -83,7 +83,7 @@ static bool otlp_reading_on_operation(void *ctx, const struct query_message *m)
     struct ending *e = ctx;
     struct reading *r = e->r;
     if (m->method.p != NULL)
-        otlp_add_operation_span(batch_get_part(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
+        otlp_add_operation_span(batch_get_request(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
                                 lookup_read_body(r->x, r->s->s, m, &r->x->body), r->w->t_us);
     return false;
 }
@@ -114,7 +114,7 @@ static void reading_add_durations(struct reading *r)
         if (d->failed)
             r->status = r->status == 0 ? MI_ENOMEM : r->status;
         if (d->n > 0)
-            otlp_durations_add(batch_get_part(x, OTLP_METRICS, r->s, d->n), r->s, d,
+            otlp_durations_add(batch_get_request(x, OTLP_METRICS, r->s, d->n), r->s, d,
                                session ? 0 : r->since_us,
                                session ? session_duration_us(r) : r->w->t_us);
     }
@@ -149,13 +149,14 @@ static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
     if (r->status == 0 && call != 0)
         r->status = otlp_reading_add_call(r, &c, call);
     if (r->status == 0)
-        r->status = otlp_reading_add_operation(r, operation_list_ended_by(&r->operations, m->seq));
+        r->status =
+            otlp_reading_add_operation(r, operation_list_find_ended_by(&r->operations, m->seq));
     if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m)) {
         struct otlp_call notification = {.request = m,
                                          .body = lookup_read_body(r->x, r->s->s, m, &r->x->body),
                                          .status = CALL_OK,
                                          .end_us = m->t_us};
-        otlp_add_span(batch_get_part(r->x, OTLP_SPANS, r->s, 1), r->s, &notification);
+        otlp_add_span(batch_get_request(r->x, OTLP_SPANS, r->s, 1), r->s, &notification);
     }
     if (r->status == 0 && m->finding.n > 0)
         r->status = logs_add_message(r, m);
@@ -187,7 +188,7 @@ static int reading_find_open_calls(struct reading *r, int64_t seq)
     return st == 0 ? r->status : lookup_check_error(r->x, st);
 }
 
-static int reading_read_rows(struct reading *r)
+static int read_new_rows_of_session(struct reading *r)
 {
     int64_t seq, event;
     int st = 0;
@@ -236,7 +237,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     struct otlp_session s = otlp_make_session(&row);
     struct reading r = {.x = x, .w = walks_find(&x->walks, at->session_id), .s = &s};
     if (r.w == NULL) {
-        r.w = walks_add(&x->walks, at->session_id);
+        r.w = walks_add_session(&x->walks, at->session_id);
         if (r.w == NULL)
             return MI_ENOMEM;
         r.w->event = at->event;
@@ -248,7 +249,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     }
     r.since_us = r.w->t_us;
     if (!r.w->complete)
-        st = reading_read_rows(&r);
+        st = read_new_rows_of_session(&r);
     if (st == 0 && !r.w->complete && row.ended_at_us != 0)
         st = reading_end_session(&r);
     reading_add_durations(&r);

@@ -11,7 +11,7 @@ struct walk *walks_find(const struct walks *w, int64_t id)
     return at < w->n && w->list[at].id == id ? &w->list[at] : NULL;
 }
 
-struct walk *walks_add(struct walks *w, int64_t id)
+struct walk *walks_add_session(struct walks *w, int64_t id)
 {
     if (!GROW(w->list, w->n, w->cap))
         return NULL;
@@ -28,10 +28,10 @@ void walks_remove(struct walks *w, int64_t id)
     if (gone == NULL)
         return;
     gone->complete = gone->saved = true;
-    walks_drop_saved(w, false);
+    walks_drop_saved_sessions(w, false);
 }
 
-void walks_drop_saved(struct walks *w, bool all)
+void walks_drop_saved_sessions(struct walks *w, bool all)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++) {

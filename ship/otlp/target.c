@@ -41,7 +41,7 @@ static int64_t otlp_target_wait_ms(const void *x)
     return e->wait_ms;
 }
 
-static const char *otlp_target_refusal(void *x)
+static const char *otlp_target_get_refusal_text(void *x)
 {
     return exporter_refusal_text(x);
 }
@@ -57,5 +57,5 @@ const struct target_kind otlp_target = {
     .round = otlp_send_round,
     .error = otlp_target_error,
     .wait_ms = otlp_target_wait_ms,
-    .refused = otlp_target_refusal,
+    .refused = otlp_target_get_refusal_text,
 };

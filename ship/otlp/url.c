@@ -62,7 +62,7 @@ static bool is_header_name_char(char c)
            (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-static struct slice otlp_url_trim(struct slice s)
+static struct slice otlp_url_trim_blanks(struct slice s)
 {
     while (s.n > 0 && (s.p[0] == ' ' || s.p[0] == '\t'))
         s = (struct slice){s.p + 1, s.n - 1};
@@ -76,8 +76,8 @@ static struct slice otlp_url_trim(struct slice s)
 static bool otlp_url_add_value(struct buf *b, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && i + 2 < s.n ? char_hex(s.p[i + 1]) : -1;
-        int low = high >= 0 ? char_hex(s.p[i + 2]) : -1;
+        int high = s.p[i] == '%' && i + 2 < s.n ? char_hex_digit_value(s.p[i + 1]) : -1;
+        int low = high >= 0 ? char_hex_digit_value(s.p[i + 2]) : -1;
         char c = low >= 0 ? (char)(high * 16 + low) : s.p[i];
         i += low >= 0 ? 2 : 0;
         if (((unsigned char)c < ' ' && c != '\t') || c == 0x7f)
@@ -88,14 +88,14 @@ static bool otlp_url_add_value(struct buf *b, struct slice s)
 }
 
 /* Writes `NAME: VALUE`, or for an empty value `NAME;`, as libcurl requires. */
-static bool make_header(struct buf *b, struct slice entry)
+static bool write_http_header(struct buf *b, struct slice entry)
 {
     const char *equals = memchr(entry.p, '=', entry.n);
     if (equals == NULL)
         return false;
-    struct slice name = otlp_url_trim((struct slice){entry.p, (size_t)(equals - entry.p)});
+    struct slice name = otlp_url_trim_blanks((struct slice){entry.p, (size_t)(equals - entry.p)});
     struct slice value =
-        otlp_url_trim((struct slice){equals + 1, entry.n - (size_t)(equals - entry.p) - 1});
+        otlp_url_trim_blanks((struct slice){equals + 1, entry.n - (size_t)(equals - entry.p) - 1});
     for (size_t i = 0; i < name.n; i++)
         if (!is_header_name_char(name.p[i]))
             return false;
@@ -113,13 +113,13 @@ int url_read_headers(const char *list, url_header_fn fn, void *ctx, struct buf *
     int st = 0, number = 0;
     for (const char *p = list; st == 0 && p != NULL;) {
         const char *comma = strchr(p, ',');
-        struct slice entry =
-            otlp_url_trim((struct slice){p, comma != NULL ? (size_t)(comma - p) : strlen(p)});
+        struct slice entry = otlp_url_trim_blanks(
+            (struct slice){p, comma != NULL ? (size_t)(comma - p) : strlen(p)});
         p = comma != NULL ? comma + 1 : NULL;
         number++;
         if (entry.n == 0)
             continue;
-        if (!make_header(&header, entry)) {
+        if (!write_http_header(&header, entry)) {
             buf_printf(error,
                        "OTEL_EXPORTER_OTLP_HEADERS: entry %d is not NAME=VALUE with a "
                        "percent-encoded value",

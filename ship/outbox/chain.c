@@ -10,8 +10,8 @@ void chain_add_leaf(struct chain *c, struct slice leaf)
     c->n++;
 }
 
-enum chain_verdict chain_compare(int64_t ours, const struct digest *known,
-                                 const struct chain *theirs)
+enum chain_verdict chain_compare_to_target(int64_t ours, const struct digest *known,
+                                           const struct chain *theirs)
 {
     if (ours < theirs->n)
         return CHAIN_ROLLED_BACK;

@@ -18,7 +18,7 @@ void chain_add_leaf(struct chain *c, struct slice leaf);
 /* Compares our log, which has `ours` leaves, with the log of the other store. known: the head of
  * our log after theirs->n leaves; not used if our log is shorter. */
 enum chain_verdict { CHAIN_EXTENDS, CHAIN_ROLLED_BACK, CHAIN_CHANGED };
-enum chain_verdict chain_compare(int64_t ours, const struct digest *known,
-                                 const struct chain *theirs);
+enum chain_verdict chain_compare_to_target(int64_t ours, const struct digest *known,
+                                           const struct chain *theirs);
 
 #endif

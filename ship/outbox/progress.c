@@ -10,13 +10,13 @@ void progress_close(struct progress *p)
     *p = (struct progress){0};
 }
 
-void progress_clear(struct progress *p)
+void progress_clear_sessions(struct progress *p)
 {
     p->n = 0;
 }
 
 /* Returns the index of the first session whose uid is not less than `uid`. */
-static size_t progress_place_of(const struct progress *p, struct slice uid)
+static size_t progress_find_index(const struct progress *p, struct slice uid)
 {
     size_t from = 0, to = p->n;
     while (from < to) {
@@ -33,7 +33,7 @@ struct shipped_session *progress_find(struct progress *p, struct slice uid)
 {
     if (uid.n != UID_LEN)
         return NULL;
-    size_t at = progress_place_of(p, uid);
+    size_t at = progress_find_index(p, uid);
     return at < p->n && memcmp(p->list[at].uid, uid.p, UID_LEN) == 0 ? &p->list[at] : NULL;
 }
 
@@ -42,7 +42,7 @@ struct shipped_session *progress_find_or_add(struct progress *p, struct slice ui
     struct shipped_session *s = progress_find(p, uid);
     if (s != NULL || !uid_is_valid(uid) || !GROW(p->list, p->n, p->cap))
         return s;
-    size_t at = progress_place_of(p, uid);
+    size_t at = progress_find_index(p, uid);
     memmove(&p->list[at + 1], &p->list[at], (p->n - at) * sizeof *p->list);
     p->n++;
     p->list[at] = (struct shipped_session){0};

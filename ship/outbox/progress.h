@@ -29,7 +29,7 @@ struct progress {
 };
 
 void progress_close(struct progress *p); /* the argument may be {0} */
-void progress_clear(struct progress *p);
+void progress_clear_sessions(struct progress *p);
 /* Returns the session; NULL if it is not in the list. */
 struct shipped_session *progress_find(struct progress *p, struct slice uid);
 /* Finds the session, or adds it. NULL: no memory, or the text is not a uid. Invalidates pointers to

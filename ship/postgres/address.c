@@ -54,7 +54,7 @@ static const char *address_option_value(const PQconninfoOption *o, const char *n
     return NULL;
 }
 
-int address_write(const char *url, struct buf *ret, struct buf *error)
+int address_write_connection_string(const char *url, struct buf *ret, struct buf *error)
 {
     PQconninfoOption *o = PQconninfoParse(url, NULL);
     int st = o == NULL ? MI_ENOMEM : 0;

@@ -18,6 +18,6 @@ bool address_is_url(const char *url);
 /* Whether a text may be used as a URL. MI_EINVAL: the reason is in `error`, without the URL. */
 MI_MUST int address_check_url(const char *url, struct buf *error);
 /* Appends the connection string to `ret`. MI_EINVAL: the reason is in `error`. MI_ENOMEM. */
-MI_MUST int address_write(const char *url, struct buf *ret, struct buf *error);
+MI_MUST int address_write_connection_string(const char *url, struct buf *ret, struct buf *error);
 
 #endif

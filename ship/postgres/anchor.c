@@ -11,22 +11,22 @@
 
 static int anchor_check_version(struct sender *s)
 {
-    link_begin(s->to);
+    link_begin_call(s->to);
     link_add_int_argument(s->to, SENDER_PROTOCOL);
     int st = link_call_function(s->to, "hello");
     if (st < 0)
         return st;
     if (link_count_rows(s->to) != 1)
-        return sender_refuse(s, "the answer of the store is not understood");
+        return sender_set_refusal(s, "the answer of the store is not understood");
     int64_t version = link_get_int(s->to, 0, 0), oldest = link_get_int(s->to, 0, 1);
     if (version < SENDER_PROTOCOL)
-        return sender_refuse(
+        return sender_set_refusal(
             s,
             "the schema of the store has version %lld, and this program needs %d: run "
             "`mcp-interposer ship init` of this version on it",
             (long long)version, SENDER_PROTOCOL);
     if (oldest > SENDER_PROTOCOL)
-        return sender_refuse(
+        return sender_set_refusal(
             s,
             "the schema of the store has version %lld, and accepts only programs of version %lld "
             "or later; this program has version %d: install a newer mcp-interposer-ship",
@@ -73,17 +73,17 @@ static int anchor_compare_logs(struct sender *s, const struct chain *theirs)
     if (st < 0)
         return st;
     s->log = *theirs;
-    switch (chain_compare(k.ours.n, &k.ours.head, theirs)) {
+    switch (chain_compare_to_target(k.ours.n, &k.ours.head, theirs)) {
     case CHAIN_EXTENDS:
         return 0;
     case CHAIN_ROLLED_BACK:
-        return sender_refuse(
+        return sender_set_refusal(
             s,
             "the log of this vault has %lld leaves, but the store has %lld of them: the vault was "
             "rolled back or replaced by a copy. Nothing was sent",
             (long long)k.ours.n, (long long)theirs->n);
     default:
-        return sender_refuse(
+        return sender_set_refusal(
             s,
             "the first %lld leaves of the log of this vault differ from those in the store: the "
             "vault was changed, or another copy of it was sent before. Nothing was sent now",
@@ -102,15 +102,15 @@ static int ask_store_state(struct sender *s, struct state *ret)
     char host[256] = "";
     const struct passwd *user = getpwuid(geteuid());
     (void)gethostname(host, sizeof host - 1);
-    link_begin(s->to);
+    link_begin_call(s->to);
     link_add_text_argument(s->to, s->vault);
     link_add_text_argument(s->to, host);
     link_add_text_argument(s->to, user != NULL ? user->pw_name : NULL);
     int st = link_call_function(s->to, "vault_state");
     if (st < 0)
         return st;
-    if (link_count_rows(s->to) != 1 || !link_hash(s->to, 0, 1, ret->log.head.b))
-        return sender_refuse(s, "the answer of the store is not understood");
+    if (link_count_rows(s->to) != 1 || !link_get_hash(s->to, 0, 1, ret->log.head.b))
+        return sender_set_refusal(s, "the answer of the store is not understood");
     ret->log.n = link_get_int(s->to, 0, 0);
     ret->handled = link_get_int(s->to, 0, 2);
     ret->checkpoint = link_get_int(s->to, 0, 3);
@@ -124,7 +124,7 @@ static int anchor_compare_vault(struct sender *s)
     int64_t n;
     int st = sender_read_rows(s, UNSENT_LEAVES, 0, 0, 0, anchor_on_begin_leaf, s, &n);
     if (st == 0 && s->vault[0] == '\0')
-        return sender_refuse(s, "the log of this vault does not contain the vault's name");
+        return sender_set_refusal(s, "the log of this vault does not contain the vault's name");
     if (st == 0)
         st = ask_store_state(s, &state);
     if (st < 0)
@@ -150,10 +150,10 @@ static int read_watermarks(struct sender *s)
 {
     char after[UID_LEN + 1] = "";
     int rows = WATERMARKS;
-    progress_clear(&s->sessions);
+    progress_clear_sessions(&s->sessions);
     s->newest = 0;
     while (rows == WATERMARKS) {
-        link_begin(s->to);
+        link_begin_call(s->to);
         link_add_text_argument(s->to, s->vault);
         link_add_text_argument(s->to, after);
         link_add_int_argument(s->to, WATERMARKS);
@@ -178,7 +178,7 @@ static int read_watermarks(struct sender *s)
     return 0;
 }
 
-int sender_begin(struct sender *s)
+int sender_connect_and_check(struct sender *s)
 {
     int st = link_connect(s->to);
     if (st == 0)
@@ -221,7 +221,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     sender_begin_arrays(s, types, 1);
     int st = sender_read_rows(s, UNSENT_LEAVES, s->log.n, 0, 0, anchor_on_new_leaf, &l, ret_n);
     if (st == MI_EINVAL)
-        return sender_refuse(s, "a leaf is missing in the log of this vault");
+        return sender_set_refusal(s, "a leaf is missing in the log of this vault");
     if (st < 0 || *ret_n == 0)
         return st;
     sender_begin_call(s);
@@ -229,8 +229,8 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     st = sender_run_call(s, "put_leaves");
     if (st < 0)
         return st;
-    if (!link_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
-        return sender_refuse(s, "the store has a different hash of this vault's log");
+    if (!link_get_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
+        return sender_set_refusal(s, "the store has a different hash of this vault's log");
     s->log = l.next;
     s->sent += *ret_n;
     return 0;

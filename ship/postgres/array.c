@@ -17,7 +17,7 @@ static void add_big_endian32(struct buf *b, uint32_t v)
     buf_add(b, bytes, sizeof bytes);
 }
 
-unsigned array_oid(enum array_type type)
+unsigned array_type_oid(enum array_type type)
 {
     switch (type) {
     case ARRAY_INT:
@@ -71,7 +71,7 @@ void array_add(struct array *a, struct slice v)
         buf_slice_add(&a->b, v);
         return;
     }
-    text_utf8(&a->b, v);
+    text_append_valid_utf8(&a->b, v);
     if (!a->b.failed)
         put_big_endian32(a->b.p + at, (uint32_t)(a->b.n - at - 4));
 }
@@ -90,7 +90,7 @@ void array_add_keys(struct array *a, const struct search_list *keys)
     add_big_endian32(&a->b, 0);
     add_big_endian32(&a->b, (uint32_t)keys->n);
     for (size_t i = 0; i < keys->n; i++) {
-        buf_slice_add(&a->b, search_list_word(keys, i));
+        buf_slice_add(&a->b, search_list_get_word(keys, i));
         buf_add(&a->b, end, sizeof end);
     }
     if (!a->b.failed)

@@ -29,7 +29,7 @@ struct array {
     bool has_null;
 };
 
-unsigned array_oid(enum array_type type);                /* returns the OID of the array type */
+unsigned array_type_oid(enum array_type type);           /* returns the OID of the array type */
 void array_begin(struct array *a, enum array_type type); /* empties the array */
 void array_add_int(struct array *a, int64_t v);
 /* Adds a text or bytes. Invalid UTF-8 and NUL, which a text cannot have, become U+FFFD. */

@@ -56,7 +56,7 @@ static int link_set_error(struct link *l, int status, const char *text)
     return status;
 }
 
-const char *link_error(struct link *l)
+const char *link_error_text(struct link *l)
 {
     return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
 }
@@ -130,10 +130,10 @@ static int link_connect_to_any_host(struct link *l, const struct hosts *h)
     int st = TARGET_LOST;
     for (int i = 0; i < h->n && st == TARGET_LOST; i++) {
         PQfinish(l->c);
-        l->c = hosts_start(h, i);
+        l->c = hosts_start_connecting(h, i);
         st = l->c != NULL ? link_connect_to_host(l, h->timeout_us) : MI_ENOMEM;
         if (st == TARGET_LOST)
-            buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
+            buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error_text(l));
     }
     if (st == TARGET_LOST && !errors.failed)
         (void)link_set_error(l, st, buf_str(&errors));
@@ -170,7 +170,7 @@ int link_connect(struct link *l)
     return st;
 }
 
-bool link_is_cut(struct link *l)
+bool link_has_lost_connection(struct link *l)
 {
     struct pollfd p = {l->c != NULL ? PQsocket(l->c) : -1, POLLIN, 0};
     while (p.fd >= 0 && poll(&p, 1, 0) > 0)
@@ -192,7 +192,7 @@ void link_disconnect(struct link *l)
     l->c = NULL;
 }
 
-int link_new(struct link **ret, const char *url, bool (*stop)(void))
+int link_allocate(struct link **ret, const char *url, bool (*stop)(void))
 {
     struct link *l = calloc(1, sizeof *l);
     if (l != NULL)
@@ -221,7 +221,7 @@ void link_set_denied_hint(struct link *l, const char *what_to_do)
     l->if_denied = what_to_do;
 }
 
-void link_only_reads(struct link *l)
+void link_allow_only_reads(struct link *l)
 {
     l->only_reads = true;
 }
@@ -333,7 +333,7 @@ static bool link_prepare_call(struct link *l, int *ret)
     return *ret == 0;
 }
 
-void link_begin(struct link *l)
+void link_begin_call(struct link *l)
 {
     l->n = 0;
     l->bad = false;
@@ -372,10 +372,10 @@ void link_add_array_argument(struct link *l, struct array *a)
 {
     struct slice bytes = array_finish(a);
     l->bad |= bytes.p == NULL;
-    link_add_argument(l, array_oid(a->type), bytes.p, bytes.n, 1);
+    link_add_argument(l, array_type_oid(a->type), bytes.p, bytes.n, 1);
 }
 
-int link_select_from(struct link *l, const char *function, const char *more)
+int link_select_from_function(struct link *l, const char *function, const char *more)
 {
     struct buf sql = {0};
     int st;
@@ -400,24 +400,24 @@ int link_select_from(struct link *l, const char *function, const char *more)
 
 int link_call_function(struct link *l, const char *function)
 {
-    return link_select_from(l, function, "");
+    return link_select_from_function(l, function, "");
 }
 
-static int link_run_once(struct link *l, const char *sql)
+static int link_run_sql_once(struct link *l, const char *sql)
 {
     int st;
-    link_begin(l);
+    link_begin_call(l);
     return link_prepare_call(l, &st) ? link_finish_call(l, PQsendQuery(l->c, sql) == 1, INT64_MAX)
                                      : st;
 }
 
-int link_run(struct link *l, const char *sql)
+int link_run_sql(struct link *l, const char *sql)
 {
-    int st = link_run_once(l, sql);
+    int st = link_run_sql_once(l, sql);
     for (int i = 1; st < 0 && l->deadlocked && i < RUN_TRIES; i++) {
         st = link_connect(l);
         if (st == 0)
-            st = link_run_once(l, sql);
+            st = link_run_sql_once(l, sql);
     }
     return st;
 }
@@ -465,7 +465,8 @@ int link_get_bytes(const struct link *l, int row, int column, size_t max, struct
     if (!buf_reserve(ret, n))
         return MI_ENOMEM;
     for (size_t i = 1; i < n; i++) {
-        int high = char_hex_lower(text.p[2 * i]), low = char_hex_lower(text.p[2 * i + 1]);
+        int high = char_hex_lower_value(text.p[2 * i]),
+            low = char_hex_lower_value(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return MI_EINVAL;
         ret->p[ret->n + i - 1] = (char)(high << 4 | low);
@@ -474,7 +475,7 @@ int link_get_bytes(const struct link *l, int row, int column, size_t max, struct
     return 0;
 }
 
-bool link_hash(const struct link *l, int row, int column, uint8_t ret[32])
+bool link_get_hash(const struct link *l, int row, int column, uint8_t ret[32])
 {
     struct buf bytes = {0};
     bool is_hash = link_get_bytes(l, row, column, 32, &bytes) == 0 && bytes.n == 32;

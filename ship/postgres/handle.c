@@ -48,7 +48,7 @@ void sender_stated_free(struct stated *t)
     free(t);
 }
 
-int sender_read_stated(struct sender *s, struct stated **ret)
+int sender_read_stated_changes(struct sender *s, struct stated **ret)
 {
     int64_t n = 1;
     int st = 0;
@@ -90,12 +90,12 @@ static int handle_on_replaced_row(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int handle_send_replaced(struct sender *s, const struct redaction *r)
+static int send_replaced_records(struct sender *s, const struct redaction *r)
 {
     static const enum array_type types[] = {ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES};
     struct numbers k = {.s = s};
     int64_t id, n = 1;
-    int st = unsent_session_id(s->from, slice_of(r->uid), &id);
+    int st = unsent_find_session_by_uid(s->from, slice_of(r->uid), &id);
     if (st == MI_ENOENT) /* the session was removed meanwhile */
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n) {
@@ -113,17 +113,17 @@ static int handle_send_replaced(struct sender *s, const struct redaction *r)
     return st;
 }
 
-int sender_send_replaced(struct sender *s, const struct stated *t)
+int sender_send_replaced_rows(struct sender *s, const struct stated *t)
 {
     int st = 0;
     for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
         if (t->redaction[i].leaf < t->until)
-            st = handle_send_replaced(s, &t->redaction[i]);
+            st = send_replaced_records(s, &t->redaction[i]);
     return st;
 }
 
 /* Sends the redacted records again, because they were sent before they were redacted. */
-static int send_redacted_again(struct sender *s, const struct redaction *r)
+static int resend_redacted_records(struct sender *s, const struct redaction *r)
 {
     struct shipped_session *x = progress_find(&s->sessions, slice_of(r->uid));
     struct numbers k = {0};
@@ -142,7 +142,7 @@ static int send_redacted_again(struct sender *s, const struct redaction *r)
     return st;
 }
 
-void sender_hold_back_sessions(struct sender *s, const struct stated *t)
+void sender_mark_redacted_incomplete(struct sender *s, const struct stated *t)
 {
     for (size_t i = 0; t != NULL && i < t->n; i++) {
         struct shipped_session *x = progress_find(&s->sessions, slice_of(t->redaction[i].uid));
@@ -151,12 +151,12 @@ void sender_hold_back_sessions(struct sender *s, const struct stated *t)
     }
 }
 
-int sender_send_redacted(struct sender *s, const struct stated *t)
+int sender_resend_redacted_messages(struct sender *s, const struct stated *t)
 {
     int st = 0;
     for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
         if (t->redaction[i].leaf < t->until)
-            st = send_redacted_again(s, &t->redaction[i]);
+            st = resend_redacted_records(s, &t->redaction[i]);
     return st;
 }
 

@@ -16,7 +16,7 @@ static int count_list_items(const char *list)
 }
 
 /* Returns item i of a list; a list with a single item stands for all i. */
-static struct slice list_item(const char *list, int i)
+static struct slice get_list_item(const char *list, int i)
 {
     if (list == NULL)
         return (struct slice){0};
@@ -84,8 +84,8 @@ int hosts_open(struct hosts *h, PGconn *c)
     const char *ports = host_option_value(h, "port"),
                *timeout = host_option_value(h, "connect_timeout");
     for (int i = 0; i < count_list_items(addresses != NULL ? addresses : names); i++) {
-        struct slice name = list_item(names, i), address = list_item(addresses, i),
-                     port = list_item(ports, i);
+        struct slice name = get_list_item(names, i), address = get_list_item(addresses, i),
+                     port = get_list_item(ports, i);
         if (address.n > 0 || !hosts_add_addresses(h, name, port))
             hosts_add(h, name, address, port);
     }
@@ -103,7 +103,7 @@ void hosts_close(struct hosts *h)
     *h = (struct hosts){0};
 }
 
-PGconn *hosts_start(const struct hosts *h, int i)
+PGconn *hosts_start_connecting(const struct hosts *h, int i)
 {
     const char *names[HOSTS_OPTIONS + 1] = {NULL}, *values[HOSTS_OPTIONS + 1] = {NULL};
     const char *text = h->text.p;

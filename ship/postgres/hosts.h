@@ -35,6 +35,6 @@ MI_MUST int hosts_open(struct hosts *h, PGconn *c);
 void hosts_close(struct hosts *h);
 /* Begins to connect to the host with index i. The caller owns the connection. NULL: out of
  * memory. */
-PGconn *hosts_start(const struct hosts *h, int i);
+PGconn *hosts_start_connecting(const struct hosts *h, int i);
 
 #endif

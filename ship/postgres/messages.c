@@ -78,7 +78,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
         array_add_cell(array_of_column(s, i), left_out ? &none : &cell[i]);
     }
     if (st == 0)
-        st = sender_add_words(s, b->x, cell, large);
+        st = sender_add_message_words(s, b->x, cell, large);
     if (st < 0)
         return st;
     if (large && !GROW(b->large, b->n, b->cap))
@@ -104,8 +104,8 @@ static int messages_on_same_body(void *ctx, const struct cell *cell)
 
 static int fail_body_changed(struct sender *s, int64_t seq)
 {
-    (void)sender_refuse(s, "the body of message %lld was changed while it was sent",
-                        (long long)seq);
+    (void)sender_set_refusal(s, "the body of message %lld was changed while it was sent",
+                             (long long)seq);
     return TARGET_AGAIN;
 }
 
@@ -115,8 +115,8 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
     int st = 0;
     for (int64_t at = 0; st == 0 && at < l->length; at += (int64_t)SENDER_PIECE) {
         buf_clear(&s->piece);
-        st = unsent_body(s->from, x->uid, l->offset + at,
-                         size_min(SENDER_PIECE, (size_t)(l->length - at)), &s->piece);
+        st = unsent_read_body_bytes(s->from, x->uid, l->offset + at,
+                                    size_min(SENDER_PIECE, (size_t)(l->length - at)), &s->piece);
         if (st == MI_ENOENT) /* the session is being removed */
             return fail_body_changed(s, l->seq);
         if (st < 0)
@@ -185,7 +185,8 @@ int sender_send_messages(struct sender *s, struct shipped_session *x)
         int64_t before = x->seq;
         st = messages_send_batch(s, x, before + 1, INT64_MAX, &n, &x->seq);
         if (st == 0 && n > 0 && x->seq <= before)
-            st = sender_refuse(s, "the store did not confirm the messages of session %s", x->uid);
+            st = sender_set_refusal(s, "the store did not confirm the messages of session %s",
+                                    x->uid);
     }
     return st;
 }
@@ -206,7 +207,7 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
         array_add_cell(&b->s->array[i], &cell[i]);
     b->last = cell[EVENT_ID].number;
     int64_t seq;
-    int st = unsent_finding_seq(b->s->from, cell, &seq);
+    int st = unsent_find_seq_of_finding(b->s->from, cell, &seq);
     if (st < 0 || seq <= 0)
         return st;
     if (!GROW(b->seq, b->n, b->cap))
@@ -236,7 +237,8 @@ static int events_send_batch(struct sender *s, struct shipped_session *x, int64_
         int64_t watermark = 0;
         st = sender_messages_put(s, x, EVENT_COLUMNS, "put_events", &watermark);
         if (st == 0 && watermark < b.last)
-            st = sender_refuse(s, "the store did not confirm the events of session %s", x->uid);
+            st =
+                sender_set_refusal(s, "the store did not confirm the events of session %s", x->uid);
         *ret_last = b.last;
     }
     free(b.seq);

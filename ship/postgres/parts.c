@@ -22,7 +22,7 @@ void sender_close(struct sender *s)
     buf_close(&s->error);
 }
 
-int sender_refuse(struct sender *s, const char *fmt, ...)
+int sender_set_refusal(struct sender *s, const char *fmt, ...)
 {
     char text[1024];
     va_list ap;
@@ -35,7 +35,7 @@ int sender_refuse(struct sender *s, const char *fmt, ...)
     return TARGET_REFUSED;
 }
 
-const char *sender_error(struct sender *s, int status)
+const char *sender_error_text(struct sender *s, int status)
 {
     if (status == MI_ENOMEM)
         return "out of memory";
@@ -43,12 +43,12 @@ const char *sender_error(struct sender *s, int status)
         return "stopped before everything was sent";
     if (s->error.n > 0)
         return buf_str(&s->error);
-    return status == MI_ESTORE ? unsent_error(s->from) : link_error(s->to);
+    return status == MI_ESTORE ? unsent_error(s->from) : link_error_text(s->to);
 }
 
 void sender_begin_call(struct sender *s)
 {
-    link_begin(s->to);
+    link_begin_call(s->to);
     link_add_text_argument(s->to, s->vault);
     link_add_bytes_argument(s->to, (struct slice){(const char *)s->log.head.b, DIGEST_N});
     link_add_int_argument(s->to, s->calls);

@@ -99,7 +99,7 @@ static void reader_add_filter(struct reader *r)
 /* Sets the arguments of the request. Returns the name of the function. */
 static const char *add_request_arguments(struct reader *r, const struct remote_ask *ask)
 {
-    link_begin(r->link);
+    link_begin_call(r->link);
     switch (ask->table) {
     case REMOTE_SESSIONS:
         reader_add_filter(r);
@@ -144,7 +144,7 @@ static int reader_select_rows(struct reader *r, const char *function, const char
     if (r->asked_before != NULL && r->asked_before())
         return reader_fail(r, "reading was stopped before the store had answered");
     int st = link_connect(r->link);
-    return st == 0 ? link_select_from(r->link, function, more) : st;
+    return st == 0 ? link_select_from_function(r->link, function, more) : st;
 }
 
 /* Calls a function whose rows have this number of columns. If the connection has ended, connects
@@ -176,7 +176,7 @@ static bool uid_is_next(const struct remote_ask *ask, struct slice uid, struct s
 
 /* Whether the seq of a message, the id of an event or the number of a leaf was requested, and
  * follows that of the previous row (NULL: there is no previous row). */
-static bool key_is_next(const struct remote_ask *ask, int64_t key, const int64_t *before)
+static bool row_key_is_expected(const struct remote_ask *ask, int64_t key, const int64_t *before)
 {
     bool asked = ask->table == REMOTE_LEAVES || (key >= ask->from && key <= ask->to);
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
@@ -184,7 +184,7 @@ static bool key_is_next(const struct remote_ask *ask, int64_t key, const int64_t
 
 /* Whether a call was requested, and follows the call of the previous row. The first column of a row
  * is the index of the session, the second one is seq. */
-static bool call_is_next(struct reader *r, const struct remote_ask *ask, int row)
+static bool call_row_is_expected(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_get_int(r->link, row, 0), seq = link_get_int(r->link, row, 1);
     int64_t last = row > 0 ? link_get_int(r->link, row - 1, 0) : 0, before = 0;
@@ -205,7 +205,7 @@ static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask,
     if (row >= ask->rows)
         return false;
     if (ask->table == REMOTE_CALLS)
-        return call_is_next(r, ask, row);
+        return call_row_is_expected(r, ask, row);
     if (ask->table == REMOTE_SUMMARIES) {
         int64_t place = link_get_int(r->link, row, 0),
                 before = row > 0 ? link_get_int(r->link, row - 1, 0) : -1;
@@ -218,21 +218,21 @@ static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask,
         return uid_is_next(ask, link_get_slice(r->link, row, REMOTE_SESSION_UID), before);
     }
     int64_t before = row > 0 ? link_get_int(r->link, row - 1, 0) : 0;
-    return key_is_next(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
+    return row_key_is_expected(ask, link_get_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
 /* Returns the number of columns that precede those of remote_shape. */
-static int count_place_columns(enum remote_table table)
+static int count_leading_columns(enum remote_table table)
 {
     return table == REMOTE_CALLS || table == REMOTE_SUMMARIES ? 1 : 0;
 }
 
-static int reader_pass_row(struct reader *r, const struct remote_ask *ask, int row,
-                           remote_row_fn fn, void *fn_ctx)
+static int reader_deliver_row(struct reader *r, const struct remote_ask *ask, int row,
+                              remote_row_fn fn, void *fn_ctx)
 {
     const char *type = remote_shape[ask->table].cells;
     struct cell cell[REMOTE_CELLS_MAX];
-    int more = count_place_columns(ask->table);
+    int more = count_leading_columns(ask->table);
     if (!reader_row_is_wanted(r, ask, row))
         return reader_fail(r, UNASKED);
     for (int i = 0; i < more || type[i - more] != '\0'; i++) {
@@ -257,16 +257,16 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
              ask->backwards ? " DESC" : "", (long long)ask->rows);
     int st = reader_call(r, function, more,
                          strlen(remote_shape[ask->table].cells) +
-                             (size_t)count_place_columns(ask->table));
+                             (size_t)count_leading_columns(ask->table));
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++)
-        st = reader_pass_row(r, ask, i, fn, fn_ctx);
+        st = reader_deliver_row(r, ask, i, fn, fn_ctx);
     return st;
 }
 
 static int reader_has_several_vaults(void *ctx, bool *ret)
 {
     struct reader *r = ctx;
-    link_begin(r->link);
+    link_begin_call(r->link);
     reader_add_filter(r);
     link_add_int_argument(r->link, 2);
     int st = reader_call(r, "read_vaults", "", 1);
@@ -282,7 +282,7 @@ struct place {
     int64_t seq;
 };
 
-static bool place_is_before(struct place a, struct place b)
+static bool position_is_before(struct place a, struct place b)
 {
     int order = slice_cmp(a.uid, b.uid);
     return order < 0 || (order == 0 && a.seq < b.seq);
@@ -292,7 +292,7 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
 {
     struct reader *r = ctx;
     struct place last = {ask->last, ask->before};
-    link_begin(r->link);
+    link_begin_call(r->link);
     reader_add_text(r, &r->first, ask->first);
     reader_add_text(r, &r->before, ask->last);
     link_add_int_argument(r->link, ask->before);
@@ -302,7 +302,7 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
                          " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
         struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
-        if (at.uid.n != UID_LEN || !place_is_before(at, last) ||
+        if (at.uid.n != UID_LEN || !position_is_before(at, last) ||
             slice_cmp(at.uid, ask->first) < 0 || i >= ask->rows)
             return reader_fail(r, UNASKED);
         const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},
@@ -338,7 +338,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
     int st = 0;
     while (st == 0 && got > 0 && ret->n - begin < max) {
         size_t at = ret->n - begin, n = size_min(max - at, (size_t)PIECE);
-        link_begin(r->link);
+        link_begin_call(r->link);
         reader_add_session(r, vault, session);
         link_add_int_argument(r->link, seq);
         st = read_body_piece(r, at, n, ret);
@@ -350,14 +350,14 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
 
 /* ---- opening ---- */
 
-const char *reader_error(struct reader *r)
+const char *reader_get_error_text(struct reader *r)
 {
-    return r->error.n > 0 && !r->error.failed ? buf_str(&r->error) : link_error(r->link);
+    return r->error.n > 0 && !r->error.failed ? buf_str(&r->error) : link_error_text(r->link);
 }
 
 static const char *reader_error_text(void *ctx)
 {
-    return reader_error(ctx);
+    return reader_get_error_text(ctx);
 }
 
 int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
@@ -371,13 +371,13 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
         add_glob_as_regex(&r->host, host);
     if (user != NULL)
         add_glob_as_regex(&r->user, user);
-    if (r->host.failed || r->user.failed || link_new(&r->link, url, during) < 0) {
+    if (r->host.failed || r->user.failed || link_allocate(&r->link, url, during) < 0) {
         reader_close(r);
         return MI_ENOMEM;
     }
     *ret = r;
     r->asked_before = before;
-    link_only_reads(r->link);
+    link_allow_only_reads(r->link);
     link_set_denied_hint(r->link,
                          "; this role needs the right to read, which an administrator of the "
                          "store gives: GRANT mcp_interposer_reader, or "

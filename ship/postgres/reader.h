@@ -4,7 +4,7 @@
  *           shards behind one router. The role needs no permission to write. If the connection has
  *           ended, a request connects once more. Rows that were not requested are an error.
  * Owns      the connection.
- * Errors    MI_ESTORE with a sentence in reader_error(), MI_ENOMEM.
+ * Errors    MI_ESTORE with a sentence in reader_get_error_text(), MI_ENOMEM.
  * Blocks    on the network, without a limit. A signal ends the program. `before` is called before
  *           each request, `during` several times a second until the answer; if one returns true,
  *           the reading fails. Both may be NULL. */
@@ -17,11 +17,11 @@
 struct reader;
 
 /* Connects. host and user: names or globs that select sessions; NULL: any. *ret is set after
- * MI_ESTORE as well, for reader_error(). */
+ * MI_ESTORE as well, for reader_get_error_text(). */
 MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
                         bool (*before)(void), bool (*during)(void));
 void reader_close(struct reader *r); /* the argument may be NULL */
-const char *reader_error(struct reader *r);
+const char *reader_get_error_text(struct reader *r);
 /* the close() of the store is reader_close() */
 struct remote_store reader_make_store(struct reader *r);
 

@@ -1,6 +1,6 @@
 #include "ship/postgres/schema.h"
 
-void schema_write(struct buf *b)
+void schema_write_sql(struct buf *b)
 {
     buf_add(b, begin_sql, begin_sql_n);
     buf_add(b, schema_sql, schema_sql_n);

@@ -46,11 +46,12 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     /* If the store has more messages than the vault, the vault was rolled back; but a session
      * without any messages is being removed. */
     if (x->last_seq > 0 && x->last_seq < x->seq)
-        return sender_refuse(s,
-                             "session %s has %lld messages, but the store has %lld of them: the "
-                             "vault was rolled back or "
-                             "replaced by a copy",
-                             x->uid, (long long)x->last_seq, (long long)x->seq);
+        return sender_set_refusal(
+            s,
+            "session %s has %lld messages, but the store has %lld of them: the "
+            "vault was rolled back or "
+            "replaced by a copy",
+            x->uid, (long long)x->last_seq, (long long)x->seq);
     s->newest = x->id > s->newest ? x->id : s->newest;
     bool same = x->known && x->row_hash == hash;
     x->complete = same && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;

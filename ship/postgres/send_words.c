@@ -10,14 +10,15 @@ static int read_body_for_words(struct sender *s, const struct shipped_session *x
     if (!large)
         return 0;
     buf_clear(&s->piece);
-    int st = unsent_body(s->from, x->uid, cell[MESSAGE_OFFSET].number,
-                         size_min((size_t)cell[MESSAGE_LENGTH].number, SEARCH_BODY_MAX), &s->piece);
+    int st = unsent_read_body_bytes(s->from, x->uid, cell[MESSAGE_OFFSET].number,
+                                    size_min((size_t)cell[MESSAGE_LENGTH].number, SEARCH_BODY_MAX),
+                                    &s->piece);
     *ret = buf_slice(&s->piece);
     return st == MI_ENOENT ? 0 : st; /* the session is being removed: messages.c reports it */
 }
 
-int sender_add_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
-                     bool large)
+int sender_add_message_words(struct sender *s, const struct shipped_session *x,
+                             const struct cell *cell, bool large)
 {
     struct slice body;
     if (s->minimal || (!large && cell[MESSAGE_BODY].type != CELL_TEXT)) {
@@ -26,12 +27,12 @@ int sender_add_words(struct sender *s, const struct shipped_session *x, const st
     }
     int st = s->words == NULL ? search_words_open(&s->words) : 0;
     if (st == MI_ESTORE)
-        return sender_refuse(s, "this SQLite has no FTS5, which finds the words of messages");
+        return sender_set_refusal(s, "this SQLite has no FTS5, which finds the words of messages");
     if (st == 0)
         st = read_body_for_words(s, x, cell, large, &body);
     if (st < 0)
         return st;
-    unsigned kind = value_of_word(&row_kinds, cell[MESSAGE_KIND].text);
+    unsigned kind = value_find_by_word(&row_kinds, cell[MESSAGE_KIND].text);
     st = search_list_fill(&s->list, s->words, search_text_of_body(kind, body, &s->text));
     if (st < 0)
         return st;

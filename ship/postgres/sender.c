@@ -10,7 +10,7 @@
 /* ---- a round ---- */
 
 /* Saves up to SAVE_ROWS cursors in one transaction, from index *at on. Advances *at. */
-static int save_cursors_from(struct sender *s, size_t *at)
+static int save_cursors_from_index(struct sender *s, size_t *at)
 {
     struct cursor c[SAVE_ROWS];
     size_t which[SAVE_ROWS], n = 0;
@@ -32,7 +32,7 @@ static void sender_save_cursors(struct sender *s)
 {
     int st = 0;
     for (size_t at = 0; st == 0 && at < s->sessions.n;)
-        st = save_cursors_from(s, &at);
+        st = save_cursors_from_index(s, &at);
     s->unsaved = st < 0;
 }
 
@@ -62,22 +62,22 @@ static int sender_send_all(struct sender *s)
 {
     struct stated *stated = NULL;
     bool fresh = !s->ready;
-    int st = fresh ? sender_begin(s) : 0;
+    int st = fresh ? sender_connect_and_check(s) : 0;
     if (st == 0)
         st = sender_send_leaves(s);
     if (st == 0)
-        st = sender_read_stated(s, &stated);
+        st = sender_read_stated_changes(s, &stated);
     if (st == 0)
-        st = sender_send_replaced(s, stated);
+        st = sender_send_replaced_rows(s, stated);
     if (st == 0) {
         st = sender_send_sessions(s);
-        sender_hold_back_sessions(s, stated);
+        sender_mark_redacted_incomplete(s, stated);
     }
     /* save the cursors now, so that `prune` does not remove rows that the store has lost */
     if (st == 0 && fresh)
         sender_save_cursors(s);
     if (st == 0)
-        st = sender_send_redacted(s, stated);
+        st = sender_resend_redacted_messages(s, stated);
     if (st == 0)
         st = sender_send_rows(s);
     if (st == 0)

@@ -6,7 +6,7 @@
  *           round is refused, and nothing is sent.
  * Owns      arrays and buffers; the rest is borrowed.
  * Errors    the errors of ship/postgres/connection.h; MI_ESTORE: the vault, see unsent_error().
- *           TARGET_REFUSED: see sender_error().
+ *           TARGET_REFUSED: see sender_error_text().
  * Memory    one batch, and a row for each session of the vault.
  * Blocks    as in connection.h and unsent.h. */
 #ifndef MI_SHIP_POSTGRES_SENDER_H
@@ -57,12 +57,13 @@ MI_MUST int sender_run_round(struct sender *s, int64_t *ret_sent);
 /* Asks the store whether it still has all rows that were sent: a failover may have lost the last
  * transactions. If rows were lost, the next round sends them again. */
 MI_MUST int sender_check_lost_rows(struct sender *s);
-const char *sender_error(struct sender *s, int status);
+const char *sender_error_text(struct sender *s, int status);
 
 /* ---- the steps of a round; called only in ship/postgres ---- */
 
 /* anchor.c */
-MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
+MI_MUST int
+sender_connect_and_check(struct sender *s); /* connects, and compares the logs and the watermarks */
 /* *ret_same: the store's state is unchanged */
 MI_MUST int sender_compare_state(struct sender *s, bool *ret_same);
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
@@ -77,20 +78,20 @@ MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int6
                                int64_t to);
 /* send_words.c: adds the words of a message to the array SENDER_WORDS. Call this function when the
  * array of bodies has the body. large: the body is in a file, and will be sent. */
-MI_MUST int sender_add_words(struct sender *s, const struct shipped_session *x,
-                             const struct cell *cell, bool large);
+MI_MUST int sender_add_message_words(struct sender *s, const struct shipped_session *x,
+                                     const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
 struct stated; /* the redactions and removals in the log that were not handled yet */
-MI_MUST int sender_read_stated(struct sender *s, struct stated **ret);
-MI_MUST int sender_send_replaced(struct sender *s, const struct stated *t);
+MI_MUST int sender_read_stated_changes(struct sender *s, struct stated **ret);
+MI_MUST int sender_send_replaced_rows(struct sender *s, const struct stated *t);
 /* Marks sessions as not complete if the store lacks one of their redactions, even if it has all
  * their rows. */
-void sender_hold_back_sessions(struct sender *s, const struct stated *t);
-MI_MUST int sender_send_redacted(struct sender *s, const struct stated *t);
+void sender_mark_redacted_incomplete(struct sender *s, const struct stated *t);
+MI_MUST int sender_resend_redacted_messages(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* the argument may be NULL */
 
-int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
+int sender_set_refusal(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* Begins a call that changes something: its first arguments are vault, head and number of calls. */
 void sender_begin_call(struct sender *s);
 /* ends a call that sender_begin_call() has begun */

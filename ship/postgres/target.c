@@ -22,7 +22,7 @@ static int open_store(void **ret, const struct target *t, struct buf *error)
 {
     struct store *s = calloc(1, sizeof *s);
     (void)error;
-    if (s == NULL || link_new(&s->to, t->url, t->stop) < 0) {
+    if (s == NULL || link_allocate(&s->to, t->url, t->stop) < 0) {
         free(s);
         return MI_ENOMEM;
     }
@@ -41,16 +41,16 @@ static int postgres_send_round(void *x, int64_t *ret_sent)
     return sender_run_round(&s->sender, ret_sent);
 }
 
-static int store_target_check(void *x)
+static int store_target_check_lost_rows(void *x)
 {
     struct store *s = x;
     return sender_check_lost_rows(&s->sender);
 }
 
-static bool postgres_target_is_cut(void *x)
+static bool postgres_target_lost_connection(void *x)
 {
     struct store *s = x;
-    return link_is_cut(s->to);
+    return link_has_lost_connection(s->to);
 }
 
 static bool postgres_target_is_unsaved(const void *x)
@@ -62,10 +62,10 @@ static bool postgres_target_is_unsaved(const void *x)
 static const char *postgres_target_error(void *x, int status)
 {
     struct store *s = x;
-    return sender_error(&s->sender, status);
+    return sender_error_text(&s->sender, status);
 }
 
-static int64_t postgres_target_leaves(const void *x)
+static int64_t postgres_target_count_leaves(const void *x)
 {
     const struct store *s = x;
     return s->sender.log.n;
@@ -79,9 +79,9 @@ const struct target_kind postgres_target = {
     .open = open_store,
     .close = close_store,
     .round = postgres_send_round,
-    .check = store_target_check,
-    .is_cut = postgres_target_is_cut,
+    .check = store_target_check_lost_rows,
+    .is_cut = postgres_target_lost_connection,
     .is_unsaved = postgres_target_is_unsaved,
     .error = postgres_target_error,
-    .leaves = postgres_target_leaves,
+    .leaves = postgres_target_count_leaves,
 };

@@ -50,20 +50,20 @@ static int fail_router(struct router *r, int st)
 {
     if (st == MI_ENOMEM)
         return st;
-    buf_printf(r->error, "the router: %s", link_error(r->to));
+    buf_printf(r->error, "the router: %s", link_error_text(r->to));
     return MI_EIO;
 }
 
 /* Runs statements on a shard. */
 static int run_on_shard(struct router *r, size_t i, const char *sql)
 {
-    int st = link_run(r->shard[i], sql);
-    return st < 0 ? fail_at_shard(r, i, st, link_error(r->shard[i])) : 0;
+    int st = link_run_sql(r->shard[i], sql);
+    return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
 }
 
-static int run_script(struct link *l, struct buf *sql)
+static int run_sql_script(struct link *l, struct buf *sql)
 {
-    return sql->failed ? MI_ENOMEM : link_run(l, buf_str(sql));
+    return sql->failed ? MI_ENOMEM : link_run_sql(l, buf_str(sql));
 }
 
 /* ---- connections ---- */
@@ -74,16 +74,16 @@ static int router_open_shard(struct router *r, size_t i)
     struct buf why = {0};
     int st = address_check_url(url, &why);
     if (st == 0)
-        st = address_write(url, &r->address[i], &why);
+        st = address_write_connection_string(url, &r->address[i], &why);
     if (st < 0)
         st = fail_at_shard(r, i, st, buf_str(&why));
     buf_close(&why);
     if (st == 0)
-        st = link_new(&r->shard[i], url, NULL);
+        st = link_allocate(&r->shard[i], url, NULL);
     if (st < 0)
         return st;
     st = link_connect(r->shard[i]);
-    return st < 0 ? fail_at_shard(r, i, st, link_error(r->shard[i])) : 0;
+    return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
 }
 
 static int open_all_shards(struct router *r)
@@ -144,11 +144,11 @@ static int read_roles(struct router *r)
 
 static int read_routed_roles(struct router *r)
 {
-    int st = link_run(r->to, devices_sql);
+    int st = link_run_sql(r->to, devices_sql);
     if (st < 0)
         return fail_router(r, st);
     router_add_rows(&r->devices, r->to);
-    st = link_run(r->to, routed_readers_sql);
+    st = link_run_sql(r->to, routed_readers_sql);
     if (st < 0)
         return fail_router(r, st);
     router_add_rows(&r->readers, r->to);
@@ -280,7 +280,7 @@ static int make_schema(struct router *r)
     int st = write_identity(r, &sql);
     buf_adds(&sql, "COMMIT;\n");
     if (st == 0) {
-        st = run_script(r->to, &sql);
+        st = run_sql_script(r->to, &sql);
         st = st < 0 ? fail_router(r, st) : 0;
     }
     buf_close(&sql);
@@ -293,23 +293,23 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
 {
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
-    schema_write(&sql);
+    schema_write_sql(&sql);
     buf_add(&sql, shard_sql, shard_sql_n);
     buf_add(&sql, share_sql, share_sql_n);
     bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
     buf_printf(&sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
                is_new ? "true" : "false");
     buf_adds(&sql, "COMMIT;\n");
-    int st = run_script(r->shard[i], &sql);
+    int st = run_sql_script(r->shard[i], &sql);
     buf_close(&sql);
-    return st < 0 ? fail_at_shard(r, i, st, link_error(r->shard[i])) : 0;
+    return st < 0 ? fail_at_shard(r, i, st, link_error_text(r->shard[i])) : 0;
 }
 
 static int make_shards(struct router *r)
 {
     size_t n = r->plan->shards->n;
-    int st = link_run(r->to, "SELECT s.router, h.address FROM mcp_interposer.store s "
-                             "LEFT JOIN mcp_interposer.shards h ON true ORDER BY h.n");
+    int st = link_run_sql(r->to, "SELECT s.router, h.address FROM mcp_interposer.store s "
+                                 "LEFT JOIN mcp_interposer.shards h ON true ORDER BY h.n");
     if (st < 0)
         return fail_router(r, st);
     size_t known = link_get_text(r->to, 0, 1)[0] != '\0' ? (size_t)link_count_rows(r->to) : 0;
@@ -338,9 +338,9 @@ static int share_roles_with_shards(struct router *r)
         return st;
     write_roles(r, &sql);
     for (size_t i = 0; st == 0 && sql.n > 0 && i < r->plan->shards->n; i++) {
-        st = run_script(r->shard[i], &sql);
+        st = run_sql_script(r->shard[i], &sql);
         if (st < 0)
-            st = fail_at_shard(r, i, st, link_error(r->shard[i]));
+            st = fail_at_shard(r, i, st, link_error_text(r->shard[i]));
     }
     buf_close(&sql);
     return st;
@@ -350,23 +350,23 @@ static int add_device(struct router *r)
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
-        link_begin(r->shard[i]);
+        link_begin_call(r->shard[i]);
         link_add_text_argument(r->shard[i], r->plan->device);
         st = link_call_function(r->shard[i], "add_device");
         if (st < 0)
-            st = fail_at_shard(r, i, st, link_error(r->shard[i]));
+            st = fail_at_shard(r, i, st, link_error_text(r->shard[i]));
     }
     if (st < 0)
         return st;
-    link_begin(r->to);
+    link_begin_call(r->to);
     link_add_text_argument(r->to, r->plan->device);
     st = link_call_function(r->to, "add_device");
     return st < 0 ? fail_router(r, st) : 0;
 }
 
-static int router_make_new(struct router *r)
+static int router_create(struct router *r)
 {
-    int st = link_new(&r->to, r->plan->url, NULL);
+    int st = link_allocate(&r->to, r->plan->url, NULL);
     if (st < 0)
         return st;
     link_set_denied_hint(r->to, ": the router must be made by a superuser");
@@ -382,7 +382,7 @@ static int router_make_new(struct router *r)
         st = write_router(r, false);
     if (st < 0)
         return st;
-    st = run_script(r->to, &r->script);
+    st = run_sql_script(r->to, &r->script);
     if (st < 0)
         return fail_router(r, st);
     if (r->plan->device != NULL)
@@ -392,12 +392,12 @@ static int router_make_new(struct router *r)
     return st;
 }
 
-int router_make(const struct router_plan *p, struct buf *error)
+int router_make_central_store(const struct router_plan *p, struct buf *error)
 {
     struct router r = {.plan = p, .error = error};
     int st = open_all_shards(&r);
     if (st == 0)
-        st = router_make_new(&r);
+        st = router_create(&r);
     close_all_shards(&r);
     return st;
 }

@@ -2,7 +2,7 @@
  * and the router in front of them, a database with PL/Proxy that has the same functions
  * (router.sql).
  *
- * Rules     router_make() can be run again at any time, also after a failure. A shard keeps its
+ * Rules     router_make_central_store() can be run again at any time, also after a failure. A shard keeps its
  *           number: a shard cannot be removed or replaced, and new shards are added at the end. A
  *           device or reader of one database is made on all databases. A lost router can be made
  *           again: the new router learns from the shards which vaults they have.
@@ -23,7 +23,7 @@ struct router_plan {
 };
 
 /* Makes or upgrades the router and the schemas of the shards. */
-MI_MUST int router_make(const struct router_plan *p, struct buf *error);
+MI_MUST int router_make_central_store(const struct router_plan *p, struct buf *error);
 /* Appends the SQL of the router, as one transaction. Reads the shards, which must have their
  * schema, but does not change them. */
 MI_MUST int router_print(const struct router_plan *p, struct buf *ret, struct buf *error);

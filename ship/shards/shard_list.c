@@ -15,7 +15,8 @@ static struct slice trim_shard_line(struct slice s)
 
 /* Returns why the URL cannot be added, or NULL. *ret_same: the line that has the same URL; 0:
  * none. */
-static const char *shard_why_invalid(const struct shard_list *l, struct slice url, size_t *ret_same)
+static const char *shard_find_url_fault(const struct shard_list *l, struct slice url,
+                                        size_t *ret_same)
 {
     *ret_same = 0;
     if (memchr(url.p, '\0', url.n) != NULL)
@@ -31,7 +32,7 @@ static const char *shard_why_invalid(const struct shard_list *l, struct slice ur
 static int shard_list_add(struct shard_list *l, struct slice url, size_t line, struct buf *error)
 {
     size_t same;
-    const char *why = shard_why_invalid(l, url, &same);
+    const char *why = shard_find_url_fault(l, url, &same);
     if (why != NULL) {
         buf_printf(error, "line %zu: %s", line, why);
         return MI_EINVAL;

@@ -66,7 +66,7 @@ static bool row_is_right(sqlite3_stmt *q)
     if (outside)
         body = body_outside(sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
     if (m->seen || body.n != m->n || meant_hash(body) != m->hash ||
-        value_of_word(&row_kinds, text_of(q, 1)) != m->kind ||
+        value_find_by_word(&row_kinds, text_of(q, 1)) != m->kind ||
         !slice_is(text_of(q, 2), m->direction == ROW_C2S ? "c2s" : "s2c"))
         return look_bad("seq %llu differs from the row that was added", (unsigned long long)seq);
     m->seen = true;

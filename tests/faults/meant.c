@@ -39,7 +39,7 @@ void meant_add(uint64_t seq, const struct row *row)
     bool was = fault_pause();
     struct buf text = {0};
     if (row->not_json)
-        text_utf8(&text, row->body);
+        text_append_valid_utf8(&text, row->body);
     else
         buf_slice_add(&text, row->body);
     if (seq != meant_n + 1 || seq >= MEANT_MAX)

@@ -89,7 +89,7 @@ static void feed(enum row_direction dir, const char *p, size_t n)
         size_t room;
         struct line line;
         char *at = line_room(r, &room);
-        if (at == NULL && line_give_up(r, &line) == LINE_TOO_LONG)
+        if (at == NULL && line_end_as_too_long(r, &line) == LINE_TOO_LONG)
             deliver(dir, &line, true);
         if (at == NULL) {
             play.cut = true;
@@ -126,7 +126,7 @@ static void feed_line(enum row_direction dir, struct slice text)
 
 static void flush_to(enum row_direction dir)
 {
-    struct stream to = stream_own(play.side[dir].fd);
+    struct stream to = stream_take_over_fd(play.side[dir].fd);
     struct side *side = &play.side[dir];
     if (outbox_flush(&play.traffic.out[dir], &to) != 0)
         abort();
@@ -168,7 +168,7 @@ static void release(enum row_direction dir)
 {
     for (uint64_t i = 1; i <= meant_n; i++)
         meant[i].released |= meant[i].direction == dir;
-    outbox_release(&play.traffic.out[dir]);
+    outbox_release_staged(&play.traffic.out[dir]);
     flush_to(dir);
 }
 
@@ -177,13 +177,13 @@ static void stop_recording(void)
 {
     const char *why = "cannot record";
     outbox_discard_after_error(&play.traffic.out[ROW_C2S]);
-    if (!recorder_has_everything(play.recorder))
+    if (!recorder_has_stored_all_entries(play.recorder))
         final_answers_drop_unrecorded(&play.traffic, "record-error", why);
     else
         for (uint64_t i = 1; i <= meant_n; i++)
             meant[i].released |= meant[i].direction == ROW_S2C;
     final_answers_record_failed(&play.traffic, "record-error", why);
-    outbox_release(&play.traffic.out[ROW_S2C]);
+    outbox_release_staged(&play.traffic.out[ROW_S2C]);
     flush_to(ROW_S2C);
     play.over = true;
 }
@@ -223,7 +223,7 @@ static void end_turn(void)
 
 static uint64_t append(void *owner, const struct row *row)
 {
-    const struct journal *j = recorder_journal(play.recorder);
+    const struct journal *j = recorder_get_journal(play.recorder);
     uint64_t seq = meant_n + 1;
     (void)owner;
     meant_add(seq, row);
@@ -234,7 +234,7 @@ static uint64_t append(void *owner, const struct row *row)
 
 static uint64_t answer(void *owner, const struct row *row, const struct invocation *x)
 {
-    const struct journal *j = recorder_journal(play.recorder);
+    const struct journal *j = recorder_get_journal(play.recorder);
     uint64_t seq = meant_n + 1;
     (void)owner;
     meant_add(seq, row);
@@ -361,7 +361,7 @@ static void say(const struct step *x, size_t i)
             memcpy(c->data, b.p, b.n);
             stray_record_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
         }
-        chunk_drop(c);
+        chunk_release(c);
     } else {
         play.cut = false;
         feed_line(x->who == 'C' ? ROW_C2S : ROW_S2C, buf_slice(&b));
@@ -467,7 +467,7 @@ bool play_session(const char *where, bool stop)
         fault.armed = false;
         return false;
     }
-    play.journal = *recorder_journal(play.recorder);
+    play.journal = *recorder_get_journal(play.recorder);
     play.journal.append = append;
     play.journal.answer = answer;
     traffic_open(&play.traffic, &play.journal, "srv", VALIDATE_WIRE, MESSAGE_MAX);

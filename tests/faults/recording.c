@@ -62,7 +62,7 @@ static void store_published(void)
 {
     enum store_result result = STORE_DONE;
     size_t n = 1;
-    ring_reader_awake(&rec.ring);
+    ring_mark_reader_awake(&rec.ring);
     while (rec.runs && result == STORE_DONE && n > 0) {
         result = store_batch(rec.store, &rec.ring, &n);
         if (result == STORE_DONE && n > 0)
@@ -100,7 +100,7 @@ static void restart(struct worker *w)
 
 int __wrap_worker_start(struct worker *w);
 void __wrap_worker_wake(struct worker *w);
-void __wrap_worker_wait(struct worker *w, int64_t us);
+void __wrap_worker_wait_for_reports(struct worker *w, int64_t us);
 void __wrap_worker_kill(struct worker *w);
 void __wrap_worker_close(struct worker *w);
 void __real_worker_close(struct worker *w);
@@ -120,7 +120,7 @@ void __wrap_worker_wake(struct worker *w)
         store_published();
 }
 
-void __wrap_worker_wait(struct worker *w, int64_t us)
+void __wrap_worker_wait_for_reports(struct worker *w, int64_t us)
 {
     meant_wait(us < 250000 ? us : 250000);
     __wrap_worker_wake(w);
@@ -169,7 +169,7 @@ void recording_begin(void)
 {
     rec.damaged = false;
     rec.proxy = NULL;
-    if (journal_file_each(drop, NULL) < 0)
+    if (journal_file_for_each(drop, NULL) < 0)
         abort();
 }
 
@@ -194,5 +194,5 @@ bool recording_next_command(const char *vault)
 {
     int left = 0;
     orphans_store(vault, NULL, NULL);
-    return journal_file_each(count, &left) == 0 && left == 0;
+    return journal_file_for_each(count, &left) == 0 && left == 0;
 }

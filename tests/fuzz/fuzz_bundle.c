@@ -12,13 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int st = bundle_open(&b, (struct slice){(const char *)data, size}, NULL, &why);
     MUST(st == 0 || (st == MI_EINVAL && why.n > 0));
     if (st == 0) {
-        struct bundle_walk w = bundle_begin(&b);
-        while (bundle_next(&b, &w, &r)) {
+        struct bundle_walk w = bundle_begin_walk(&b);
+        while (bundle_next_record(&b, &w, &r)) {
             n++;
             for (size_t i = 0; i < r.n; i++)
                 MUST(inside(buf_slice(&w.text), r.field[i]));
         }
-        MUST(n == b.records_n && bundle_end(&b, &w, &r));
+        MUST(n == b.records_n && bundle_read_end_record(&b, &w, &r));
         bundle_walk_close(&w);
     }
     bundle_close(&b);

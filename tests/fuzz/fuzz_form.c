@@ -7,10 +7,10 @@
 
 static void again(const struct entry *e)
 {
-    size_t n = form_size(e);
+    size_t n = form_size_of_entry(e);
     char *p = malloc(n + 1);
     MUST(p != NULL);
-    form_write(e, p);
+    form_write_entry(e, p);
     struct entry back;
     MUST(form_read(e->kind, (struct slice){p, n}, &back) == 0);
     MUST(same_entry(e, &back));
@@ -22,7 +22,7 @@ static void start_again(const struct session_start *s)
     struct buf b = {0};
     struct session_start back;
     form_append_start(&b, s);
-    MUST(!b.failed && form_read_start(buf_slice(&b), &back) == 0);
+    MUST(!b.failed && form_read_session_start(buf_slice(&b), &back) == 0);
     MUST(same_start(s, &back));
     buf_close(&b);
 }
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct entry e;
     struct session_start s;
     if (data[0] == 's') {
-        if (form_read_start(bytes, &s) == 0)
+        if (form_read_session_start(bytes, &s) == 0)
             start_again(&s);
         return 0;
     }

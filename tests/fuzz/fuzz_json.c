@@ -21,10 +21,10 @@ static void read_string(struct json_value v)
         MUST(json_key_is(raw, (char *)want.p));
     }
     for (size_t max = 0; max <= raw.n && max < 12; max++) {
-        struct slice head = json_string_head(v.text.p, max);
+        struct slice head = json_string_first_bytes(v.text.p, max);
         MUST(head.p == raw.p && head.n <= max && head.n <= raw.n);
     }
-    MUST(slice_eq(json_string_head(v.text.p, SIZE_MAX), raw));
+    MUST(slice_eq(json_string_first_bytes(v.text.p, SIZE_MAX), raw));
     buf_close(&got);
     free(want.p);
 }
@@ -72,8 +72,8 @@ static void write_again(struct slice text)
 {
     struct buf again = {0}, visible = {0};
     struct json_scan s;
-    text_json_visible(&again, text);
-    text_visible(&visible, buf_slice(&again));
+    text_append_visible_json(&again, text);
+    text_append_visible(&visible, buf_slice(&again));
     MUST(slice_eq(buf_slice(&again), buf_slice(&visible)));
     MUST(json_scan(buf_slice(&again), NULL, NULL, &s) == 0);
     buf_close(&again);
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Visible text is safe for any bytes. */
     struct buf b = {0};
     struct json_scan s;
-    text_json(&b, text);
+    text_append_json(&b, text);
     MUST(json_scan(buf_slice(&b), NULL, NULL, &s) == 0 && s.type == JSON_STRING);
     buf_close(&b);
     return 0;

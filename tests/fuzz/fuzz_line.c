@@ -67,7 +67,7 @@ static void hold(struct split *s, const struct line *line)
         return;
     if (s->held[i].line.chunk != NULL) {
         MUST(s->held[i].line.p[0] == s->held[i].first);
-        chunk_drop(s->held[i].line.chunk);
+        chunk_release(s->held[i].line.chunk);
     }
     s->held[i].line = *line;
     s->held[i].first = line->p[0];
@@ -100,7 +100,7 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
     struct line_reader r;
     struct line line;
     enum line_result got;
-    chunk_free_spare(); /* the large chunk of a run with another limit */
+    chunk_free_spare_memory(); /* the large chunk of a run with another limit */
     line_open(&r, max_len);
     for (size_t fed = 0; fed < n;) {
         size_t room;
@@ -119,12 +119,12 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
         }
         MUST(line_partial_bytes(&r) <= max_len);
     }
-    if (line_take_last(&r, &line) == LINE_READY)
+    if (line_take_unfinished(&r, &line) == LINE_READY)
         expect(&e, &line, false);
     MUST(e.at >= n); /* nothing is left over */
-    MUST(line_take_last(&r, &line) == LINE_NEED_MORE);
+    MUST(line_take_unfinished(&r, &line) == LINE_NEED_MORE);
     for (size_t i = 0; i < MI_COUNT(s.held); i++)
-        chunk_drop(s.held[i].line.chunk);
+        chunk_release(s.held[i].line.chunk);
     line_close(&r);
 }
 

@@ -23,8 +23,9 @@ static size_t change(const struct mcpfile *f, bool wrap)
         MUST((v.why != NULL) == (v.state == WRAP_ODD));
         if (v.state == WRAP_PLAIN && wrap)
             n += wrap_edit_wrap_server(&e, f, s, &with);
-        else if (v.state == WRAP_REMOTE && wrap && remote_check(f, s, &why) == 0 && why == NULL)
-            n += remote_add(&e, f, s, &with);
+        else if (v.state == WRAP_REMOTE && wrap && remote_check_wrappable(f, s, &why) == 0 &&
+                 why == NULL)
+            n += remote_add_wrap_edits(&e, f, s, &with);
         else if (v.state == WRAP_WRAPPED && !wrap)
             n += wrap_edit_remove(&e, f, s, &v);
         wrap_view_close(&v);
@@ -41,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slice text = {(const char *)data + (size > 0), size - (size > 0)};
     struct mcpfile f, g;
     struct buf wrapped = {0}, back = {0};
-    int st = mcpfile_read(&f, text, format);
+    int st = mcpfile_read_servers(&f, text, format);
     MUST(st == 0 || (st == MI_EINVAL && slice_begins(buf_slice(&f.error), "line ")));
     size_t before = st == 0 ? change(&f, false) : 0; /* unwraps entries that were wrapped by hand */
     edits_apply(&e, text, &back);
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = st == 0 && before == 0 ? change(&f, true) : 0;
     if (n > 0) {
         edits_apply(&e, text, &wrapped);
-        st = mcpfile_read(&g, buf_slice(&wrapped), format);
+        st = mcpfile_read_servers(&g, buf_slice(&wrapped), format);
         MUST(format == MCPFILE_YAML || (st == 0 && g.servers == f.servers));
         size_t again = st == 0 ? change(&g, false) : 0;
         edits_apply(&e, buf_slice(&wrapped), &back);

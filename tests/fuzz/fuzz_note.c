@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct note read;
     struct checkpoint c;
     struct buf b = {0};
-    while (note_next(&rest, &note)) {
+    while (note_read_next(&rest, &note)) {
         MUST(inside(all, note));
         if (note_read(note, &read) < 0)
             continue;
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (key_read_public(slice_of("PeterNeumann+c74f20a3+"
                                      "ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"),
                             &k) == 0)
-            (void)!note_check(&read, &k);
+            (void)!note_check_signature(&read, &k);
     }
     if (key_read_public(all, &k) == 0) {
         buf_clear(&b);

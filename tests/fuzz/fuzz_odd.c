@@ -170,13 +170,13 @@ static void feed(struct session *s, enum row_direction dir, struct slice text)
     memcpy(c->data, text.p, text.n);
     struct line line = {c->data, text.n, c};
     traffic_handle_line(&s->traffic, dir, &line);
-    chunk_drop(c);
+    chunk_release(c);
 }
 
 static void check_forwarded(struct session *s)
 {
     struct slice piece;
-    for (size_t at = 0; outbox_find_staged(&s->traffic.out[ROW_S2C], &at, &piece);)
+    for (size_t at = 0; outbox_next_staged_piece(&s->traffic.out[ROW_S2C], &at, &piece);)
         while (piece.n > 0) {
             const char *nl = memchr(piece.p, '\n', piece.n);
             struct rpc m;
@@ -218,8 +218,8 @@ static void play(struct session *s, struct slice text, bool readable)
     check_forwarded(s);
     MUST(!readable || s->traffic.open[ROW_C2S].open.count == 0);
     MUST(!readable || s->traffic.timers.server_messages > 0);
-    outbox_drop_staged(&s->traffic.out[ROW_S2C]);
-    outbox_drop_staged(&s->traffic.out[ROW_C2S]);
+    outbox_discard_staged_bytes(&s->traffic.out[ROW_S2C]);
+    outbox_discard_staged_bytes(&s->traffic.out[ROW_C2S]);
     traffic_close(&s->traffic);
     sanitize_close(&s->sanitizer);
 }

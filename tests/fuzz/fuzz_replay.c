@@ -76,9 +76,10 @@ static void play(struct source *source, struct slice lines)
     }
     MUST(conversation_client_hung_up(conversation, now) == 0);
     size_t turns = 0;
-    while (conversation_next_due_us(conversation) != CONVERSATION_NEVER && turns++ < TURNS_MAX) {
-        now = conversation_next_due_us(conversation) > now ? conversation_next_due_us(conversation)
-                                                           : now;
+    while (conversation_next_event_us(conversation) != CONVERSATION_NEVER && turns++ < TURNS_MAX) {
+        now = conversation_next_event_us(conversation) > now
+                  ? conversation_next_event_us(conversation)
+                  : now;
         MUST(conversation_advance(conversation, now) == 0);
     }
     MUST(turns < TURNS_MAX);

@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(m.fault.kind == r.fault && m.fault.at == r.at);
     }
     ref_close(&r);
-    rpc_read_head(line, &m);
+    rpc_read_truncated_line(line, &m);
     parts_lie_inside(line, &m);
     return 0;
 }

@@ -19,7 +19,7 @@ static void check_text(const struct tool_rule *r)
 static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
 {
     const struct tool_rule *r = ctx;
-    bool named = tool_rule_keeps_name(r, name);
+    bool named = tool_rule_allows_name(r, name);
     /* it may have other names, too, and then it is hidden by one of them */
     MUST(fate == TOOL_HIDDEN || (named && (read_only || !r->read_only)) ||
          (name.n == 0 && !r->keeps));
@@ -57,15 +57,15 @@ static void check_call(const struct tool_rule *r, struct slice text)
     const char *fault;
     if (rpc_read(text, &m) < 0 || m.kind == RPC_BATCH || m.kind == RPC_INVALID)
         return;
-    enum tool_verdict v = tool_call_judge(r, NULL, &m, &name, &fault);
+    enum tool_verdict v = tool_call_get_verdict(r, NULL, &m, &name, &fault);
     MUST((v == TOOL_CALL_AMBIGUOUS) == (fault != NULL));
-    MUST(v != TOOL_CALL_HIDDEN || !tool_rule_keeps_name(r, buf_slice(&name)));
+    MUST(v != TOOL_CALL_HIDDEN || !tool_rule_allows_name(r, buf_slice(&name)));
     if (v == TOOL_CALL_KEPT && m.method.p != NULL && rpc_method_is(&m, "tools/call")) {
         struct buf seen = {0};
         MUST(m.name.type == JSON_STRING); /* as rpc_read() has found it */
         json_unescape(&seen, json_string_raw(m.name));
         MUST(slice_eq(buf_slice(&seen), buf_slice(&name)));
-        MUST(tool_rule_keeps_name(r, buf_slice(&name)) &&
+        MUST(tool_rule_allows_name(r, buf_slice(&name)) &&
              memchr(buf_str(&name), '\0', name.n) == NULL);
         buf_close(&seen);
     }

@@ -70,7 +70,7 @@ static inline struct slice fake_copy_text(struct slice text, bool not_json)
     if (text.p == NULL)
         return text;
     if (not_json)
-        text_utf8(&b, text);
+        text_append_valid_utf8(&b, text);
     else
         buf_slice_add(&b, text);
     return fake_copy(&b);
@@ -148,7 +148,7 @@ static inline void fake_check_status(const struct fake_journal *j, const struct 
         if ((e->findings & FINDING(i)) != 0)
             buf_printf(&names, "%s,", finding_name((enum finding)i));
     enum call_status by_row =
-        call_status_after(j->row[after - 1].action, e->kind, e->origin, buf_slice(&names));
+        call_status_after_message(j->row[after - 1].action, e->kind, e->origin, buf_slice(&names));
     if (x->status != by_row)
         fail_msg("the log has '%s', its row means '%s'", call_status_name(x->status),
                  call_status_name(by_row));
@@ -262,7 +262,7 @@ static inline void fake_add_column(struct buf *b, const struct row *r, const cha
     else if (strcmp(name, "length") == 0)
         buf_int(b, (int64_t)r->body.n);
     else if (strcmp(name, "finding") == 0)
-        finding_list(&found, r->findings, r->rules);
+        finding_append_names(&found, r->findings, r->rules);
     else
         fail_msg("no column %s", name);
     if (strcmp(name, "finding") == 0)

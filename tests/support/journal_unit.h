@@ -79,12 +79,12 @@ static inline MI_UNUSED void journal_unit_remove(struct journal_unit *j)
 
 static inline MI_UNUSED void put(struct journal_unit *j, const struct entry *e)
 {
-    size_t n = form_size(e);
+    size_t n = form_size_of_entry(e);
     char *p = ring_reserve_record(&j->ring, n);
     assert_non_null(p);
-    form_write(e, p);
-    ring_add(&j->ring, e->kind, n);
-    bool wake = ring_publish(&j->ring);
+    form_write_entry(e, p);
+    ring_add_record_head(&j->ring, e->kind, n);
+    bool wake = ring_publish_records(&j->ring);
     (void)wake;
 }
 
@@ -177,7 +177,7 @@ static inline MI_UNUSED void put_end(struct journal_unit *j)
                                  .has_exit_status = true,
                                  .ended_at_us = j->wall_us + 1000000}};
     put(j, &e);
-    bool wake = ring_end(&j->ring);
+    bool wake = ring_mark_ended(&j->ring);
     (void)wake;
 }
 

@@ -112,7 +112,7 @@ static void play(const struct conversation *c, size_t n)
                                                       : answer(&y, from, &m);
             if (r != 0) {
                 buf_printf(&got, "%s%d:", got.n > 0 ? " " : "", k + 1);
-                finding_list(&got, 0, r);
+                finding_append_names(&got, 0, r);
             }
         }
         if (strcmp(buf_str(&got), c[i].broken) != 0)

@@ -171,7 +171,7 @@ static inline void pass_us(struct play_test *t, int64_t us)
 static inline void pass_all(struct play_test *t)
 {
     for (int64_t end = t->now_us + INT64_C(3600000000);;) {
-        int64_t due = conversation_next_due_us(t->conversation);
+        int64_t due = conversation_next_event_us(t->conversation);
         if (due == CONVERSATION_NEVER || due > end)
             return;
         pass_us(t, due > t->now_us ? due - t->now_us : 0);

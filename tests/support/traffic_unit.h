@@ -39,7 +39,7 @@ static inline int traffic_set_up(void **state)
     said_begin();
     *state = &f;
     for (int i = 0; i < 2; i++) {
-        f.peer[i] = stream_own(memfd_create("peer", MFD_CLOEXEC));
+        f.peer[i] = stream_take_over_fd(memfd_create("peer", MFD_CLOEXEC));
         if (f.peer[i].fd < 0)
             return -1;
     }
@@ -80,7 +80,7 @@ static inline void traffic_turn(struct fixture *f)
     fake_journal_commit(&f->journal);
     for (int i = 0; i < 2; i++) {
         char part[65536];
-        outbox_release(&f->traffic.out[i]);
+        outbox_release_staged(&f->traffic.out[i]);
         assert_int_equal(outbox_flush(&f->traffic.out[i], &f->peer[i]), 0);
         assert_int_equal(lseek(f->peer[i].fd, 0, SEEK_SET), 0);
         for (ssize_t n; (n = read(f->peer[i].fd, part, sizeof part)) > 0;)
@@ -116,7 +116,7 @@ static inline void traffic_feed(struct fixture *f, char who, const char *text, s
         traffic_handle_too_long(&f->traffic, dir, &line);
     else
         traffic_handle_line(&f->traffic, dir, &line);
-    chunk_drop(c);
+    chunk_release(c);
 }
 
 static inline void traffic_say(struct fixture *f, const char *step)

@@ -67,7 +67,7 @@ static int audit_read_origin(struct audit *a)
     int rc, st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = snapshot_query(&a->source, SNAPSHOT_LEAVES, -1, 0, &q);
+    st = snapshot_begin_query(&a->source, SNAPSHOT_LEAVES, -1, 0, &q);
     if (st == 0) {
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW && leaf_read(connect_column(q, 1), &l) == 0 && l.type == LEAF_BEGIN)
@@ -77,7 +77,7 @@ static int audit_read_origin(struct audit *a)
     return db_end(&a->source.d, st);
 }
 
-struct slice audit_origin(const struct audit *a)
+struct slice audit_get_origin(const struct audit *a)
 {
     return slice_of(a->origin);
 }
@@ -96,7 +96,7 @@ static void audit_on_layout_fault(void *ctx, const struct layout_fault *f)
     };
     struct audit *a = ctx;
     struct buf name = {0};
-    layout_name(f, &name);
+    layout_append_object_name(f, &name);
     a->stopped |= f->deceives;
     SAY_VAULT(
         a, what[f->kind].kind, "database", "the %s %s%s", buf_str(&name), what[f->kind].text,
@@ -106,7 +106,7 @@ static void audit_on_layout_fault(void *ctx, const struct layout_fault *f)
     buf_close(&name);
 }
 
-static int compare_layout(struct audit *a)
+static int compare_database_layout(struct audit *a)
 {
     int st = db_begin(&a->source.d);
     if (st < 0)
@@ -151,7 +151,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     a->check.progress = audit_on_progress;
     a->check.ctx = a;
     if (st == 0)
-        st = compare_layout(a);
+        st = compare_database_layout(a);
     if (st == 0 && a->has_log)
         st = audit_read_origin(a);
     if (st < 0) {
@@ -168,7 +168,7 @@ void audit_close(struct audit *a)
     if (a == NULL)
         return;
     audited_close(&a->check);
-    running_close(&a->running);
+    running_list_close(&a->running);
     signed_close(&a->notes);
     trail_close(&a->trail);
     snapshot_close(&a->source);
@@ -186,7 +186,7 @@ int audit_add_note(struct audit *a, struct slice note)
     return signed_add_foreign_note(&a->notes, &a->trail, note, SIGNED_ANCHOR);
 }
 
-int audit_add_kept(struct audit *a, struct slice note)
+int audit_add_note_beside_key(struct audit *a, struct slice note)
 {
     return signed_add_foreign_note(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
@@ -200,9 +200,9 @@ static const struct running_row *find_running_row(const struct audit *a, int64_t
 
 static int audit_read_running(struct audit *a)
 {
-    running_close(&a->running);
+    running_list_close(&a->running);
     a->looked_us = clock_mono_us();
-    return running_open(&a->running, a->path, &a->error);
+    return running_list_open(&a->running, a->path, &a->error);
 }
 
 /* ---- the log -------------------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ static int audit_read_log(struct audit *a)
     if (st == 0)
         st = trail_read(&a->trail, &a->source);
     if (st == 0)
-        st = snapshot_number(&a->source, SNAPSHOT_TOTAL, 0, &has, &total);
+        st = snapshot_read_number(&a->source, SNAPSHOT_TOTAL, 0, &has, &total);
     if (st == 0)
         a->total = total > 0 ? (uint64_t)total : 0;
     return db_end(&a->source.d, st);
@@ -243,7 +243,7 @@ int audit_check_log(struct audit *a, const struct public_key *trusted)
         return st;
     if (a->trail.last_n < 0)
         SAY_VAULT(a, AUDIT_REMOVED, "", "the log is empty");
-    signed_check(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
+    signed_check_notes(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
     for (size_t i = 0; trusted != NULL && !a->trusted && i < a->trail.key_n; i++)
         a->trusted = key_eq(&a->trail.key[i].key, trusted);
     if (trusted != NULL && !a->trusted)
@@ -319,7 +319,7 @@ static int report_session(struct audit *a)
         .uid = slice_of(c->uid),
         .name = buf_slice(&c->name),
         .started_at_us = c->started_at_us,
-        .status = audit_decide(&f),
+        .status = audit_decide_status(&f),
         .why = "",
         .records = (int64_t)c->places.n,
         .wrong = c->wrong,
@@ -328,7 +328,7 @@ static int report_session(struct audit *a)
         s.why = reason_of_incomplete_session(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
-    if (audited_is_covered(c)) {
+    if (audited_can_be_verified(c)) {
         const struct trail_leaf *leaf = c->trail->leaf;
         for (size_t i = c->log.redactions; i != TRAIL_NONE; i = leaf[i].before) {
             s.redacted += leaf[i].records;
@@ -346,7 +346,7 @@ static int report_foreign_messages(struct audit *a, int64_t id)
 {
     bool has;
     int64_t other;
-    int st = snapshot_number(&a->source, SNAPSHOT_FOREIGN, id, &has, &other);
+    int st = snapshot_read_number(&a->source, SNAPSHOT_FOREIGN, id, &has, &other);
     if (st == 0 && has)
         SAY_VAULT(a, AUDIT_ADDED, "",
                   "the table messages has rows of session %lld with an id of session %lld",
@@ -361,7 +361,7 @@ static int report_uncovered_session(struct audit *a, int64_t id)
     int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = snapshot_query(&a->source, SNAPSHOT_UNCOVERED, id, 0, &q);
+    st = snapshot_begin_query(&a->source, SNAPSHOT_UNCOVERED, id, 0, &q);
     if (st < 0)
         return db_end(&a->source.d, st);
     int rc = sqlite3_step(q);
@@ -388,7 +388,7 @@ int audit_check_session(struct audit *a, int64_t id)
     int st = audited_check_session(&a->check, id);
     if (st == 0)
         st = report_session(a);
-    if (st == 0 && !audited_is_covered(&a->check))
+    if (st == 0 && !audited_can_be_verified(&a->check))
         st = report_foreign_messages(a, id);
     audited_close(&a->check);
     return st;
@@ -405,7 +405,7 @@ static int report_missing_sessions(struct audit *a)
         int64_t id;
         if (!x->opened || x->pruned || x->met)
             continue;
-        int st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, x->id, &has, &id);
+        int st = snapshot_read_number(&a->source, SNAPSHOT_HAS_SESSION, x->id, &has, &id);
         if (st < 0)
             return st;
         struct slice uid = intern_get_text(&a->trail.uids, (uint32_t)i);
@@ -428,16 +428,17 @@ static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigne
     bool more = true, has;
     while (more && last < INT64_MAX) {
         int64_t id, found;
-        int st = snapshot_number(&a->source, next, from, &more, &id);
+        int st = snapshot_read_number(&a->source, next, from, &more, &id);
         if (st < 0 || !more)
             return st;
         if (id < from)
             return db_fail_damaged(&a->source.d);
         int64_t owner = bits > 0 ? id >> bits : id;
-        st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
+        st = snapshot_read_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
         if (st < 0)
             return st;
-        if (!has && (owner < 1 || owner > a->trail.after) && !trail_was_pruned(&a->trail, owner))
+        if (!has && (owner < 1 || owner > a->trail.after) &&
+            !trail_session_was_pruned(&a->trail, owner))
             SAY_VAULT(a, AUDIT_ADDED, "",
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);
@@ -481,7 +482,7 @@ int audit_check_sessions(struct audit *a)
     int st = 0;
     while (st == 0 && has) {
         int64_t before = id;
-        st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, before, &has, &id);
+        st = snapshot_read_number(&a->source, SNAPSHOT_NEXT_SESSION, before, &has, &id);
         if (st == 0 && has && id <= before)
             st = db_fail_damaged(&a->source.d);
         if (st == 0 && has) {

@@ -46,9 +46,10 @@ struct audit_vault {
     int64_t unsigned_leaves; /* number of leaves after the newest valid signed note */
     int64_t anchored;        /* number of leaves that a note from an anchor has signed */
     int64_t checkpoints;     /* number of checkpoints stored in the vault */
-    int64_t notes, kept;     /* number of notes added by audit_add_note() and audit_add_kept() */
-    int64_t wrong;           /* number of faults passed to on_wrong() */
-    bool trusted;            /* true: a leaf `key` of the log states the key that the user gave */
+    int64_t notes,
+        kept;      /* number of notes added by audit_add_note() and audit_add_note_beside_key() */
+    int64_t wrong; /* number of faults passed to on_wrong() */
+    bool trusted;  /* true: a leaf `key` of the log states the key that the user gave */
     bool has_key;
     struct public_key key; /* the key in use at the end of the log */
 };
@@ -69,13 +70,13 @@ void audit_close(struct audit *a); /* the argument may be NULL */
 const char *audit_error(struct audit *a);
 
 /* Returns the origin that the log's first leaf states; empty if the log has no such leaf. */
-struct slice audit_origin(const struct audit *a);
+struct slice audit_get_origin(const struct audit *a);
 /* Adds a note from an anchor. Call this function before audit_check_log(). MI_EINVAL: the note is
  * not a signed checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);
 /* Adds a note that is stored beside the key. The note anchors nothing, but the log must be a
  * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */
-MI_MUST int audit_add_kept(struct audit *a, struct slice note);
+MI_MUST int audit_add_note_beside_key(struct audit *a, struct slice note);
 /* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
 /* MI_ENOENT: the session was removed meanwhile. */

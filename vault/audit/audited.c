@@ -19,7 +19,7 @@ bool audited_has_evidence(const struct audited *c)
     return c->id < 1 || c->id > c->trail->after || c->log.opened;
 }
 
-bool audited_is_covered(const struct audited *c)
+bool audited_can_be_verified(const struct audited *c)
 {
     return audited_has_evidence(c) && !c->log.pruned;
 }
@@ -62,7 +62,7 @@ static void audited_read_record(struct audited *c, sqlite3_stmt *q, int i, enum 
 {
     const char *record = bundle_shape[kind].name;
     struct salt salt;
-    if (!commitment_salt(q, i, &salt) || !commitment_digest(q, i + 1, ret)) {
+    if (!commitment_read_salt(q, i, &salt) || !commitment_read_digest(q, i + 1, ret)) {
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
                     "the record has no salt or no commitment");
         return;
@@ -81,7 +81,7 @@ static void audited_set_end_reason(struct audited *c, struct slice reason)
     if (reason.p == NULL)
         return;
     c->killed = slice_is(reason, "killed");
-    text_json(&json, reason);
+    text_append_json(&json, reason);
     if (json.n >= 2)
         buf_add(&c->end_reason, json.p + 1, json.n - 2);
     c->end_reason.failed |= json.failed;
@@ -104,7 +104,7 @@ static int audited_read_row(struct audited *c, sqlite3_stmt *q)
     }
     c->ended = sqlite3_column_type(q, ENDED_AT) != SQLITE_NULL;
     audited_set_end_reason(c, connect_column(q, ENDED_AT + 1));
-    if (!audited_is_covered(c))
+    if (!audited_can_be_verified(c))
         return c->name.failed || c->host.failed ? MI_ENOMEM : 0;
     c->has_records = sqlite3_column_type(q, SESSION_RECORDS) == SQLITE_INTEGER;
     c->records = sqlite3_column_int64(q, SESSION_RECORDS);
@@ -161,31 +161,31 @@ static int audited_load_session(struct audited *c)
     sqlite3_stmt *q;
     int st = trail_read(c->trail, c->source);
     if (st == 0)
-        st = snapshot_query(c->source, SNAPSHOT_SESSION, c->id, 0, &q);
+        st = snapshot_begin_query(c->source, SNAPSHOT_SESSION, c->id, 0, &q);
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
     st = rc == SQLITE_ROW ? audited_read_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
     int done = db_finish_statement(&c->source->d, q, rc);
-    if (st == 0 && done == 0 && audited_is_covered(c)) {
+    if (st == 0 && done == 0 && audited_can_be_verified(c)) {
         compare_row_with_log(c);
         st = audited_collect_seals(c);
         if (st == 0)
-            st = called_begin(&c->called, c->source, c->id);
+            st = called_begin_session(&c->called, c->source, c->id);
     }
     return done < 0 ? done : st;
 }
 
 /* ---- after the records ---------------------------------------------------------------------- */
 
-static const struct trail_leaf *audited_last_seal(const struct audited *c)
+static const struct trail_leaf *audited_get_last_seal(const struct audited *c)
 {
     return c->log.seals != TRAIL_NONE ? &c->trail->leaf[c->log.seals] : NULL;
 }
 
 static void compare_record_count(struct audited *c)
 {
-    const struct trail_leaf *seal = audited_last_seal(c);
+    const struct trail_leaf *seal = audited_get_last_seal(c);
     int64_t n = 1 + c->messages + (int64_t)c->event_n;
     int64_t wanted = seal != NULL ? seal->records : c->records;
     char missing[32] = "";
@@ -214,7 +214,7 @@ static void compare_record_count(struct audited *c)
     }
 }
 
-static int compare_tree(struct audited *c)
+static int compare_tree_with_seal(struct audited *c)
 {
     struct buf tree = {0};
     if (c->seal_at < c->seal_n)
@@ -232,7 +232,7 @@ static int compare_tree(struct audited *c)
 
 static void compare_end_with_seal(struct audited *c)
 {
-    const struct trail_leaf *seal = audited_last_seal(c);
+    const struct trail_leaf *seal = audited_get_last_seal(c);
     if (!c->ended) {
         if (c->has_end)
             AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end",
@@ -257,7 +257,7 @@ static void compare_end_with_seal(struct audited *c)
 static int audited_compare_all(struct audited *c, const struct digest *first)
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};
-    const struct finding_added *left = findings_first_unmet(&c->findings);
+    const struct finding_added *left = findings_first_without_message(&c->findings);
     compare_record_count(c);
     if (left != NULL) {
         char record[32];
@@ -267,21 +267,21 @@ static int audited_compare_all(struct audited *c, const struct digest *first)
     }
     if (c->ended)
         (void)replaced_first_commitment(&c->replaced, "end", &c->end);
-    int st = replaced_check(&c->replaced, c->trail, c->log.redactions, &w);
+    int st = replaced_check_against_trail(&c->replaced, c->trail, c->log.redactions, &w);
     if (w.kind != AUDIT_NOTHING)
         audited_set_fault(c, AUDITED_REPLACED, &w);
     if (!digest_eq(first, &c->log.commitment))
         AUDITED_SAY(c, AUDITED_OPENED, AUDIT_EXCHANGED, "session",
                     "the record is not the one with which the log opened the session");
     if (st == 0)
-        st = compare_tree(c);
+        st = compare_tree_with_seal(c);
     compare_end_with_seal(c);
     return st;
 }
 
 static int audited_check_records(struct audited *c)
 {
-    int st = replaced_load(&c->replaced, c->source, c->id);
+    int st = replaced_load_commitments(&c->replaced, c->source, c->id);
     struct digest first = replaced_first_commitment(&c->replaced, "session", &c->session);
     walk_add_commitment(c, &first);
     if (st == 0)
@@ -289,7 +289,7 @@ static int audited_check_records(struct audited *c)
     if (st == 0)
         st = audited_walk_messages(c);
     if (st == 0)
-        st = called_end(&c->called, c->source, c->ended, c->messages);
+        st = called_compare_remaining_rows(&c->called, c->source, c->ended, c->messages);
     if (c->called.wrong.kind != AUDIT_NOTHING)
         audited_set_fault(c, AUDITED_CALLS, &c->called.wrong);
     return st == 0 ? audited_compare_all(c, &first) : st;
@@ -302,7 +302,7 @@ static int report_session_not_removed(struct audited *c)
 {
     int64_t first;
     bool has;
-    int st = snapshot_number(c->source, SNAPSHOT_FIRST, c->id, &has, &first);
+    int st = snapshot_read_number(c->source, SNAPSHOT_FIRST, c->id, &has, &first);
     if (st == 0 && (!has || first <= schema_message_id(c->id, PRUNED_AT_ONCE)))
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "",
                     "the log says that the session was removed, but the session exists");
@@ -322,7 +322,7 @@ static int audited_read_session(struct audited *c, int64_t id, bool *whole)
     *whole |= st == 0 && !c->ended;
     if (!*whole)
         st = db_end(&c->source->d, st);
-    if (st == 0 && audited_is_covered(c))
+    if (st == 0 && audited_can_be_verified(c))
         st = audited_check_records(c);
     else if (st == 0 && c->log.opened)
         st = report_session_not_removed(c);

@@ -100,7 +100,7 @@ struct audited {
  * `open` of it, or its id is less than 1, which is invalid. */
 bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it must have evidence and is not being removed. */
-bool audited_is_covered(const struct audited *c);
+bool audited_can_be_verified(const struct audited *c);
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail);
 MI_MUST int audited_check_session(struct audited *c, int64_t id);
 void audited_close(struct audited *c); /* frees the memory used for the last session */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-int called_begin(struct called *x, struct snapshot *s, int64_t session_id)
+int called_begin_session(struct called *x, struct snapshot *s, int64_t session_id)
 {
     int64_t version, calls;
     bool has = false;
@@ -14,7 +14,7 @@ int called_begin(struct called *x, struct snapshot *s, int64_t session_id)
     if (schema_version(s->d.db, &version) < 0)
         return db_fail(&s->d);
     x->has_table = version >= SCHEMA_CALLS;
-    int st = x->has_table ? snapshot_number(s, SNAPSHOT_FILLED, session_id, &has, &calls) : 0;
+    int st = x->has_table ? snapshot_read_number(s, SNAPSHOT_FILLED, session_id, &has, &calls) : 0;
     x->filled = has && calls == 1;
     return st;
 }
@@ -62,7 +62,7 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
 static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;
-    return s->first < s->n && s->call[s->first].seq <= to ? call_set_next_ended(&x->set, true)
+    return s->first < s->n && s->call[s->first].seq <= to ? call_set_take_next_ended(&x->set, true)
                                                           : NULL;
 }
 
@@ -70,8 +70,8 @@ static const struct call *take_next_call(struct called *x, int64_t to)
 static int compare_call_rows(struct called *x, struct snapshot *s, int64_t to)
 {
     sqlite3_stmt *q;
-    int st = snapshot_query(s, SNAPSHOT_CALLS, schema_message_id(x->id, (uint64_t)x->from),
-                            schema_message_id(x->id, (uint64_t)to), &q);
+    int st = snapshot_begin_query(s, SNAPSHOT_CALLS, schema_message_id(x->id, (uint64_t)x->from),
+                                  schema_message_id(x->id, (uint64_t)to), &q);
     if (st < 0)
         return st;
     const struct call *c = take_next_call(x, to);
@@ -127,7 +127,7 @@ static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended
     int64_t first;
     if (!x->has_table || (ended && messages > CALL_FILL_MESSAGES))
         return 0;
-    int st = snapshot_number(s, SNAPSHOT_FIRST_CALL, x->id, &has, &first);
+    int st = snapshot_read_number(s, SNAPSHOT_FIRST_CALL, x->id, &has, &first);
     if (st == 0 && has)
         called_set_fault(x, AUDIT_ADDED, first & SCHEMA_SEQ_MAX,
                          "the table calls has the call, but the session's row says that the table "
@@ -135,7 +135,8 @@ static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended
     return st;
 }
 
-int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages)
+int called_compare_remaining_rows(struct called *x, struct snapshot *s, bool ended,
+                                  int64_t messages)
 {
     return x->filled ? compare_calls_up_to(x, s, SCHEMA_SEQ_MAX)
                      : report_unfilled_rows(x, s, ended, messages);

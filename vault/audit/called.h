@@ -25,14 +25,15 @@ struct called {
 };
 
 /* Call this function in the transaction that reads the session's row. */
-MI_MUST int called_begin(struct called *x, struct snapshot *s, int64_t session_id);
+MI_MUST int called_begin_session(struct called *x, struct snapshot *s, int64_t session_id);
 /* Adds a message. Call this function in the order of seq. */
 MI_MUST int called_add_message(struct called *x, const struct call_message *m);
 /* Compares the rows of all calls before the first open call. */
 MI_MUST int called_compare_finished(struct called *x, struct snapshot *s);
 /* Compares all remaining rows. Call this function after the last message. messages: number of
  * messages of the session. */
-MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
+MI_MUST int called_compare_remaining_rows(struct called *x, struct snapshot *s, bool ended,
+                                          int64_t messages);
 void called_close(struct called *x); /* the argument may be {0}; may be called twice */
 
 #endif

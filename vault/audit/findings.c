@@ -41,7 +41,7 @@ void findings_sort(struct findings_added *f)
         qsort(f->list, f->n, sizeof *f->list, compare_findings_by_message);
 }
 
-bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *finding)
+bool findings_remove_added_names(struct findings_added *f, int64_t seq, struct slice *finding)
 {
     size_t low = 0, high = f->n;
     while (low < high) {
@@ -55,12 +55,12 @@ bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *
     for (; low < f->n && f->list[low].seq == seq; low++) {
         struct slice names = {buf_slice(&f->names).p + f->list[low].at, f->list[low].n};
         f->list[low].met = true;
-        fine = fine && commitment_cut_added(finding, names);
+        fine = fine && commitment_cut_added_names(finding, names);
     }
     return fine;
 }
 
-const struct finding_added *findings_first_unmet(const struct findings_added *f)
+const struct finding_added *findings_first_without_message(const struct findings_added *f)
 {
     for (size_t i = 0; i < f->n; i++)
         if (!f->list[i].met)

@@ -26,13 +26,14 @@ struct findings_added {
  * was added) or MI_ENOMEM. */
 MI_MUST int findings_add_from_detail(struct findings_added *f, int64_t place, struct slice detail);
 /* Call this function after the last findings_add_from_detail() and before
- * findings_remove_added(). */
+ * findings_remove_added_names(). */
 void findings_sort(struct findings_added *f);
 /* Removes the names that events added to the finding of message `seq` from *finding. Returns false
  * if the finding does not end with these names. */
-MI_MUST bool findings_remove_added(struct findings_added *f, int64_t seq, struct slice *finding);
+MI_MUST bool findings_remove_added_names(struct findings_added *f, int64_t seq,
+                                         struct slice *finding);
 /* Returns an added finding whose message was not read; NULL if there is none. */
-const struct finding_added *findings_first_unmet(const struct findings_added *f);
+const struct finding_added *findings_first_without_message(const struct findings_added *f);
 void findings_close(struct findings_added *f); /* the argument may be {0}; may be called twice */
 
 #endif

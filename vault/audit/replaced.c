@@ -15,13 +15,13 @@ void replaced_close(struct replaced *r)
     *r = (struct replaced){0};
 }
 
-int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
+int replaced_load_commitments(struct replaced *r, struct snapshot *s, int64_t session_id)
 {
     sqlite3_stmt *q;
     int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
-    st = snapshot_query(s, SNAPSHOT_REPLACED, session_id, 0, &q);
+    st = snapshot_begin_query(s, SNAPSHOT_REPLACED, session_id, 0, &q);
     if (st < 0)
         return db_end(&s->d, st);
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
@@ -33,7 +33,7 @@ int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
         struct replaced_row *x = &r->row[r->n++];
         *x = (struct replaced_row){
             .at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
-        x->valid = commitment_digest(q, 2, &x->old);
+        x->valid = commitment_read_digest(q, 2, &x->old);
         buf_slice_add(&r->names, record);
         st = r->names.failed ? MI_ENOMEM : 0;
     }
@@ -47,7 +47,8 @@ static struct slice replaced_row_name(const struct replaced *r, const struct rep
 }
 
 /* Returns the index of the first row of a record; *ret_n: the number of its rows. */
-static size_t replaced_find(const struct replaced *r, const char *record, size_t *ret_n)
+static size_t replaced_find_rows_of_record(const struct replaced *r, const char *record,
+                                           size_t *ret_n)
 {
     struct slice wanted = slice_of(record);
     size_t low = 0, high = r->n;
@@ -67,7 +68,7 @@ static size_t replaced_find(const struct replaced *r, const char *record, size_t
 struct digest replaced_first_commitment(struct replaced *r, const char *record,
                                         const struct digest *stored)
 {
-    size_t n, at = replaced_find(r, record, &n);
+    size_t n, at = replaced_find_rows_of_record(r, record, &n);
     struct digest now = *stored;
     for (size_t i = n; i > 0; i--) {
         struct replaced_row *x = &r->row[at + i - 1];
@@ -81,7 +82,7 @@ struct digest replaced_first_commitment(struct replaced *r, const char *record,
 struct digest replaced_commitment_at(const struct replaced *r, const char *record, int64_t n,
                                      const struct digest *stored)
 {
-    size_t rows, at = replaced_find(r, record, &rows);
+    size_t rows, at = replaced_find_rows_of_record(r, record, &rows);
     for (size_t i = 0; i < rows; i++)
         if (r->row[at + i].leaf > n)
             return r->row[at + i].old;
@@ -130,7 +131,7 @@ static void replaced_set_fault(const struct replaced *r, const struct replaced_r
 
 /* Whether a row has an invalid commitment, or names a record that was not read; if so, describes
  * the fault in *w. */
-static bool replaced_row_is_wrong(const struct replaced *r, struct audit_wrong *w)
+static bool replaced_find_wrong_row(const struct replaced *r, struct audit_wrong *w)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct replaced_row *x = &r->row[i];
@@ -192,8 +193,8 @@ static bool replaced_leaf_differs(const struct replaced *r, const size_t *order,
     return n != leaf->records || !digest_eq(&d, &leaf->digest);
 }
 
-int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
-                   struct audit_wrong *w)
+int replaced_check_against_trail(const struct replaced *r, const struct trail *t, size_t last,
+                                 struct audit_wrong *w)
 {
     size_t *order = calloc(r->n + 1, sizeof *order);
     if (order == NULL)
@@ -203,7 +204,7 @@ int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
     /* the cast is needed, because sort_array() takes a context that is not const */
     struct replaced rows = *r;
     sort_array(order, r->n, sizeof *order, compare_replaced_by_leaf, &rows);
-    bool wrong = replaced_leaf_is_foreign(r, order, t, last, w) || replaced_row_is_wrong(r, w);
+    bool wrong = replaced_leaf_is_foreign(r, order, t, last, w) || replaced_find_wrong_row(r, w);
     for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
         wrong = replaced_leaf_differs(r, order, &t->leaf[last], w);
     free(order);

@@ -1,13 +1,13 @@
 /* replaced.h - the first commitments of the redacted records of one session (docs/evidence.md,
  * "Redacted records").
  *
- *     replaced_load()               reads the session's rows of the table `replaced`
+ *     replaced_load_commitments()               reads the session's rows of the table `replaced`
  *     replaced_first_commitment()   returns a record's first commitment; call it for each record
- *     replaced_check()              checks that the leaves `redact` list exactly these changes
+ *     replaced_check_against_trail()              checks that the leaves `redact` list exactly these changes
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.
- * Blocks    replaced_load(), on the database. */
+ * Blocks    replaced_load_commitments(), on the database. */
 #ifndef MI_VAULT_AUDIT_REPLACED_H
 #define MI_VAULT_AUDIT_REPLACED_H
 
@@ -28,7 +28,7 @@ struct replaced {
     struct buf names; /* owned */
 };
 
-MI_MUST int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id);
+MI_MUST int replaced_load_commitments(struct replaced *r, struct snapshot *s, int64_t session_id);
 void replaced_close(struct replaced *r); /* the argument may be {0}; may be called twice */
 
 /* Returns the first commitment of a record, and sets `now` in the rows of the record. stored: the
@@ -42,7 +42,7 @@ struct digest replaced_commitment_at(const struct replaced *r, const char *recor
 /* Call this function after replaced_first_commitment() was called for each record of the session.
  * last: the session's last leaf `redact`. Returns 0, with the first fault in *w if there is one, or
  * MI_ENOMEM. */
-MI_MUST int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
-                           struct audit_wrong *w);
+MI_MUST int replaced_check_against_trail(const struct replaced *r, const struct trail *t,
+                                         size_t last, struct audit_wrong *w);
 
 #endif

@@ -36,7 +36,7 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
         return 0;
     x->leaves = c.size;
     x->root = c.root;
-    return trail_request_root(t, c.size);
+    return trail_request_tree_root(t, c.size);
 }
 
 int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice text,
@@ -52,7 +52,7 @@ int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slic
 int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source)
 {
     sqlite3_stmt *q;
-    int rc = SQLITE_DONE, st = snapshot_query(source, SNAPSHOT_CHECKPOINTS, 0, 0, &q);
+    int rc = SQLITE_DONE, st = snapshot_begin_query(source, SNAPSHOT_CHECKPOINTS, 0, 0, &q);
     if (st < 0)
         return st;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
@@ -95,7 +95,7 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
         return AUDIT_FORKED;
     }
     const struct public_key *key = trail_key_at(t, c.size);
-    if (key == NULL || note_check(&note, key) != 0) {
+    if (key == NULL || note_check_signature(&note, key) != 0) {
         *ret_text = "the checkpoint is not signed with the key of that time";
         return AUDIT_SIGNATURE;
     }
@@ -103,8 +103,8 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
     return digest_eq(root, &c.root) ? AUDIT_NOTHING : AUDIT_CHANGED;
 }
 
-void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
-                  uint64_t *ret_signed)
+void signed_check_notes(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
+                        uint64_t *ret_signed)
 {
     *ret_anchored = *ret_signed = 0;
     for (size_t i = 0; i < s->n; i++) {

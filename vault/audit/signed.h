@@ -38,8 +38,8 @@ MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot
 /* Reports what is wrong with the notes. Call this function after the log was read. *ret_anchored:
  * number of leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any
  * note. */
-void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
-                  uint64_t *ret_signed);
+void signed_check_notes(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
+                        uint64_t *ret_signed);
 void signed_close(struct signed_notes *s); /* the argument may be {0}; may be called twice */
 
 #endif

@@ -123,13 +123,14 @@ int snapshot_check_integrity(struct snapshot *s, struct buf *ret)
     return st;
 }
 
-int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
-                   sqlite3_stmt **ret)
+int snapshot_begin_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
+                         sqlite3_stmt **ret)
 {
     return db_begin_query(&s->d, i, ret, DB_WITH(db_int(a), db_int(b)));
 }
 
-int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has, int64_t *ret)
+int snapshot_read_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
+                         int64_t *ret)
 {
     int st = db_begin(&s->d);
     if (st < 0)

@@ -50,12 +50,12 @@ void snapshot_close(struct snapshot *s);
  * there are none. */
 MI_MUST int snapshot_check_integrity(struct snapshot *s, struct buf *ret);
 /* Starts statement i, and binds `a` to ?1 and `b` to ?2. Needs a transaction (db_begin()). */
-MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
-                           sqlite3_stmt **ret);
+MI_MUST int snapshot_begin_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
+                                 sqlite3_stmt **ret);
 /* Runs statement i with `a` bound to ?1, and reads the first column of the first row. *ret_has:
  * there is a row, and the column is not NULL. */
-MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
-                            int64_t *ret);
+MI_MUST int snapshot_read_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
+                                 int64_t *ret);
 /* Columns of SNAPSHOT_SESSION, SNAPSHOT_EVENTS and SNAPSHOT_MESSAGES. */
 enum {
     SESSION_NAME,

@@ -38,7 +38,7 @@ void trail_close(struct trail *t)
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
-int trail_request_root(struct trail *t, uint64_t size)
+int trail_request_tree_root(struct trail *t, uint64_t size)
 {
     size_t at = t->root_n;
     while (at > 0 && t->root[at - 1].size > size)
@@ -114,7 +114,7 @@ int trail_sort_pruned(struct trail *t)
     return 0;
 }
 
-bool trail_was_pruned(const struct trail *t, int64_t id)
+bool trail_session_was_pruned(const struct trail *t, int64_t id)
 {
     size_t at = SEARCH_INT64(t->pruned, t->pruned_n, id, id);
     return at < t->pruned_n && t->pruned[at].id == id;
@@ -252,7 +252,7 @@ int trail_read(struct trail *t, struct snapshot *s)
     if (st < 0)
         return st;
     trail_set_known_roots(t); /* sets the root for size 0 */
-    st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
+    st = snapshot_begin_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t n = sqlite3_column_int64(q, 0);

@@ -85,17 +85,17 @@ void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
 /* Requests the root of the tree over the first `size` leaves. Call this function before the first
  * trail_read(). */
-MI_MUST int trail_request_root(struct trail *t, uint64_t size);
-/* Returns a root requested with trail_request_root(); NULL if the log is shorter. */
+MI_MUST int trail_request_tree_root(struct trail *t, uint64_t size);
+/* Returns a root requested with trail_request_tree_root(); NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
 /* Returns the key that was in use when the log had `size` leaves; NULL if there was none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read(struct trail *t, struct snapshot *s);
-/* Prepares trail_was_pruned(). Call this function again after more leaves were read. */
+/* Prepares trail_session_was_pruned(). Call this function again after more leaves were read. */
 MI_MUST int trail_sort_pruned(struct trail *t);
 /* Whether the log says that the session opened with this id was removed. */
-bool trail_was_pruned(const struct trail *t, int64_t id);
+bool trail_session_was_pruned(const struct trail *t, int64_t id);
 /* Returns the session with this uid; NULL if no leaf names it. */
 struct trail_session *trail_find_session(struct trail *t, struct slice uid);
 

@@ -31,7 +31,7 @@ static const struct {
                        "is compared here, so nothing else was."},
 };
 
-enum audit_status audit_decide(const struct audit_facts *f)
+enum audit_status audit_decide_status(const struct audit_facts *f)
 {
     if (!f->covered)
         return AUDIT_NOT_COVERED;
@@ -53,7 +53,7 @@ const char *audit_status_name(enum audit_status s)
     return status_names[s];
 }
 
-bool audit_status_fails(enum audit_status s)
+bool audit_status_is_failure(enum audit_status s)
 {
     return s == AUDIT_TAMPERED || s == AUDIT_INCOMPLETE || s == AUDIT_REMOVING;
 }
@@ -63,7 +63,7 @@ const char *audit_kind_name(enum audit_kind k)
     return kinds[k].name;
 }
 
-const char *audit_kind_implies(enum audit_kind k)
+const char *audit_kind_implication(enum audit_kind k)
 {
     return kinds[k].implies;
 }

@@ -55,14 +55,14 @@ struct audit_facts {
     bool anchored; /* the session's last seal is among the leaves that an anchor has signed */
 };
 
-enum audit_status audit_decide(const struct audit_facts *f);
+enum audit_status audit_decide_status(const struct audit_facts *f);
 /* Returns the name that docs/evidence.md uses: "valid", "not covered", … */
 const char *audit_status_name(enum audit_status s);
 /* Whether `audit verify` fails because of this status. */
-bool audit_status_fails(enum audit_status s);
+bool audit_status_is_failure(enum audit_status s);
 /* Returns the name for people: "changed", "rolled back", … */
 const char *audit_kind_name(enum audit_kind k);
 /* Returns a sentence that says what a fault of this kind implies. */
-const char *audit_kind_implies(enum audit_kind k);
+const char *audit_kind_implication(enum audit_kind k);
 
 #endif

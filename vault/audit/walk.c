@@ -27,10 +27,10 @@ void audited_set_fault(struct audited *c, enum audited_class class, const struct
 
 void walk_add_commitment(struct audited *c, const struct digest *first)
 {
-    places_add(&c->places, first);
+    places_add_record(&c->places, first);
     for (; c->seal_at < c->seal_n && c->seal[c->seal_at].records <= (int64_t)c->places.n;
          c->seal_at++) {
-        struct digest root = places_root(&c->places);
+        struct digest root = places_root_digest(&c->places);
         if (c->seal[c->seal_at].records != (int64_t)c->places.n ||
             !digest_eq(&root, &c->seal[c->seal_at].root))
             AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
@@ -43,7 +43,7 @@ void walk_add_commitment(struct audited *c, const struct digest *first)
 static bool audited_read_commitment(struct audited *c, sqlite3_stmt *q, int i, const char *record,
                                     struct salt *salt, struct digest *stored)
 {
-    if (commitment_salt(q, i, salt) && commitment_digest(q, i + 1, stored))
+    if (commitment_read_salt(q, i, salt) && commitment_read_digest(q, i + 1, stored))
         return true;
     memset(salt, 0, sizeof *salt);
     memset(stored, 0, sizeof *stored);
@@ -105,7 +105,7 @@ static int walk_read_page(struct audited *c, enum snapshot_sql i, int64_t *last,
     if (st < 0)
         return st;
     *ret_n = 0;
-    st = snapshot_query(c->source, i, c->id, *last, &q);
+    st = snapshot_begin_query(c->source, i, c->id, *last, &q);
     if (st == 0) {
         while (st == 0 && c->bytes - before < PAGE_BYTES && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t id = sqlite3_column_int64(q, 0);
@@ -206,14 +206,14 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
     bool large = sqlite3_column_type(q, MESSAGE_LENGTH) != SQLITE_NULL;
     int st = 0;
-    if (!findings_remove_added(&c->findings, seq, &finding))
+    if (!findings_remove_added_names(&c->findings, seq, &finding))
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
                     "the message's finding does not end with what was added later");
     if (large == (sqlite3_column_type(q, MESSAGE_OFFSET) == SQLITE_NULL) ||
         (large && sqlite3_column_type(q, BODY) != SQLITE_NULL))
         AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
                     "the record does not say where its body is");
-    record_begin(&r, salt, "message");
+    record_begin_digest(&r, salt, "message");
     commitment_add_columns(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
     if (large) {
@@ -226,9 +226,10 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
         commitment_add_columns(&r, q, BODY, 1);
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
     }
-    commitment_add_columns(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
-                           commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
-    record_end(&r, ret);
+    commitment_add_columns(
+        &r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
+        commitment_count_tail_columns(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+    record_finish_digest(&r, ret);
     return st == MI_EINVAL ? 0 : st;
 }
 
@@ -237,17 +238,20 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
 static int walk_add_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };
-    enum row_kind kind = value_of_word(&row_kinds, connect_column(q, FIRST + BUNDLE_MESSAGE_kind));
+    enum row_kind kind =
+        value_find_by_word(&row_kinds, connect_column(q, FIRST + BUNDLE_MESSAGE_kind));
     struct call_message m = {
         .seq = sqlite3_column_int64(q, MESSAGE_ID) & SCHEMA_SEQ_MAX,
         .t_us = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_t_us),
         .size = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_size),
         .request_seq = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_request_seq),
-        .direction =
-            value_of_word(&row_directions, connect_column(q, FIRST + BUNDLE_MESSAGE_direction)),
-        .origin = value_of_word(&row_origins, connect_column(q, FIRST + BUNDLE_MESSAGE_origin)),
+        .direction = value_find_by_word(&row_directions,
+                                        connect_column(q, FIRST + BUNDLE_MESSAGE_direction)),
+        .origin =
+            value_find_by_word(&row_origins, connect_column(q, FIRST + BUNDLE_MESSAGE_origin)),
         .kind = kind,
-        .action = value_of_word(&row_actions, connect_column(q, FIRST + BUNDLE_MESSAGE_action)),
+        .action =
+            value_find_by_word(&row_actions, connect_column(q, FIRST + BUNDLE_MESSAGE_action)),
         .has_error_code = sqlite3_column_type(q, ERROR) != SQLITE_NULL,
         .error_code = sqlite3_column_int64(q, ERROR),
         .method = connect_column(q, FIRST + BUNDLE_MESSAGE_method),

@@ -12,14 +12,14 @@ struct span {
 
 /* Copies a name to `b` with escapes resolved and at most CASSETTE_NAME_MAX bytes, as the vault
  * stores names. Copies nothing if the name is already in this form. */
-static struct span derived_copy_unescaped(struct buf *b, struct slice raw)
+static struct span derived_copy_unescaped_name(struct buf *b, struct slice raw)
 {
     if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))
         return (struct span){0};
     struct span s = {.copied = true, .from = b->n};
     struct buf name = {0};
-    json_unescape(&name, text_head(raw, (size_t)CASSETTE_NAME_MAX * 6));
-    text_utf8(b, redact_cut_name(buf_slice(&name), CASSETTE_NAME_MAX));
+    json_unescape(&name, text_prefix(raw, (size_t)CASSETTE_NAME_MAX * 6));
+    text_append_valid_utf8(b, redact_shorten_name(buf_slice(&name), CASSETTE_NAME_MAX));
     if (name.failed)
         b->failed = true;
     buf_close(&name);
@@ -45,8 +45,8 @@ int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
         return 0;
     const struct rpc *m = &ret->rpc;
     struct slice raw_target = rpc_target(m);
-    struct span method = derived_copy_unescaped(scratch, m->method);
-    struct span target = derived_copy_unescaped(scratch, raw_target);
+    struct span method = derived_copy_unescaped_name(scratch, m->method);
+    struct span target = derived_copy_unescaped_name(scratch, raw_target);
     if (scratch->failed || ((method.copied || target.copied) && !buf_reserve(scratch, 1)))
         return MI_ENOMEM;
     ret->kind = row_kind_of_rpc(m->kind);

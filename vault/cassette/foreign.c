@@ -85,8 +85,8 @@ static void foreign_begin_session(struct cassette_reader *r, struct slice name,
 /* Passes a message to the callback. is_text: body is a JSON string that contains the message as
  * text. Times in a recording may decrease, if the clock was set back; times of messages must
  * not. */
-static int foreign_pass_message(struct cassette_reader *r, enum row_direction direction,
-                                int64_t t_us, struct json_value body, bool is_text)
+static int foreign_deliver_message(struct cassette_reader *r, enum row_direction direction,
+                                   int64_t t_us, struct json_value body, bool is_text)
 {
     struct query_message m = {.direction = direction,
                               .kind = KIND_UNKNOWN,
@@ -191,8 +191,8 @@ static int read_tape_line(struct cassette_reader *r, struct slice line, int64_t 
         return cassette_reject(r, "`dir` must be in or out", REMEDY);
     if (v[TAPE_RAW].type == JSON_NONE)
         return cassette_reject(r, "`raw` is missing", REMEDY);
-    return foreign_pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, v[TAPE_RAW],
-                                v[TAPE_RAW].type == JSON_STRING);
+    return foreign_deliver_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, v[TAPE_RAW],
+                                   v[TAPE_RAW].type == JSON_STRING);
 }
 
 static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_known)
@@ -252,11 +252,11 @@ static int read_rec_line(struct cassette_reader *r, struct slice line, int64_t s
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     struct json_value raw = json_get(v[REC_MSG], "_raw"); /* the text of a line that is not JSON */
     bool is_noise = raw.type == JSON_STRING && json_get(v[REC_MSG], "jsonrpc").type == JSON_NONE;
-    return foreign_pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us,
-                                is_noise ? raw : v[REC_MSG], is_noise);
+    return foreign_deliver_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us,
+                                   is_noise ? raw : v[REC_MSG], is_noise);
 }
 
-static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_known)
+static int read_rec_file(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
     struct json_value v[REC_COUNT];
     int64_t started_us = 0;
@@ -286,7 +286,7 @@ static int read_vcr_chunks(struct cassette_reader *r, enum row_direction directi
         struct json_value frame = json_get(chunk, "frame");
         if (frame.type == JSON_NONE || !read_time_number(json_get(chunk, "t"), 1e3, &t_us))
             return cassette_reject(r, "a chunk must have `t` and `frame`", REMEDY);
-        st = foreign_pass_message(r, direction, t_us, frame, false);
+        st = foreign_deliver_message(r, direction, t_us, frame, false);
     }
     return st;
 }
@@ -320,7 +320,7 @@ static int read_vcr_line(struct cassette_reader *r, struct slice line, int64_t s
         return cassette_reject(r, "`t` must be milliseconds since the start", REMEDY);
     if (json_key_is(type, "chunks"))
         return read_vcr_chunks(r, in ? ROW_C2S : ROW_S2C, body);
-    return foreign_pass_message(r, in ? ROW_C2S : ROW_S2C, t_us, body, json_key_is(type, "raw"));
+    return foreign_deliver_message(r, in ? ROW_C2S : ROW_S2C, t_us, body, json_key_is(type, "raw"));
 }
 
 static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_known)
@@ -359,7 +359,7 @@ int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *r
     if (st == 0)
         st = read_tape(r, first, ret_known);
     if (st == 0 && !*ret_known)
-        st = read_rec(r, first, ret_known);
+        st = read_rec_file(r, first, ret_known);
     if (st == 0 && !*ret_known)
         st = read_vcr(r, first, ret_known);
     return st;

@@ -95,7 +95,7 @@ struct import {
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
     struct buf method, target; /* owned; texts of the current message, as JSON with escapes */
-    struct buf origin;         /* owned; result of import_origin() */
+    struct buf origin;         /* owned; result of import_set_origin() */
     struct buf error;          /* owned */
 };
 
@@ -110,7 +110,7 @@ static int import_fail(struct import *d, int st)
     return st;
 }
 
-const char *import_error(const struct import *d)
+const char *import_error_text(const struct import *d)
 {
     return d->error.n > 0 && !d->error.failed ? d->error.p : "out of memory";
 }
@@ -127,7 +127,7 @@ int import_open(struct import **ret, const char *vault, struct buf *error)
         import_close(d);
         return st == MI_EPROTO ? MI_ESTORE : st;
     }
-    writer_want_bodies(d->writer);
+    writer_require_bodies(d->writer);
     *ret = d;
     return 0;
 }
@@ -182,9 +182,9 @@ int import_session(struct import *d, const struct query_session *s, const char *
     d->known.has_exit_status = s->has_exit_status && s->exit_status <= INT_MAX;
     d->started_us = s->started_at_us != 0 ? s->started_at_us : clock_wall_us();
     d->digest = import_digest_session(s);
-    d->sanitizes = s->redact_rules.p == NULL && redact_current() != NULL;
+    d->sanitizes = s->redact_rules.p == NULL && redact_get_current_sanitizer() != NULL;
     if (d->sanitizes)
-        redact_write_rules(redact_current(), &rules);
+        redact_write_rules(redact_get_current_sanitizer(), &rules);
     int st = uid_make(d->started_us, d->uid);
     struct session_record n = {
         .uid = slice_of(d->uid),
@@ -202,12 +202,12 @@ int import_session(struct import *d, const struct query_session *s, const char *
         st = writer_begin(d->writer, IMPORT_WAIT_US);
     d->began = st == 0;
     if (st == 0)
-        st = writer_session_add(d->writer, &n, &d->id);
+        st = writer_add_session(d->writer, &n, &d->id);
     buf_close(&rules);
     return st < 0 ? import_fail(d, st) : 0;
 }
 
-void import_origin(struct import *d, struct slice members)
+void import_set_origin(struct import *d, struct slice members)
 {
     buf_clear(&d->origin);
     buf_addc(&d->origin, ',');
@@ -219,7 +219,7 @@ static int import_add_event(struct import *d, struct slice detail)
 {
     int64_t id;
     char uid[UID_LEN + 1];
-    int st = writer_session_of_event(d->writer, "imported", detail, &id, uid);
+    int st = writer_find_session_of_event(d->writer, "imported", detail, &id, uid);
     if (st == 0) {
         writer_rollback(d->writer);
         import_remove_bodies(d);
@@ -255,14 +255,14 @@ int import_commit(struct import *d)
     /* The sum may overflow, because a file may contain any numbers. */
     if (u.ended_at_us == 0 && __builtin_add_overflow(d->started_us, d->last_t_us, &u.ended_at_us))
         u.ended_at_us = d->started_us;
-    int st = writer_session_update(d->writer, d->id, &u);
+    int st = writer_update_session(d->writer, d->id, &u);
     if (st == 0)
         st = writer_commit(d->writer);
     if (st < 0)
         return import_fail(d, st);
     d->committed = true;
     /* Checkpoint now, because a long session makes the write-ahead log long. */
-    if (writer_checkpoint(d->writer) < 0)
+    if (writer_checkpoint_wal(d->writer) < 0)
         log_debug("checkpoint postponed: %s", writer_error(d->writer));
     return 0;
 }
@@ -310,12 +310,12 @@ static void import_read_session_info(struct import *d, const struct query_messag
 }
 
 /* Returns the text with JSON escapes; texts in rows have this form. */
-static struct slice as_json_text(struct buf *b, struct slice text)
+static struct slice escape_as_json_text(struct buf *b, struct slice text)
 {
     if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)
         return text;
     buf_clear(b);
-    text_json(b, text);
+    text_append_json(b, text);
     return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
 }
 
@@ -346,8 +346,8 @@ static int import_hide_forms(struct import *d, const struct query_message *m, st
         return 0;
     bool from_client = m->direction == ROW_C2S;
     if (rpc_read(m->body, &x) == 0)
-        (void)forms_note(&d->forms, redact_current(), &x, from_client);
-    int st = from_client ? forms_hide(&d->forms, m->body, &d->hidden, &n) : 0;
+        (void)forms_note_rpc(&d->forms, redact_get_current_sanitizer(), &x, from_client);
+    int st = from_client ? forms_hide_secrets(&d->forms, m->body, &d->hidden, &n) : 0;
     if (n > 0)
         r->body = buf_slice(&d->hidden);
     r->redactions += n;
@@ -364,8 +364,8 @@ int import_message(struct import *d, const struct query_message *m)
         .origin = m->origin,
         .action = m->action,
         .rpc_id = m->rpc_id,
-        .method = as_json_text(&d->method, m->method),
-        .target = as_json_text(&d->target, m->target),
+        .method = escape_as_json_text(&d->method, m->method),
+        .target = escape_as_json_text(&d->target, m->target),
         .body = m->body,
         .size = (size_t)m->size,
         .request_seq = (uint64_t)m->request_seq,
@@ -390,12 +390,12 @@ int import_message(struct import *d, const struct query_message *m)
     return st < 0 ? import_fail(d, st) : 0;
 }
 
-int64_t import_id(const struct import *d)
+int64_t import_get_session_id(const struct import *d)
 {
     return d->id;
 }
 
-const char *import_uid(const struct import *d)
+const char *import_get_session_uid(const struct import *d)
 {
     return d->uid;
 }

@@ -8,7 +8,7 @@
  *           are stored. Names and versions of client and server that are missing in the header are
  *           taken from the first messages.
  * Owns      the writer, and the session's file of large bodies until import_commit().
- * Errors    negative, with one sentence in import_error().
+ * Errors    negative, with one sentence in import_error_text().
  * Blocks    on the disk; up to IMPORT_WAIT_US for another writer. */
 #ifndef MI_VAULT_CASSETTE_IMPORT_H
 #define MI_VAULT_CASSETTE_IMPORT_H
@@ -30,16 +30,16 @@ void import_close(struct import *d);
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
 /* Adds members to the event `imported`. Call this function before import_commit(). members: JSON,
  * such as "\"origin\":…". */
-void import_origin(struct import *d, struct slice members);
+void import_set_origin(struct import *d, struct slice members);
 /* Adds a message. Call this function in the order of the messages. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
-/* Returns 0, or 1 if the recording was imported before: then nothing changes, and import_id() and
- * import_uid() return those of the earlier session. */
+/* Returns 0, or 1 if the recording was imported before: then nothing changes, and import_get_session_id() and
+ * import_get_session_uid() return those of the earlier session. */
 MI_MUST int import_commit(struct import *d);
 
-int64_t import_id(const struct import *d);
-const char *import_uid(const struct import *d);
+int64_t import_get_session_id(const struct import *d);
+const char *import_get_session_uid(const struct import *d);
 int64_t import_messages(const struct import *d);
-const char *import_error(const struct import *d);
+const char *import_error_text(const struct import *d);
 
 #endif

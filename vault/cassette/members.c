@@ -52,7 +52,7 @@ int cassette_read_members(struct slice line, const struct cassette_member *table
         buf_printf(why, "duplicate member `%s`", g.duplicate);
     else if (version != CASSETTE_ANY && g.unknown.p != NULL) {
         buf_adds(why, "unknown member `");
-        text_visible(why, text_head(g.unknown, 40));
+        text_append_visible(why, text_prefix(g.unknown, 40));
         buf_adds(why, "` in this kind of line");
     }
     for (size_t i = 0; why->n == 0 && i < n; i++) {

@@ -30,11 +30,11 @@ int cassette_read_message(struct cassette_reader *r, struct slice line)
         return cassette_reject(r, buf_str(&r->why), NULL);
     if (m.batch_seq != 0)
         m.batch_seq = r->last_batch;
-    return cassette_pass_message(r, &m, m.request_seq);
+    return cassette_deliver_message(r, &m, m.request_seq);
 }
 
 /* Sets the fields that the line omits. */
-static void complete_message(struct query_message *m, const struct cassette_derived *d)
+static void fill_omitted_message_fields(struct query_message *m, const struct cassette_derived *d)
 {
     if (m->kind == KIND_UNKNOWN)
         m->kind = d->kind;
@@ -52,7 +52,7 @@ static void complete_message(struct query_message *m, const struct cassette_deri
         m->size = d->size;
 }
 
-int cassette_pass_message(struct cassette_reader *r, struct query_message *m, int64_t re)
+int cassette_deliver_message(struct cassette_reader *r, struct query_message *m, int64_t re)
 {
     struct cassette_derived d;
     bool from_client = m->direction == ROW_C2S;
@@ -62,7 +62,7 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
         return cassette_reject(r, "the message's time is after the year 9999", NULL);
     if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_no_memory(r);
-    complete_message(m, &d);
+    fill_omitted_message_fields(m, &d);
     cassette_derive_from_row(m, &d);
     m->seq = ++r->seq;
     r->last_t_us = m->t_us;
@@ -75,8 +75,8 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
     m->has_request = m->request_seq > 0 && q != NULL;
     if (m->has_request) {
         m->request_t_us = q->t_us;
-        m->request_method = pairing_text(&r->pairing, q->method_at, q->method_n);
-        m->request_target = pairing_text(&r->pairing, q->target_at, q->target_n);
+        m->request_method = pairing_get_text(&r->pairing, q->method_at, q->method_n);
+        m->request_target = pairing_get_text(&r->pairing, q->target_at, q->target_n);
         m->request_action = q->action;
     }
     if (r->on_message != NULL)

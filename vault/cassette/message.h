@@ -9,6 +9,7 @@ MI_MUST int cassette_read_message(struct cassette_reader *r, struct slice line);
 /* Passes a message to the callback. Sets the message's number, the fields that are not set in m,
  * and the request that m answers or cancels. re: number of this request; below 0: find the request
  * by its id. */
-MI_MUST int cassette_pass_message(struct cassette_reader *r, struct query_message *m, int64_t re);
+MI_MUST int cassette_deliver_message(struct cassette_reader *r, struct query_message *m,
+                                     int64_t re);
 
 #endif

@@ -48,12 +48,12 @@ static int read_member_word(struct json_value v, const char *name, const struct 
     int st = cassette_read_string(v, name, texts, &text, why);
     if (st < 0)
         return st;
-    *ret = value_of_word(words, text);
+    *ret = value_find_by_word(words, text);
     if (*ret < words->n)
         return 0;
     buf_printf(why, "`%s` must be one of: ", name);
     for (unsigned i = 0; i < words->n; i++)
-        buf_printf(why, "%s%s", i > 0 ? ", " : "", value_word(words, i));
+        buf_printf(why, "%s%s", i > 0 ? ", " : "", value_get_word(words, i));
     return MI_EPROTO;
 }
 
@@ -63,7 +63,7 @@ static int read_member(int member, struct json_value v, struct buf *texts, struc
     const struct record_field *f = field_of_member(member);
     const char *name = members[member].name;
     if (f->type == VALUE_WORD)
-        return read_member_word(v, name, f->words, texts, field_word(f, m), why);
+        return read_member_word(v, name, f->words, texts, field_get_unsigned_pointer(f, m), why);
     if (f->type == VALUE_TEXT || member == M_text)
         return cassette_read_string(v, name, texts, field_text(f, m), why);
     switch (member) {
@@ -113,7 +113,8 @@ static bool field_is_needed(const struct record_field *f, const struct query_mes
     if (field_is_text(f))
         return field_text(f, m)->p != NULL && !slice_eq(*field_text(f, m), *field_text(f, d));
     if (f->type == VALUE_WORD)
-        return *field_word(f, m) != *field_word(f, d) || *field_word(f, m) >= f->words->n;
+        return *field_get_unsigned_pointer(f, m) != *field_get_unsigned_pointer(f, d) ||
+               *field_get_unsigned_pointer(f, m) >= f->words->n;
     int64_t n = *field_number(f, m);
     if (f->null == VALUE_UNLESS)
         return *field_flag(f, m) && (!*field_flag(f, d) || n != *field_number(f, d));
@@ -128,7 +129,7 @@ static void write_member(struct json_out *j, int member, const struct query_mess
     if (member == M_member)
         json_out_bool(j, name, true);
     else if (f->type == VALUE_JSON)
-        json_out_visible(j, name, c.text);
+        json_out_add_visible_json(j, name, c.text);
     else if (c.type == CELL_TEXT)
         json_out_text(j, name, c.text);
     else

@@ -17,7 +17,7 @@ void pairing_close(struct pairing *p)
     *p = (struct pairing){0};
 }
 
-struct slice pairing_text(const struct pairing *p, size_t at, size_t n)
+struct slice pairing_get_text(const struct pairing *p, size_t at, size_t n)
 {
     return at == NONE ? (struct slice){0} : (struct slice){p->text.p + at, n};
 }
@@ -40,7 +40,7 @@ static struct pairing_chain *pairing_chain_of_key(const struct pairing *p, struc
 
 static struct slice pairing_key_of_request(const struct pairing *p, const struct pairing_request *r)
 {
-    return pairing_text(p, r->key_at, r->key_n);
+    return pairing_get_text(p, r->key_at, r->key_n);
 }
 
 static void pairing_link_request(struct pairing *p, size_t i)
@@ -146,7 +146,7 @@ int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_cl
     if (st < 0)
         return st;
     if (r != NULL && m->kind == RPC_NOTIFICATION &&
-        (r->cancelled || slice_is(pairing_text(p, r->method_at, r->method_n), "initialize")))
+        (r->cancelled || slice_is(pairing_get_text(p, r->method_at, r->method_n), "initialize")))
         /* the client must not cancel initialize: the proxy forwards its answer nevertheless */
         r = NULL;
     *ret_request_seq = r != NULL ? r->seq : 0;
@@ -158,7 +158,7 @@ static bool pairing_request_is_open(const struct pairing *p, const struct pairin
     return r->key_n > 0 && p->text.p[r->key_at] == 'c' && !r->answered && !r->cancelled;
 }
 
-const struct pairing_request *pairing_only_open_request(struct pairing *p)
+const struct pairing_request *pairing_find_only_open_request(struct pairing *p)
 {
     if (p->open_n != 1)
         return NULL;

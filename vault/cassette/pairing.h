@@ -34,7 +34,7 @@ struct pairing_request {
 struct pairing {
     struct pairing_request *requests; /* owned; sorted by seq */
     size_t n, cap;
-    size_t open_n; /* number of client requests that pairing_only_open_request() counts */
+    size_t open_n; /* number of client requests that pairing_find_only_open_request() counts */
     size_t oldest; /* index of a request; all earlier requests are closed */
     struct pairing_chain {
         /* indexes of the chain's newest and oldest request; SIZE_MAX: none */
@@ -58,10 +58,10 @@ MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const stru
                                  int64_t seq, int64_t t_us, struct slice method,
                                  struct slice target, enum row_action action, int64_t request_seq);
 /* Returns the client's only open request; NULL if there is none, or several. */
-const struct pairing_request *pairing_only_open_request(struct pairing *p);
+const struct pairing_request *pairing_find_only_open_request(struct pairing *p);
 /* Returns the request or batch with this seq; NULL if there is none. Valid until the table
  * changes. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
-struct slice pairing_text(const struct pairing *p, size_t at, size_t n);
+struct slice pairing_get_text(const struct pairing *p, size_t at, size_t n);
 
 #endif

@@ -8,7 +8,7 @@
 int cassette_reject(struct cassette_reader *r, const char *reason, const char *remedy)
 {
     buf_clear(r->error);
-    text_visible(r->error, slice_of(r->name));
+    text_append_visible(r->error, slice_of(r->name));
     buf_printf(r->error, ":%zu: %s; %s", r->line_no, reason,
                remedy != NULL ? remedy : "repair the line, or export the session again");
     return MI_EINVAL;
@@ -25,7 +25,7 @@ int cassette_fail_io(struct cassette_reader *r, const char *why)
 {
     buf_clear(r->error);
     buf_adds(r->error, "cannot read ");
-    text_visible(r->error, slice_of(r->name));
+    text_append_visible(r->error, slice_of(r->name));
     buf_printf(r->error, ": %s; choose another file", why);
     return MI_EIO;
 }
@@ -58,7 +58,7 @@ static int read_file_line(struct cassette_reader *r, struct slice *ret, bool *re
             return st;
     }
     if (got == LINE_NEED_MORE)
-        got = line_take_last(&r->lines, &line);
+        got = line_take_unfinished(&r->lines, &line);
     *ret_more = got != LINE_NEED_MORE;
     r->line_no += *ret_more;
     if (got == LINE_TOO_LONG)

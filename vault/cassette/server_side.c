@@ -27,15 +27,15 @@ static bool request_has_this_method(void *ctx, struct json_value id, struct slic
 {
     struct cassette_reader *r = ctx;
     const struct pairing_request *q = find_request_by_id(r, id);
-    return q != NULL && slice_eq(pairing_text(&r->pairing, q->method_at, q->method_n), method);
+    return q != NULL && slice_eq(pairing_get_text(&r->pairing, q->method_at, q->method_n), method);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Passes a message of the server to the callback. found: findings about the message; re: number of
- * the request that it answers, as in cassette_pass_message(). */
-static int pass_server_message(struct cassette_reader *r, struct query_message *m, findings found,
-                               int64_t re)
+ * the request that it answers, as in cassette_deliver_message(). */
+static int deliver_server_message(struct cassette_reader *r, struct query_message *m,
+                                  findings found, int64_t re)
 {
     /* In a repaired message, U+FFFD replaces invalid UTF-8: a message without U+FFFD does not have
      * this flaw. */
@@ -46,10 +46,10 @@ static int pass_server_message(struct cassette_reader *r, struct query_message *
     m->t_us = r->line_t_us;
     m->size = (int64_t)m->body.n;
     buf_clear(&r->names);
-    finding_list(&r->names, found, 0);
+    finding_append_names(&r->names, found, 0);
     if (r->names.n > 0)
         m->finding = buf_slice(&r->names);
-    return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
+    return r->names.failed ? cassette_no_memory(r) : cassette_deliver_message(r, m, re);
 }
 
 /* Marks the request as answered: the proxy would have answered it with an error, so no later answer
@@ -65,17 +65,17 @@ static int note_refused_answer(struct cassette_reader *r, int64_t seq)
 /* Ends the next request that got an unreadable answer and whose deadline has passed: if no valid
  * answer has come, the proxy would have answered the request with an error. now_us: INT64_MAX ends
  * a request before its deadline. *ret_more: whether there was such a request. */
-static int end_held_request(struct cassette_reader *r, int64_t now_us, bool *ret_more)
+static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
     struct held_error error;
     const struct pairing_request *q = NULL;
-    *ret_more = held_remove_due(&r->held, now_us, &error);
+    *ret_more = held_remove_due_error(&r->held, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
     return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
 }
 
-static int pass_server_noise(struct cassette_reader *r, const struct server_line *line)
+static int report_server_noise(struct cassette_reader *r, const struct server_line *line)
 {
     const struct pairing_request *q = NULL;
     struct query_message m = {.kind = KIND_NOISE, .action = ROW_REFUSED, .body = line->text};
@@ -87,16 +87,16 @@ static int pass_server_noise(struct cassette_reader *r, const struct server_line
     int64_t seq = q != NULL ? q->seq : 0;
     if (answer)
         m.rpc_id = line->id.text;
-    int st = line->text.n > 0 || !answer ? pass_server_message(r, &m, line->found, seq) : 0;
+    int st = line->text.n > 0 || !answer ? deliver_server_message(r, &m, line->found, seq) : 0;
     if (st < 0 || seq == 0)
         return st;
     if (line->kind == SERVER_LINE_REFUSED)
         return note_refused_answer(r, seq);
     bool more;
     /* If the table is full, the oldest request is ended first, as in proxy/session/odd. */
-    if (held_is_full(&r->held))
-        st = end_held_request(r, INT64_MAX, &more);
-    held_add(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
+    if (held_errors_are_full(&r->held))
+        st = end_overdue_request(r, INT64_MAX, &more);
+    held_add_error(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;
 }
 
@@ -104,34 +104,34 @@ static int pass_server_noise(struct cassette_reader *r, const struct server_line
 static struct slice write_request_id(struct cassette_reader *r, const struct pairing_request *q)
 {
     /* A key consists of the direction, and of the JSON type and the text of the id. */
-    struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n);
+    struct slice key = pairing_get_text(&r->pairing, q->key_at, q->key_n);
     struct slice text = {key.p + 2, key.n - 2};
     buf_clear(&r->id);
     if (key.p[1] == 's')
-        text_json(&r->id, text);
+        text_append_json(&r->id, text);
     else
         buf_slice_add(&r->id, text);
     return buf_slice(&r->id);
 }
 
-static int pass_server_answer(struct cassette_reader *r, const struct server_line *line,
-                              const struct rpc *answer)
+static int deliver_server_answer(struct cassette_reader *r, const struct server_line *line,
+                                 const struct rpc *answer)
 {
     const struct pairing_request *q = NULL;
-    /* An error with id null answers the only open request, as in proxy/session/answer_repair. */
+    /* An error with id null answers the only open request, as in proxy/session/answer_repair_or_reject. */
     if (answer->kind != RPC_ERROR || answer->id.type != JSON_NULL)
         q = find_request_by_id(r, answer->id);
     else if (r->notified_seq == 0)
-        q = pairing_only_open_request(&r->pairing);
+        q = pairing_find_only_open_request(&r->pairing);
     struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
     findings found = line->found;
     if (q == NULL) {
         m.action = answer->id.type == JSON_NONE ? ROW_FORWARDED : ROW_SWALLOWED;
-        return pass_server_message(r, &m, found | FINDING(FIND_UNKNOWN_ANSWER), 0);
+        return deliver_server_message(r, &m, found | FINDING(FIND_UNKNOWN_ANSWER), 0);
     }
     int64_t seq = q->seq;
     struct answered asked = {write_request_id(r, q),
-                             pairing_text(&r->pairing, q->method_at, q->method_n)};
+                             pairing_get_text(&r->pairing, q->method_at, q->method_n)};
     if (r->id.failed)
         return cassette_no_memory(r);
     enum json_type type = asked.id.p[0] == '"' ? JSON_STRING : JSON_NUMBER;
@@ -143,7 +143,8 @@ static int pass_server_answer(struct cassette_reader *r, const struct server_lin
         found |= FINDING(FIND_ID_TYPE_CHANGED);
     if (answer_flaw_is_final(flaw, asked.method)) {
         m.action = ROW_REFUSED;
-    } else if (answer_flaw_mend(answer, &asked, other, &r->mended, &(struct repairs){0}) < 0) {
+    } else if (answer_flaw_write_repaired(answer, &asked, other, &r->mended, &(struct repairs){0}) <
+               0) {
         return cassette_no_memory(r);
     } else if (r->mended.n > 0) {
         m.body = buf_slice(&r->mended);
@@ -151,7 +152,7 @@ static int pass_server_answer(struct cassette_reader *r, const struct server_lin
     if (answer->id.type != JSON_NULL && seq > r->notified_seq)
         /* the server reads its input in order, so it has read the notification */
         r->notified_seq = 0;
-    return pass_server_message(r, &m, found, seq);
+    return deliver_server_message(r, &m, found, seq);
 }
 
 static int server_side_on_line(void *ctx, const struct server_line *line)
@@ -162,11 +163,11 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
     if (r->stopped) /* a callback has stopped the reading at an earlier message of this line */
         return 0;
     if (line->kind != SERVER_LINE_MESSAGE)
-        return pass_server_noise(r, line);
+        return report_server_noise(r, line);
     if (rpc_read(line->text, &answer) == 0 &&
         (answer.kind == RPC_RESULT || answer.kind == RPC_ERROR))
-        return pass_server_answer(r, line, &answer);
-    return pass_server_message(r, &m, line->found, -1);
+        return deliver_server_answer(r, line, &answer);
+    return deliver_server_message(r, &m, line->found, -1);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -192,18 +193,18 @@ void server_side_close(struct cassette_reader *r)
 
 /* Stops waiting for the rest of a line, and for answers to requests, if their deadlines have passed
  * at t_us. */
-static int end_due_waits(struct cassette_reader *r, int64_t t_us)
+static int end_waits_past_deadline(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;
     for (bool more = true; st == 0 && more;)
-        st = end_held_request(r, t_us, &more);
+        st = end_overdue_request(r, t_us, &more);
     return st;
 }
 
 int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                           findings found)
 {
-    int st = end_due_waits(r, t_us);
+    int st = end_waits_past_deadline(r, t_us);
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
@@ -213,9 +214,9 @@ int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t 
 
 int server_side_read_client_message(struct cassette_reader *r, struct query_message *m)
 {
-    int st = end_due_waits(r, m->t_us);
+    int st = end_waits_past_deadline(r, m->t_us);
     if (st == 0)
-        st = cassette_pass_message(r, m, -1);
+        st = cassette_deliver_message(r, m, -1);
     if (m->kind == KIND_NOTIFICATION)
         r->notified_seq = m->seq;
     return st;
@@ -225,5 +226,5 @@ int server_side_end(struct cassette_reader *r)
 {
     r->line_t_us = r->last_t_us;
     r->line_found = 0;
-    return server_lines_end(&r->server, false);
+    return server_lines_flush_waiting(&r->server, false);
 }

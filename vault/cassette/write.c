@@ -88,7 +88,7 @@ int cassette_write_session(struct cassette_writer *w, const struct query_session
         if (f->cassette == 0 || unknown)
             continue;
         if (f->type == VALUE_JSON)
-            json_out_visible(&j, f->name, c.text);
+            json_out_add_visible_json(&j, f->name, c.text);
         else if (c.type == CELL_TEXT)
             json_out_text(&j, f->name, c.text);
         else
@@ -113,7 +113,7 @@ int cassette_write_end(struct cassette_writer *w)
 /* ---- a message ---- */
 
 /* Returns the number of a message in the file: 1, 2, 3…; 0 if it is not in the file. */
-static int64_t cassette_write_number_of(const struct cassette_writer *w, int64_t seq)
+static int64_t cassette_find_message_number(const struct cassette_writer *w, int64_t seq)
 {
     size_t at = search_int64(w->seqs, w->n, sizeof *w->seqs, 0, seq);
     return seq > 0 && at < w->n && w->seqs[at] == seq ? (int64_t)at + 1 : 0;
@@ -130,14 +130,14 @@ static void prepare_body(struct cassette_writer *w, const struct query_message *
         /* In a line of the cassette, the body is one level deeper. Other parsers must be able to
          * read the line, so scan the body at that depth. */
         buf_adds(&w->body, "[");
-        text_json_visible(&w->body, scan.root);
+        text_append_visible_json(&w->body, scan.root);
         buf_adds(&w->body, "]");
         *ret_is_msg = json_scan(buf_slice(&w->body), NULL, NULL, &scan) == 0 && !scan.deep;
     }
     if (*ret_is_msg)
         return;
     buf_clear(&w->body);
-    text_utf8(&w->body, m->body);
+    text_append_valid_utf8(&w->body, m->body);
 }
 
 int cassette_write_message(struct cassette_writer *w, const struct query_message *m)
@@ -153,7 +153,7 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     if (w->body.failed || cassette_derive(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
         return MI_ENOMEM;
     bool from_client = m->direction == ROW_C2S;
-    int64_t re = cassette_write_number_of(w, m->request_seq);
+    int64_t re = cassette_find_message_number(w, m->request_seq);
     int64_t derived_re = 0, oldest_re = 0;
     int64_t number = (int64_t)w->n + 1;
     cassette_derive_from_row(m, &d);
@@ -173,7 +173,7 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         line.t_us = w->last_t_us;
     w->last_t_us = line.t_us;
     line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&
-                     cassette_write_number_of(w, m->batch_seq) == w->last_batch;
+                     cassette_find_message_number(w, m->batch_seq) == w->last_batch;
     struct json_out j = json_out_to(&w->out);
     message_line_write(&j, w->version, &line, &d, is_msg);
     json_out_line(&j);

@@ -29,7 +29,7 @@ static struct otlp_point *find_or_add_point(struct otlp_durations *d, struct sli
     return p;
 }
 
-static void otlp_duration_count(struct otlp_durations *d, const struct buf *attributes, int64_t us)
+static void otlp_count_duration(struct otlp_durations *d, const struct buf *attributes, int64_t us)
 {
     size_t bucket = 0;
     struct otlp_point *p = attributes->failed ? NULL : find_or_add_point(d, buf_slice(attributes));
@@ -51,8 +51,8 @@ void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session 
 {
     struct buf attributes = {0};
     struct json_out j = json_out_to(&attributes);
-    otlp_call_attributes(&j, s, c, text);
-    otlp_duration_count(d, &attributes,
+    otlp_add_call_attributes(&j, s, c, text);
+    otlp_count_duration(d, &attributes,
                         c->end_us > c->request->t_us ? c->end_us - c->request->t_us : 0);
     buf_close(&attributes);
 }
@@ -68,7 +68,7 @@ void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_sessi
     struct slice reason = s->s->end_reason;
     if (reason.p != NULL && !slice_is(reason, "client-closed") && !slice_is(reason, "signal"))
         otlp_add_attribute(&j, "error.type", reason);
-    otlp_duration_count(d, &attributes, lasted_us);
+    otlp_count_duration(d, &attributes, lasted_us);
     buf_close(&attributes);
 }
 
@@ -85,7 +85,7 @@ static void add_histogram_point(struct json_out *j, const struct otlp_session *s
 {
     json_out_object(j, NULL);
     json_out_array(j, "attributes");
-    json_out_members(j, (struct slice){d->text.p + p->at, p->n});
+    json_out_add_written_members(j, (struct slice){d->text.p + p->at, p->n});
     json_out_end(j);
     otlp_add_time(j, "startTimeUnixNano", s->s->started_at_us + from_us);
     otlp_add_time(j, "timeUnixNano", s->s->started_at_us + to_us);

@@ -124,7 +124,7 @@ struct otlp_context otlp_read_context(struct slice body)
     return c;
 }
 
-struct slice otlp_trace_id(const struct otlp_session *s, const struct otlp_context *c)
+struct slice otlp_get_trace_id(const struct otlp_session *s, const struct otlp_context *c)
 {
     return c->traceparent.p != NULL ? (struct slice){c->traceparent.p + 3, 32} : slice_of(s->trace);
 }
@@ -143,7 +143,7 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
 {
     struct otlp_operation o = {.seq = seq};
     struct otlp_context c = otlp_read_context(body);
-    memcpy(o.trace, otlp_trace_id(s, &c).p, sizeof o.trace - 1);
+    memcpy(o.trace, otlp_get_trace_id(s, &c).p, sizeof o.trace - 1);
     return o;
 }
 
@@ -153,7 +153,7 @@ void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
     struct slice parent = c->traceparent;
     char span[OTLP_SPAN_ID];
     snprintf(span, sizeof span, "%016llx", (unsigned long long)make_span_id(s, seq));
-    json_out_text(j, "traceId", otlp_trace_id(s, c));
+    json_out_text(j, "traceId", otlp_get_trace_id(s, c));
     json_out_str(j, "spanId", span);
     if (parent.p != NULL)
         json_out_int(j, "flags", strtol((char[]){parent.p[53], parent.p[54], '\0'}, NULL, 16));

@@ -30,8 +30,8 @@ static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s,
     json_out_end(j);
 }
 
-static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
-                         const struct otlp_origin *o)
+static void otlp_end_log_record(struct otlp_request *r, const struct otlp_session *s,
+                                const struct otlp_origin *o)
 {
     otlp_add_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
@@ -65,7 +65,7 @@ void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, stru
     if (slice_is(method, "tools/call"))
         otlp_add_attribute(j, "gen_ai.tool.name", target);
     otlp_add_int_attribute(j, "mcp_interposer.seq", m->seq);
-    otlp_log_end(r, s, o);
+    otlp_end_log_record(r, s, o);
 }
 
 /* ---- events ---- */
@@ -97,7 +97,7 @@ static enum severity severity_of_event(struct slice kind)
     return SEVERITY_NOTE;
 }
 
-static struct json_value event_detail(const struct query_event *e)
+static struct json_value parse_event_detail(const struct query_event *e)
 {
     struct json_scan scan;
     if (e->detail.p == NULL || json_scan(e->detail, NULL, NULL, &scan) < 0)
@@ -107,7 +107,7 @@ static struct json_value event_detail(const struct query_event *e)
 
 int64_t otlp_event_seq(const struct query_event *e)
 {
-    struct json_value detail = event_detail(e);
+    struct json_value detail = parse_event_detail(e);
     int64_t seq = 0;
     if (detail.type != JSON_OBJECT || !json_int(json_get(detail, "seq"), &seq))
         return 0;
@@ -145,7 +145,7 @@ static void add_event_detail(struct otlp_request *r, struct json_value detail)
             continue;
         if (v.type == JSON_STRING) {
             buf_clear(r->text);
-            json_unescape(r->text, json_string_head(v.text.p, DETAIL_MAX));
+            json_unescape(r->text, json_string_first_bytes(v.text.p, DETAIL_MAX));
             otlp_add_attribute(&r->j, name, buf_slice(r->text));
         } else if (json_int(v, &n)) {
             otlp_add_int_attribute(&r->j, name, n);
@@ -159,7 +159,7 @@ void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
                     const struct query_event *e, const struct otlp_origin *o)
 {
     struct json_out *j = &r->j;
-    struct json_value detail = event_detail(e);
+    struct json_value detail = parse_event_detail(e);
     otlp_log_begin(r, s, e->t_us, severity_of_event(e->kind), e->kind);
     buf_clear(r->text);
     buf_adds(r->text, "mcp_interposer.");
@@ -169,5 +169,5 @@ void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
     otlp_add_attribute(j, "mcp_interposer.event", e->kind);
     if (detail.type == JSON_OBJECT)
         add_event_detail(r, detail);
-    otlp_log_end(r, s, o);
+    otlp_end_log_record(r, s, o);
 }

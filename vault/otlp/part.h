@@ -20,7 +20,7 @@ void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID]);
 /* Returns the trace id of a request: the trace id in the request's context, or else that of the
  * session. */
-struct slice otlp_trace_id(const struct otlp_session *s, const struct otlp_context *c);
+struct slice otlp_get_trace_id(const struct otlp_session *s, const struct otlp_context *c);
 
 /* Writes an attribute; nothing if text is {NULL, 0}. */
 void otlp_add_attribute(struct json_out *j, const char *key, struct slice text);
@@ -32,7 +32,7 @@ void otlp_add_time(struct json_out *j, const char *name, int64_t at_us);
 /* Writes protocol and address of a remote server; nothing for a local server. */
 void otlp_add_remote_attributes(struct json_out *j, const struct otlp_session *s);
 /* Writes the attributes that spans and durations share: method, tool, prompt, error and others. */
-void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
-                          const struct otlp_call *c, struct buf *text);
+void otlp_add_call_attributes(struct json_out *j, const struct otlp_session *s,
+                              const struct otlp_call *c, struct buf *text);
 
 #endif

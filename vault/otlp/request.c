@@ -66,7 +66,7 @@ void otlp_begin_request(struct otlp_request *r, enum otlp_signal signal, struct 
     json_out_array(&r->j, names[signal].resources);
 }
 
-static void end_levels_to(struct otlp_request *r, unsigned depth)
+static void close_json_levels_to_depth(struct otlp_request *r, unsigned depth)
 {
     while (r->j.depth > depth)
         json_out_end(&r->j);
@@ -75,7 +75,7 @@ static void end_levels_to(struct otlp_request *r, unsigned depth)
 void otlp_begin_resource(struct otlp_request *r, const struct otlp_session *s)
 {
     struct json_out *j = &r->j;
-    end_levels_to(r, RESOURCES_DEPTH);
+    close_json_levels_to_depth(r, RESOURCES_DEPTH);
     json_out_object(j, NULL);
     json_out_object(j, "resource");
     json_out_array(j, "attributes");
@@ -98,5 +98,5 @@ void otlp_begin_resource(struct otlp_request *r, const struct otlp_session *s)
 
 void otlp_end_request(struct otlp_request *r)
 {
-    end_levels_to(r, 0);
+    close_json_levels_to_depth(r, 0);
 }

@@ -28,7 +28,7 @@ char *otlp_error_message(struct slice body)
     if (text.type != JSON_STRING)
         return NULL;
     struct buf b = {0};
-    json_unescape(&b, json_string_head(text.text.p, OTLP_MESSAGE_MAX));
+    json_unescape(&b, json_string_first_bytes(text.text.p, OTLP_MESSAGE_MAX));
     char *copy = b.failed ? NULL : strndup(buf_str(&b), b.n);
     buf_close(&b);
     return copy;
@@ -70,8 +70,8 @@ static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, s
     otlp_add_attribute(j, "error.type", buf_slice(text));
 }
 
-void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
-                          const struct otlp_call *c, struct buf *text)
+void otlp_add_call_attributes(struct json_out *j, const struct otlp_session *s,
+                              const struct otlp_call *c, struct buf *text)
 {
     const struct query_message *m = c->request;
     otlp_add_attribute(j, "mcp.method.name", m->method);
@@ -94,11 +94,11 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
     struct json_out *j = &r->j;
     struct buf *text = r->text;
     const struct query_message *m = c->request;
-    otlp_call_attributes(j, s, c, text);
+    otlp_add_call_attributes(j, s, c, text);
     if (!message_is_tool_call(m) && !message_is_prompt(m) && context->uri.p != NULL) {
         buf_clear(text);
         json_unescape(text, context->uri);
-        otlp_add_attribute(j, "mcp.resource.uri", text_head(buf_slice(text), OTLP_TEXT_MAX));
+        otlp_add_attribute(j, "mcp.resource.uri", text_prefix(buf_slice(text), OTLP_TEXT_MAX));
     }
     if (m->rpc_id.p != NULL && !slice_is(m->rpc_id, "null")) {
         bool quoted = m->rpc_id.n >= 2 && m->rpc_id.p[0] == '"';
@@ -119,7 +119,7 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
 
 /* Returns the member `name` of the object with the key `object` in a body; if name is NULL, the
  * object itself. */
-static struct json_value body_member(struct slice body, const char *object, const char *name)
+static struct json_value get_member_of_body(struct slice body, const char *object, const char *name)
 {
     struct json_scan scan;
     if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -131,7 +131,7 @@ static struct json_value body_member(struct slice body, const char *object, cons
 static void otlp_span_add_json(struct json_out *j, const char *key, struct json_value v)
 {
     if (v.text.p != NULL)
-        otlp_add_attribute(j, key, text_head(v.text, OTLP_CONTENT_MAX));
+        otlp_add_attribute(j, key, text_prefix(v.text, OTLP_CONTENT_MAX));
 }
 
 static void add_prompt_variables(struct otlp_request *r, struct json_value arguments)
@@ -144,12 +144,12 @@ static void add_prompt_variables(struct otlp_request *r, struct json_value argum
     for (int n = 0; n < OTLP_VARIABLES_MAX && json_walk_next(&w, &name, &v); n++) {
         struct buf key = {0};
         buf_adds(&key, "gen_ai.prompt.variable.");
-        json_unescape(&key, json_string_head(name.p - 1, OTLP_MESSAGE_MAX));
+        json_unescape(&key, json_string_first_bytes(name.p - 1, OTLP_MESSAGE_MAX));
         buf_clear(r->text);
         if (v.type == JSON_STRING)
-            json_unescape(r->text, json_string_head(v.text.p, OTLP_CONTENT_MAX));
+            json_unescape(r->text, json_string_first_bytes(v.text.p, OTLP_CONTENT_MAX));
         else
-            buf_slice_add(r->text, text_head(v.text, OTLP_CONTENT_MAX));
+            buf_slice_add(r->text, text_prefix(v.text, OTLP_CONTENT_MAX));
         otlp_add_attribute(&r->j, buf_str(&key), buf_slice(r->text));
         r->text->failed |= key.failed;
         buf_close(&key);
@@ -192,8 +192,8 @@ bool otlp_notification_has_span(const struct query_message *m)
 }
 
 /* Writes name, kind and times of a span. before: prefix of the name. */
-static void add_span_head(struct otlp_request *r, const struct otlp_session *s,
-                          const struct otlp_call *c, const char *before, int kind)
+static void add_span_name_and_times(struct otlp_request *r, const struct otlp_session *s,
+                                    const struct otlp_call *c, const char *before, int kind)
 {
     struct json_out *j = &r->j;
     struct buf *name = r->text;
@@ -225,10 +225,10 @@ void otlp_add_operation_span(struct otlp_request *r, const struct otlp_session *
                           .error_code = o->error_code};
     otlp_operation_id(s, o->seq, id);
     json_out_object(j, NULL);
-    json_out_text(j, "traceId", otlp_trace_id(s, &context));
+    json_out_text(j, "traceId", otlp_get_trace_id(s, &context));
     json_out_str(j, "spanId", id);
     add_span_parent(r, &context, NULL);
-    add_span_head(r, s, &c, "operation ", 1); /* 1 is the span kind INTERNAL */
+    add_span_name_and_times(r, s, &c, "operation ", 1); /* 1 is the span kind INTERNAL */
     json_out_array(j, "attributes");
     otlp_add_attribute(j, "mcp.method.name", first->method);
     if (message_is_tool_call(first) || message_is_prompt(first))
@@ -254,21 +254,22 @@ void otlp_add_span(struct otlp_request *r, const struct otlp_session *s, const s
     const struct otlp_operation *o = &c->operation;
     struct otlp_context context = otlp_read_context(c->body);
     char id[OTLP_SPAN_ID];
-    bool same_trace = o->seq != 0 && slice_is(otlp_trace_id(s, &context), o->trace);
+    bool same_trace = o->seq != 0 && slice_is(otlp_get_trace_id(s, &context), o->trace);
     otlp_operation_id(s, o->seq, id);
     json_out_object(j, NULL);
     otlp_add_ids(j, s, c->request->seq, &context);
     add_span_parent(r, &context, same_trace ? id : NULL);
-    add_span_head(r, s, c, "", 3); /* 3 is the span kind CLIENT */
+    add_span_name_and_times(r, s, c, "", 3); /* 3 is the span kind CLIENT */
     json_out_array(j, "attributes");
     add_span_attributes(r, s, c, &context);
     /* Arguments and results are sanitized, as in the vault. */
     if (r->content && message_is_prompt(c->request))
-        add_prompt_variables(r, body_member(c->body, "params", "arguments"));
+        add_prompt_variables(r, get_member_of_body(c->body, "params", "arguments"));
     if (r->content && message_is_tool_call(c->request)) {
         otlp_span_add_json(j, "gen_ai.tool.call.arguments",
-                           body_member(c->body, "params", "arguments"));
-        otlp_span_add_json(j, "gen_ai.tool.call.result", body_member(c->answer, "result", NULL));
+                           get_member_of_body(c->body, "params", "arguments"));
+        otlp_span_add_json(j, "gen_ai.tool.call.result",
+                           get_member_of_body(c->answer, "result", NULL));
     }
     json_out_end(j);
     if (o->seq != 0 && !same_trace) {

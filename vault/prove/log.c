@@ -14,7 +14,7 @@ static int prove_parse_checkpoint(struct prove *p, struct slice text)
     struct note n;
     struct checkpoint c;
     if (note_read(text, &n) < 0 || checkpoint_read(n.text, &c) < 0 || c.size > INT64_MAX)
-        return prove_refuse(p, "the checkpoint is not a signed note of a log");
+        return prove_set_error(p, "the checkpoint is not a signed note of a log");
     buf_slice_add(&p->note, text);
     p->size = (int64_t)c.size;
     return 0;
@@ -24,20 +24,20 @@ static int prove_choose_checkpoint(struct prove *p)
 {
     if (p->what->note.p != NULL)
         return prove_parse_checkpoint(p, p->what->note);
-    sqlite3_stmt *s = prove_prepare(p,
-                                    "SELECT note FROM checkpoints WHERE ?1 IN (0, size)"
-                                    " ORDER BY size DESC LIMIT 1",
-                                    p->what->size);
+    sqlite3_stmt *s = prove_prepare_statement(p,
+                                              "SELECT note FROM checkpoints WHERE ?1 IN (0, size)"
+                                              " ORDER BY size DESC LIMIT 1",
+                                              p->what->size);
     int rc = sqlite3_step(s);
     int st = rc == SQLITE_ROW ? prove_parse_checkpoint(p, connect_column(s, 0)) : 0;
-    int read = prove_finish(p, s, rc);
+    int read = prove_finish_statement(p, s, rc);
     if (read < 0 || rc == SQLITE_ROW)
         return read < 0 ? read : st;
     if (p->what->size > 0)
-        return prove_refuse(p, "this vault has no checkpoint of %lld leaves",
-                            (long long)p->what->size);
-    return prove_refuse(p, "this vault has no checkpoint; run: mcp-interposer audit key new, if "
-                           "there is no key yet; then: mcp-interposer audit checkpoint");
+        return prove_set_error(p, "this vault has no checkpoint of %lld leaves",
+                               (long long)p->what->size);
+    return prove_set_error(p, "this vault has no checkpoint; run: mcp-interposer audit key new, if "
+                              "there is no key yet; then: mcp-interposer audit checkpoint");
 }
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
@@ -50,12 +50,12 @@ static int prove_store_leaf(struct prove *p, int64_t n, struct slice text)
     if (st == MI_ENOMEM)
         return st;
     if (st < 0)
-        return prove_refuse(p, "leaf %lld of the log is damaged; run: mcp-interposer audit verify",
-                            (long long)n);
+        return prove_set_error(
+            p, "leaf %lld of the log is damaged; run: mcp-interposer audit verify", (long long)n);
     if (l.type == LEAF_BEGIN || (l.type != LEAF_KEY && !slice_eq(l.uid, p->what->uid)))
         return 0;
     if (l.type == LEAF_PRUNE)
-        return prove_refuse(p, "the session is being removed");
+        return prove_set_error(p, "the session is being removed");
     if (l.type == LEAF_SEAL)
         p->last_seal = n;
     if (n >= p->size)
@@ -74,8 +74,8 @@ static int prove_on_leaf(void *ctx, int64_t n, struct slice text)
     struct prove *p = ctx;
     if (n < p->size) {
         if (n != (int64_t)p->hash_n)
-            return prove_refuse(p, "the log has no leaf %zu; run: mcp-interposer audit verify",
-                                p->hash_n);
+            return prove_set_error(p, "the log has no leaf %zu; run: mcp-interposer audit verify",
+                                   p->hash_n);
         if (!GROW(p->hash, p->hash_n, p->hash_cap))
             return MI_ENOMEM;
         p->hash[p->hash_n++] = tree_leaf_digest(text);
@@ -101,13 +101,14 @@ static int prove_choose_seal(struct prove *p)
         }
     }
     if (p->last_seal < 0)
-        return prove_refuse(p, "the session has not ended, or its recording was not finished");
+        return prove_set_error(p, "the session has not ended, or its recording was not finished");
     if (p->seal == p->last_seal)
         return 0;
-    return prove_refuse(p,
-                        "the checkpoint of %lld leaves does not cover the end of the session; run: "
-                        "mcp-interposer audit checkpoint",
-                        (long long)p->size);
+    return prove_set_error(
+        p,
+        "the checkpoint of %lld leaves does not cover the end of the session; run: "
+        "mcp-interposer audit checkpoint",
+        (long long)p->size);
 }
 
 int prove_read_log(struct prove *p)
@@ -122,8 +123,8 @@ int prove_read_log(struct prove *p)
     if (st < 0)
         return st;
     if ((int64_t)p->hash_n < p->size)
-        return prove_refuse(p, "the checkpoint is of %lld leaves, and the log has only %zu",
-                            (long long)p->size, p->hash_n);
+        return prove_set_error(p, "the checkpoint is of %lld leaves, and the log has only %zu",
+                               (long long)p->size, p->hash_n);
     st = prove_choose_seal(p);
     if (st < 0)
         return st;
@@ -132,6 +133,6 @@ int prove_read_log(struct prove *p)
     if (all == NULL)
         return MI_ENOMEM;
     p->hash = all;
-    tree_fill(all, p->hash_n);
+    tree_compute_inner_nodes(all, p->hash_n);
     return 0;
 }

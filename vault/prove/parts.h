@@ -28,7 +28,7 @@ struct prove {
     struct buf *error;
     struct buf note; /* owned; text of the checkpoint */
     int64_t size;    /* number of leaves that the checkpoint covers */
-    /* owned; hashes of the leaves before `size`, then of the inner nodes (tree_fill()) */
+    /* owned; hashes of the leaves before `size`, then of the inner nodes (tree_compute_inner_nodes()) */
     struct digest *hash;
     size_t hash_n, hash_cap;
     struct prove_leaf *leaf; /* owned; leaves, sorted by number */
@@ -41,18 +41,18 @@ struct prove {
 };
 
 /* Writes a sentence to p->error. Returns MI_EINVAL. */
-int prove_refuse(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
+int prove_set_error(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
 /* Prepares a statement, and binds `a` to ?1. Returns NULL after an error; then query_error() has a
  * sentence. */
-sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a);
+sqlite3_stmt *prove_prepare_statement(struct prove *p, const char *sql, int64_t a);
 /* Ends a statement. rc: the result of its last step. 0 or MI_ESTORE. */
-MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
+MI_MUST int prove_finish_statement(struct prove *p, sqlite3_stmt *s, int rc);
 
 /* Chooses the checkpoint, and reads the log. */
 MI_MUST int prove_read_log(struct prove *p);
 /* Reads the commitments of all records that the seal covers, and chooses the records of the
  * bundle. */
-MI_MUST int prove_choose_places(struct prove *p);
+MI_MUST int prove_choose_records(struct prove *p);
 /* Adds the records that were chosen to the bundle, and then the record `end`. */
 MI_MUST int prove_add_records(struct prove *p, struct bundle_out *o);
 /* If o is NULL, chooses the leaves `redact` that are about the chosen records; otherwise adds the

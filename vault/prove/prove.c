@@ -12,16 +12,17 @@
 static int prove_check_evidence(struct prove *p)
 {
     int64_t covered = 0;
-    int rc = connect_number(p->q->d.db, "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'",
-                            0, &covered);
+    int rc = connect_read_number(
+        p->q->d.db, "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'", 0, &covered);
     if (rc == SQLITE_OK && covered > 0)
-        rc = connect_number(p->q->d.db, "SELECT salt IS NOT NULL FROM sessions WHERE id = ?1",
-                            p->what->session_id, &covered);
+        rc = connect_read_number(p->q->d.db, "SELECT salt IS NOT NULL FROM sessions WHERE id = ?1",
+                                 p->what->session_id, &covered);
     if (rc != SQLITE_OK)
         return db_fail(&p->q->d);
-    return covered > 0 ? 0
-                       : prove_refuse(p, "the session is not covered: it was recorded before this "
-                                         "vault had evidence");
+    return covered > 0
+               ? 0
+               : prove_set_error(p, "the session is not covered: it was recorded before this "
+                                    "vault had evidence");
 }
 
 /* Adds the groups of commitments that contain the chosen records. */
@@ -33,9 +34,10 @@ static int prove_add_groups(struct prove *p, struct bundle_out *o)
         return MI_ENOMEM;
     bundle_begin_section(o, BUNDLE_GROUPS);
     for (uint64_t g = 0; g < groups; g++)
-        node[g] = places_group_digest(p->commitment + g * PLACES_GROUP,
-                                      size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
-    tree_fill(node, groups);
+        node[g] =
+            places_digest_commitment_group(p->commitment + g * PLACES_GROUP,
+                                           size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
+    tree_compute_inner_nodes(node, groups);
     for (uint64_t g = 0; g < groups; g++) {
         size_t k = size_min(PLACES_GROUP, p->records - g * PLACES_GROUP);
         bool wanted = false;
@@ -55,7 +57,7 @@ static int prove_write_bundle(struct prove *p, struct buf *ret)
     if (st == 0)
         st = prove_read_log(p);
     if (st == 0)
-        st = prove_choose_places(p);
+        st = prove_choose_records(p);
     if (st == 0)
         st = prove_add_redactions(p, NULL);
     if (st < 0)
@@ -78,20 +80,21 @@ static int prove_write_bundle(struct prove *p, struct buf *ret)
 }
 
 /* Verifies the bundle, because the vault may have been changed. */
-static int prove_verify(struct prove *p, const struct buf *bundle)
+static int prove_verify_bundle(struct prove *p, const struct buf *bundle)
 {
     struct bundle b;
     struct buf why = {0};
     int st = bundle_open(&b, buf_slice(bundle), NULL, &why);
     if (st == MI_EINVAL)
-        st = prove_refuse(p, "this does not prove anything: %s; run: mcp-interposer audit verify",
-                          buf_str(&why));
+        st = prove_set_error(
+            p, "this does not prove anything: %s; run: mcp-interposer audit verify", buf_str(&why));
     bundle_close(&b);
     buf_close(&why);
     return st;
 }
 
-int prove_write(struct query *q, const struct prove_what *what, struct buf *ret, struct buf *error)
+int prove_write_document(struct query *q, const struct prove_what *what, struct buf *ret,
+                         struct buf *error)
 {
     struct prove p = {.q = q, .what = what, .error = error};
     int st = query_refresh(q);
@@ -101,7 +104,7 @@ int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
         return st;
     st = db_end(&q->d, prove_write_bundle(&p, ret));
     if (st == 0)
-        st = prove_verify(&p, ret);
+        st = prove_verify_bundle(&p, ret);
     for (size_t i = 0; i < p.leaf_n; i++)
         buf_close(&p.leaf[i].text);
     free(p.leaf);

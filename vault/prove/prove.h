@@ -23,7 +23,7 @@ struct prove_what {
 };
 
 /* Appends the bundle to `ret`. */
-MI_MUST int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
-                        struct buf *error);
+MI_MUST int prove_write_document(struct query *q, const struct prove_what *what, struct buf *ret,
+                                 struct buf *error);
 
 #endif

@@ -2,8 +2,8 @@
 
 /* Sets the fields whose field_cover is `cover`. Reads the values from r->field[at] on, and returns
  * the index after the last value. */
-static size_t set_covered_fields(const struct record_fields *s, enum field_cover cover,
-                                 const struct bundle_record *r, size_t at, void *ret)
+static size_t set_fields_by_evidence_kind(const struct record_fields *s, enum field_cover cover,
+                                          const struct bundle_record *r, size_t at, void *ret)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
         if (f->evidence != cover)
@@ -13,7 +13,7 @@ static size_t set_covered_fields(const struct record_fields *s, enum field_cover
         if (v.p != NULL && (field_is_text(f) || f->type == VALUE_WORD))
             c = (struct cell){.type = CELL_TEXT, .text = v};
         else if (v.p != NULL)
-            c = (struct cell){.type = CELL_INT, .number = bundle_number(v)};
+            c = (struct cell){.type = CELL_INT, .number = bundle_parse_number(v)};
         field_set(f, ret, c);
     }
     return at;
@@ -22,20 +22,20 @@ static size_t set_covered_fields(const struct record_fields *s, enum field_cover
 struct query_message proven_read_message(const struct bundle_record *r)
 {
     struct query_message m = {0};
-    size_t at = set_covered_fields(&fields_of_message, COVERED_OPEN, r, 0, &m);
-    at = set_covered_fields(&fields_of_message, COVERED_BODY, r, at, &m);
-    set_covered_fields(&fields_of_message, COVERED_TAIL, r, at, &m);
+    size_t at = set_fields_by_evidence_kind(&fields_of_message, COVERED_OPEN, r, 0, &m);
+    at = set_fields_by_evidence_kind(&fields_of_message, COVERED_BODY, r, at, &m);
+    set_fields_by_evidence_kind(&fields_of_message, COVERED_TAIL, r, at, &m);
     return m;
 }
 
 void proven_read_session(struct query_session *s, const struct bundle_record *r)
 {
     *s = (struct query_session){0};
-    size_t at = set_covered_fields(&fields_of_session, COVERED_OPEN, r, 0, s);
-    set_covered_fields(&fields_of_session, COVERED_TAIL, r, at, s);
+    size_t at = set_fields_by_evidence_kind(&fields_of_session, COVERED_OPEN, r, 0, s);
+    set_fields_by_evidence_kind(&fields_of_session, COVERED_TAIL, r, at, s);
 }
 
 void proven_read_end(struct query_session *s, const struct bundle_record *r)
 {
-    set_covered_fields(&fields_of_session, COVERED_END, r, 0, s);
+    set_fields_by_evidence_kind(&fields_of_session, COVERED_END, r, 0, s);
 }

@@ -27,7 +27,7 @@ static void prove_add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, 
 static void prove_add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
-    prove_add_columns(o, s, 1, n + commitment_tail_len(s, 1 + n, kind));
+    prove_add_columns(o, s, 1, n + commitment_count_tail_columns(s, 1 + n, kind));
 }
 
 /* Adds a finding as it was first stored, without the names that were added later. */
@@ -38,13 +38,13 @@ static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq,
                               " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
                               " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC";
     int rc = SQLITE_DONE;
-    sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);
+    sqlite3_stmt *s = prove_prepare_statement(p, sql, p->what->session_id);
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        if (!commitment_cut_added(&finding, connect_column(s, 0)))
+        if (!commitment_cut_added_names(&finding, connect_column(s, 0)))
             break; /* the vault was changed meanwhile: the bundle will not be valid */
     bundle_write_field(o, finding);
-    return prove_finish(p, s, rc);
+    return prove_finish_statement(p, s, rc);
 }
 
 static int prove_add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
@@ -73,8 +73,9 @@ static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt
                                connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
     if (st == 0)
         st = prove_add_body(p, o, s, BODY);
-    prove_add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
-                      commitment_tail_len(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+    prove_add_columns(
+        o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
+        commitment_count_tail_columns(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
 }
 
@@ -82,14 +83,15 @@ static int prove_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt
 static sqlite3_stmt *prove_select_record(struct prove *p, int64_t row)
 {
     if (row == 0)
-        return prove_prepare(p, "SELECT salt@session_record FROM sessions WHERE id = ?1",
-                             p->what->session_id);
+        return prove_prepare_statement(p, "SELECT salt@session_record FROM sessions WHERE id = ?1",
+                                       p->what->session_id);
     if (row < 0)
-        return prove_prepare(p, "SELECT salt@event_record FROM events WHERE id = ?1", -row);
-    return prove_prepare(p,
-                         "SELECT salt@message_record"
-                         ", body, body_offset, body_length FROM messages WHERE id = ?1",
-                         schema_message_id(p->what->session_id, (uint64_t)row));
+        return prove_prepare_statement(p, "SELECT salt@event_record FROM events WHERE id = ?1",
+                                       -row);
+    return prove_prepare_statement(p,
+                                   "SELECT salt@message_record"
+                                   ", body, body_offset, body_length FROM messages WHERE id = ?1",
+                                   schema_message_id(p->what->session_id, (uint64_t)row));
 }
 
 static int prove_add_record(struct prove *p, struct bundle_out *o, uint64_t place)
@@ -98,10 +100,10 @@ static int prove_add_record(struct prove *p, struct bundle_out *o, uint64_t plac
     struct salt salt;
     sqlite3_stmt *s = prove_select_record(p, row);
     int rc = sqlite3_step(s), st = 0;
-    if (rc != SQLITE_ROW || !commitment_salt(s, 0, &salt)) {
-        st = prove_refuse(p,
-                          "a record of the session has no salt; run: mcp-interposer audit verify");
-        return prove_finish(p, s, rc) < 0 ? MI_ESTORE : st;
+    if (rc != SQLITE_ROW || !commitment_read_salt(s, 0, &salt)) {
+        st = prove_set_error(
+            p, "a record of the session has no salt; run: mcp-interposer audit verify");
+        return prove_finish_statement(p, s, rc) < 0 ? MI_ESTORE : st;
     }
     enum bundle_kind kind = row == 0 ? BUNDLE_SESSION : row < 0 ? BUNDLE_EVENT : BUNDLE_MESSAGE;
     bundle_begin_record(o, place, &salt);
@@ -111,26 +113,26 @@ static int prove_add_record(struct prove *p, struct bundle_out *o, uint64_t plac
     else
         prove_add_fields(o, s, kind);
     bundle_end_record(o);
-    int read = prove_finish(p, s, rc);
+    int read = prove_finish_statement(p, s, rc);
     return st < 0 ? st : read;
 }
 
 static int prove_add_end(struct prove *p, struct bundle_out *o)
 {
     struct salt salt;
-    sqlite3_stmt *s = prove_prepare(p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1",
-                                    p->what->session_id);
+    sqlite3_stmt *s = prove_prepare_statement(
+        p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1", p->what->session_id);
     int rc = sqlite3_step(s), st = 0;
-    if (rc == SQLITE_ROW && commitment_salt(s, 0, &salt)) {
+    if (rc == SQLITE_ROW && commitment_read_salt(s, 0, &salt)) {
         bundle_begin_end_record(o, &salt);
         bundle_write_field(o, slice_of(bundle_shape[BUNDLE_END].name));
         prove_add_fields(o, s, BUNDLE_END);
         bundle_end_record(o);
     } else {
-        st =
-            prove_refuse(p, "the end of the session has no salt; run: mcp-interposer audit verify");
+        st = prove_set_error(
+            p, "the end of the session has no salt; run: mcp-interposer audit verify");
     }
-    int read = prove_finish(p, s, rc);
+    int read = prove_finish_statement(p, s, rc);
     return read < 0 ? read : st;
 }
 
@@ -141,10 +143,11 @@ int prove_add_records(struct prove *p, struct bundle_out *o)
         if (p->row[i].wanted)
             st = prove_add_record(p, o, i);
         if (st == 0 && o->j.b->n > BUNDLE_MAX)
-            st = prove_refuse(p,
-                              "the bundle would have more than %zu MiB; prove single calls of the "
-                              "session: --seq N",
-                              BUNDLE_MAX >> 20);
+            st = prove_set_error(
+                p,
+                "the bundle would have more than %zu MiB; prove single calls of the "
+                "session: --seq N",
+                BUNDLE_MAX >> 20);
     }
     return st == 0 ? prove_add_end(p, o) : st;
 }
@@ -211,19 +214,19 @@ static int choose_leaf_or_write_line(struct prove *p, struct bundle_out *o, sqli
     if (o == NULL) {
         bool has = bundle_has_record(p, name, n);
         if (has && l == NULL)
-            return prove_refuse(p,
-                                "the session was redacted after the checkpoint of %lld leaves; "
-                                "run: mcp-interposer audit checkpoint",
-                                (long long)p->size);
+            return prove_set_error(p,
+                                   "the session was redacted after the checkpoint of %lld leaves; "
+                                   "run: mcp-interposer audit checkpoint",
+                                   (long long)p->size);
         if (has)
             l->wanted = true;
         return 0;
     }
     if (l == NULL || !l->wanted)
         return 0;
-    if (!commitment_digest(s, 2, &old) || !commitment_digest(s, 3, &now))
-        return prove_refuse(p, "a redacted record has no commitment; run: mcp-interposer audit "
-                               "verify");
+    if (!commitment_read_digest(s, 2, &old) || !commitment_read_digest(s, 3, &now))
+        return prove_set_error(p, "a redacted record has no commitment; run: mcp-interposer audit "
+                                  "verify");
     if (*open != n) {
         if (*open >= 0)
             bundle_end_redaction(o);
@@ -238,11 +241,11 @@ int prove_add_redactions(struct prove *p, struct bundle_out *o)
 {
     int64_t open = -1;
     int rc = SQLITE_DONE, st = 0;
-    sqlite3_stmt *s = prove_prepare(p, lines_sql, p->what->session_id);
+    sqlite3_stmt *s = prove_prepare_statement(p, lines_sql, p->what->session_id);
     while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW)
         st = choose_leaf_or_write_line(p, o, s, &open);
     if (open >= 0)
         bundle_end_redaction(o);
-    int read = prove_finish(p, s, rc);
+    int read = prove_finish_statement(p, s, rc);
     return read < 0 ? read : st;
 }

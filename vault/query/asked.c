@@ -71,7 +71,7 @@ static uint32_t intern_url_host(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return asked_intern_text(x, input_request_host(buf_slice(&x->text)));
+    return asked_intern_text(x, input_request_url_host(buf_slice(&x->text)));
 }
 
 /* Returns the text with index i; {NULL, 0} if the text is empty. */
@@ -121,11 +121,12 @@ static int asked_set_calls_of_requests(struct asking *x, const struct filter *se
     int st = person_list_read(&l, x->q, &ask, PERSON_BY_ASK);
     for (size_t i = 0; st == 0 && i < x->n; i++) {
         struct candidate *c = &x->list[i];
-        const struct person_share *of = c->from_server ? person_find_ask(&l, c->id) : NULL;
+        const struct person_share *of =
+            c->from_server ? person_find_call_of_request(&l, c->id) : NULL;
         if (of == NULL)
             continue;
-        c->method = asked_intern_text(x, person_text(&l, of->method));
-        c->target = asked_intern_text(x, person_text(&l, of->target));
+        c->method = asked_intern_text(x, person_get_text(&l, of->method));
+        c->target = asked_intern_text(x, person_get_text(&l, of->target));
         st = x->status;
     }
     person_list_close(&l);
@@ -279,8 +280,8 @@ static bool asked_call_may_match(const struct asking *x, const struct candidate 
 }
 
 /* Passes the questions of a call to the callback. Returns false to stop. */
-static bool asked_pass_questions(struct asking *x, const struct candidate *first, asked_fn fn,
-                                 void *ctx)
+static bool asked_report_questions(struct asking *x, const struct candidate *first, asked_fn fn,
+                                   void *ctx)
 {
     bool more = true;
     for (size_t i = 0; more && i < x->open_n; i++) {
@@ -314,13 +315,13 @@ static int asked_read_calls(struct asking *x, asked_fn fn, void *ctx)
             if (st == 0)
                 st = asked_read_message(x, c, c->closing_seq);
         }
-        more = st == 0 && asked_pass_questions(x, first, fn, ctx);
+        more = st == 0 && asked_report_questions(x, first, fn, ctx);
     }
     return st;
 }
 
-int asked_read(struct query *q, const struct asked_question *question, asked_fn fn, void *ctx,
-               int64_t *ret_unread)
+int asked_read_requests(struct query *q, const struct asked_question *question, asked_fn fn,
+                        void *ctx, int64_t *ret_unread)
 {
     struct asking x = {.q = q, .question = question, .open = calloc(OPEN_MAX, sizeof *x.open)};
     int st = x.open != NULL ? asked_collect_requests(&x) : MI_ENOMEM;

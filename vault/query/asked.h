@@ -10,7 +10,7 @@
 
 #include "vault/query/reader.h"
 
-#define ASKED_MAX ((size_t)1 << 20) /* longest message that asked_read() reads, in bytes */
+#define ASKED_MAX ((size_t)1 << 20) /* longest message that asked_read_requests() reads, in bytes */
 
 struct asked {
     int64_t session_id, seq; /* session and seq of the message that asks */
@@ -24,7 +24,7 @@ struct asked {
     int64_t after_us;                       /* time until the answer; -1: no answer */
 };
 
-/* The questions that asked_read() reports. */
+/* The questions that asked_read_requests() reports. */
 struct asked_question {
     /* `tool` of the filter selects the tool of the call; the filter's times select the time of the
      * question */
@@ -38,7 +38,7 @@ typedef bool (*asked_fn)(void *ctx, const struct asked *a);
 /* Calls fn for each question: those of the newest call first, and those of one call in the order in
  * which the server asked. *ret_unread: number of calls and requests that ask, but whose text is not
  * recorded. */
-MI_MUST int asked_read(struct query *q, const struct asked_question *x, asked_fn fn, void *ctx,
-                       int64_t *ret_unread);
+MI_MUST int asked_read_requests(struct query *q, const struct asked_question *x, asked_fn fn,
+                                void *ctx, int64_t *ret_unread);
 
 #endif

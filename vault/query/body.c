@@ -31,7 +31,7 @@ static int set_body_error(struct query *q, struct slice uid, const char *why)
     return MI_EIO;
 }
 
-static int read_body_part(int fd, int64_t offset, size_t n, struct buf *b)
+static int read_body_bytes(int fd, int64_t offset, size_t n, struct buf *b)
 {
     if (!buf_reserve(b, n))
         return MI_ENOMEM;
@@ -71,7 +71,7 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
     else if (st == 0 && !bodies_are_written(fd, m->body_offset, m->body_length))
         st = set_body_error(q, uid, "there is a hole in the file");
     if (st == 0)
-        st = read_body_part(fd, m->body_offset, size_min(max, (size_t)m->body_length), b);
+        st = read_body_bytes(fd, m->body_offset, size_min(max, (size_t)m->body_length), b);
     if (st == MI_EIO && b->failed)
         st = MI_ENOMEM;
     if (fd >= 0)

@@ -90,7 +90,7 @@ static int derive_each_session(struct query *q, const struct id_list *list)
     for (size_t i = 0; st == 0 && i < list->n; i++)
         st = derive_session_calls(q, list->id[i]);
     if (st < 0)
-        query_forget_derived(q);
+        query_free_derived_calls(q);
     if (st < 0 && !sqlite3_get_autocommit(q->d.db))
         (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
     return st;
@@ -213,7 +213,7 @@ static void make_calls_sql(struct buf *sql, const struct query *q, const struct 
 /* number of calls that are counted between two checks of the time and of goes_on() */
 #define COUNTED_AT_ONCE 4096
 
-static bool call_rows_goes_on(const struct call_question *x)
+static bool call_rows_should_continue(const struct call_question *x)
 {
     return x->goes_on == NULL || x->goes_on(x->ctx);
 }
@@ -228,7 +228,7 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
     db_bind(st, 7, DB_WITH(db_int(x->from), db_int(x->up_to != 0 ? x->up_to : INT64_MAX)));
     db_bind(st, WHERE_FIRST, w->value, w->n);
     for (int64_t n = 1; status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; n++)
-        status = n % COUNTED_AT_ONCE == 0 && !call_rows_goes_on(x) ? 1 : fn(ctx, st);
+        status = n % COUNTED_AT_ONCE == 0 && !call_rows_should_continue(x) ? 1 : fn(ctx, st);
     int ended = db_finish_statement(&q->d, st, rc);
     return status != 0 ? status : ended;
 }
@@ -279,7 +279,7 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
         where_add_session(&w, f, FILTER_HOLDS);
         if (st == 0 && q->remote == NULL)
             st = w.sql.failed ? MI_ENOMEM : list_sessions_without_rows(q, &w, missing);
-        where_close(&w);
+        where_clause_close(&w);
         if (st == 0 && missing->n > 0) {
             st = derive_each_session(q, missing);
             /* SQLite cannot create the temporary file, or its disk is full, as in a container: use
@@ -308,7 +308,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     struct buf sql = {0};
     struct id_list missing = {0};
     bool several = false;
-    if (!call_rows_goes_on(x))
+    if (!call_rows_should_continue(x))
         return 0;
     int st = derive_missing_calls(q, x->filter, &missing);
     if (st == 0 && (x->operations || x->several))
@@ -335,8 +335,8 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
     }
     free(missing.id);
     buf_close(&sql);
-    where_close(&w);
-    where_close(&sessions);
+    where_clause_close(&w);
+    where_clause_close(&sessions);
     return st < 0 ? st : 0;
 }
 
@@ -347,8 +347,8 @@ static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
-int call_rows_each(struct query *q, const struct call_question *x, const char *columns, each_fn fn,
-                   void *ctx)
+int call_rows_read_each(struct query *q, const struct call_question *x, const char *columns,
+                        each_fn fn, void *ctx)
 {
     struct buf each = {0};
     buf_printf(&each, "each(%s)", columns);
@@ -428,7 +428,7 @@ struct counting {
     int64_t n, until_us;
 };
 
-static int call_rows_count_one(void *ctx, sqlite3_stmt *st)
+static int call_rows_count_row(void *ctx, sqlite3_stmt *st)
 {
     struct counting *c = ctx;
     (void)st;
@@ -436,14 +436,14 @@ static int call_rows_count_one(void *ctx, sqlite3_stmt *st)
     return c->n % COUNTED_AT_ONCE == 0 && clock_mono_us() > c->until_us ? 1 : 0;
 }
 
-int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
+int query_count_calls(struct query *q, const struct call_question *x, int64_t within_us,
                       int64_t *ret, bool *ret_all)
 {
     struct counting c = {.until_us = clock_mono_us() + within_us};
     struct call_question all = *x;
     all.newest_first = false;
     all.sort = CALLS_UNSORTED;
-    int st = call_rows_read(q, &all, "1", call_rows_count_one, &c);
+    int st = call_rows_read(q, &all, "1", call_rows_count_row, &c);
     *ret = c.n;
     *ret_all = c.n % COUNTED_AT_ONCE != 0 || clock_mono_us() <= c.until_us;
     return st;

@@ -28,14 +28,14 @@ static const struct db_kind reader = {
 
 static int register_functions(struct query *q)
 {
-    bool all =
-        filter_register(q->d.db) == SQLITE_OK && each_register(q->d.db, &q->each) == SQLITE_OK;
+    bool all = filter_register_functions(q->d.db) == SQLITE_OK &&
+               each_register_function(q->d.db, &q->each) == SQLITE_OK;
     return all ? 0 : MI_ENOMEM;
 }
 
 /* Runs the first statement that reads the file, to find out whether the file can be read. Returns
  * SQLite's code. */
-static int read_version(struct query *q)
+static int read_database_version(struct query *q)
 {
     return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);
 }
@@ -52,20 +52,20 @@ static int roll_back_journal(struct query *q)
     return rc == SQLITE_OK ? db_reconnect(&q->d) : db_fail(&q->d);
 }
 
-static int connect_and_check(struct query *q)
+static int connect_and_read_version(struct query *q)
 {
-    int st = 0, rc = read_version(q);
+    int st = 0, rc = read_database_version(q);
     /* This connection was opened without the writer's shared memory, so it may have read a
      * transaction that was being committed. The next connection shares that memory, and could miss
      * tables that this one has seen: connect again, so that all statements read the same state. */
     if (rc == SQLITE_OK && db_is_outdated(&q->d)) {
         st = db_reconnect(&q->d);
-        rc = st == 0 ? read_version(q) : rc;
+        rc = st == 0 ? read_database_version(q) : rc;
     }
     if (st == 0 && rc != SQLITE_OK &&
         sqlite3_extended_errcode(q->d.db) == SQLITE_READONLY_ROLLBACK) {
         st = roll_back_journal(q);
-        rc = st == 0 ? read_version(q) : rc;
+        rc = st == 0 ? read_database_version(q) : rc;
     }
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
@@ -74,7 +74,7 @@ static int connect_and_check(struct query *q)
 static int check_layout(struct query *q)
 {
     struct buf why = {0};
-    int st = q->any ? 0 : layout_check(q->d.db, &why);
+    int st = q->any ? 0 : layout_check_misleading(q->d.db, &why);
     if (st == MI_EINVAL)
         st = db_set_error(&q->d, buf_str(&why));
     else if (st == MI_ESTORE)
@@ -83,7 +83,7 @@ static int check_layout(struct query *q)
     return st;
 }
 
-void query_forget_derived(struct query *q)
+void query_free_derived_calls(struct query *q)
 {
     if (q->derived != NULL)
         call_batch_close(q->derived);
@@ -95,9 +95,9 @@ int query_refresh(struct query *q)
 {
     if (!db_is_outdated(&q->d))
         return 0;
-    query_forget_derived(q);
+    query_free_derived_calls(q);
     int st = db_reconnect(&q->d);
-    if (st == 0 && read_version(q) != SQLITE_OK)
+    if (st == 0 && read_database_version(q) != SQLITE_OK)
         st = db_fail(&q->d);
     if (st == 0)
         st = register_functions(q);
@@ -130,7 +130,7 @@ static int connection_open_db(struct query *q)
     int status = file.failed ? MI_ENOMEM : db_open(&q->d, &reader, buf_str(&file), &q->error);
     buf_close(&file);
     if (status == 0)
-        status = connect_and_check(q);
+        status = connect_and_read_version(q);
     if (status == 0)
         status = register_functions(q);
     if (status < 0)
@@ -181,7 +181,7 @@ int query_open(struct query **ret, const char *vault, struct buf *error)
     return connection_open_vault(ret, vault, false, error);
 }
 
-int query_open_any(struct query **ret, const char *vault, struct buf *error)
+int query_open_any_schema(struct query **ret, const char *vault, struct buf *error)
 {
     return connection_open_vault(ret, vault, true, error);
 }
@@ -201,7 +201,7 @@ static struct query *connection_open_memory(const char *name)
     return NULL;
 }
 
-int query_open_empty(struct query **ret, const char *vault)
+int query_open_empty_vault(struct query **ret, const char *vault)
 {
     struct query *q = connection_open_memory(vault);
     if (q == NULL || schema_make_ready(q->d.db) < 0) {
@@ -237,7 +237,7 @@ void query_close(struct query *q)
 {
     if (q == NULL)
         return;
-    query_forget_derived(q);
+    query_free_derived_calls(q);
     if (q->d.kind != NULL)
         db_close(&q->d);
     remote_free(q->remote);
@@ -309,8 +309,9 @@ int query_read_number(struct query *q, enum query_statement i, int64_t id, int64
 
 /* Reads the first or the last message of a range; statement `i` determines which. *ret_has: whether
  * the range has a message. */
-static int read_first_or_last(struct query *q, enum query_statement i, const struct query_range *in,
-                              int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
+static int read_first_or_last_message(struct query *q, enum query_statement i,
+                                      const struct query_range *in, int64_t *ret_seq,
+                                      int64_t *ret_t_us, bool *ret_has)
 {
     sqlite3_stmt *st = NULL;
     int status = query_prepare(q, i, &st);
@@ -329,19 +330,20 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
 {
     bool has;
     struct query_range all = {session_id, 0, SCHEMA_SEQ_MAX, false};
-    return read_first_or_last(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
+    return read_first_or_last_message(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
 }
 
 /* Skips seqs that no message has. In a forged file, there may be 2^36 such seqs between two
  * messages. Does nothing for a store: a store rejects forged seqs (vault/remote/pages.c), and
  * answers each request slowly. */
-static int skip_gap(struct query *q, struct query_range *rest)
+static int skip_unused_seqs(struct query *q, struct query_range *rest)
 {
     int64_t seq, t_us;
     bool has;
     if (q->remote != NULL)
         return 0;
-    int st = read_first_or_last(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
+    int st =
+        read_first_or_last_message(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
     if (st < 0)
         return st;
     if (has && (seq < rest->from || seq > rest->to))
@@ -371,8 +373,9 @@ bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3
 
 /* Reads the first part of `rest`, at most QUERY_PART seqs, and removes it from `rest`. *ret_n:
  * number of rows that were read. */
-static int scan_part_of_range(struct query *q, enum query_statement i, const struct where *w,
-                              struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
+static int scan_first_rows_of_range(struct query *q, enum query_statement i, const struct where *w,
+                                    struct query_range *rest, int64_t *ret_n, query_row_fn fn,
+                                    void *ctx)
 {
     int64_t n = rest->to - rest->from < QUERY_PART ? rest->to - rest->from : QUERY_PART - 1;
     int64_t first = rest->backwards ? rest->to - n : rest->from;
@@ -401,9 +404,9 @@ int query_scan_rows(struct query *q, enum query_statement i, const struct where 
     int result = query_last_message(q, in->session_id, &last, &t_us);
     rest.to = rest.to < last ? rest.to : last;
     while (result == 0 && rest.from <= rest.to) {
-        result = scan_part_of_range(q, i, w, &rest, &n, fn, ctx);
+        result = scan_first_rows_of_range(q, i, w, &rest, &n, fn, ctx);
         if (result == 0 && n == 0 && rest.from <= rest.to)
-            result = skip_gap(q, &rest);
+            result = skip_unused_seqs(q, &rest);
     }
     return result < 0 ? result : 0;
 }

@@ -18,7 +18,7 @@ struct query {
     /* owned; writes to temp.calls (call_rows.c); NULL: there is no such table yet */
     struct call_batch *derived;
     struct remote *remote; /* owned; connection to a store; NULL: `d` is a vault */
-    struct each each;      /* callback and its data for call_rows_each() */
+    struct each each;      /* callback and its data for call_rows_read_each() */
     int dir_fd;            /* owned; directory of the vault; -1: there is none */
     char *path; /* owned; the vault's absolute path without symbolic links, or a store's name */
     struct page_row *session; /* owned; the row that query_session() returned last */
@@ -31,6 +31,6 @@ struct query {
 MI_MUST int query_refresh(struct query *q);
 /* Frees q->derived. Call this function before the connection is closed, which deletes
  * temp.calls. */
-void query_forget_derived(struct query *q);
+void query_free_derived_calls(struct query *q);
 
 #endif

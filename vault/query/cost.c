@@ -159,17 +159,17 @@ static int cost_add_result(struct cost_tool *t, const struct context_result *r, 
     return 0;
 }
 
-static int cost_on_several(void *ctx, sqlite3_stmt *st)
+static int cost_on_call_status(void *ctx, sqlite3_stmt *st)
 {
     struct cost_reading *x = ctx;
     if (!GROW(x->several, x->several_n, x->several_cap))
         return MI_ENOMEM;
     x->several[x->several_n++] = (struct cost_status){
-        sqlite3_column_int64(st, 0), value_of_word(&call_statuses, connect_column(st, 1))};
+        sqlite3_column_int64(st, 0), value_find_by_word(&call_statuses, connect_column(st, 1))};
     return 0;
 }
 
-static int cost_compare_several(const void *a, const void *b, void *ctx)
+static int cost_compare_call_status(const void *a, const void *b, void *ctx)
 {
     const struct cost_status *x = a, *y = b;
     (void)ctx;
@@ -252,7 +252,7 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
          * read */
         return 0;
     int64_t first = sqlite3_value_int64(column[10]); /* seq of the operation's first request */
-    int64_t at_us = x->session[x->at].started_at_us + each_read_time(column[5]);
+    int64_t at_us = x->session[x->at].started_at_us + each_read_clamped_time(column[5]);
     struct context_result result = {read_cost_number(column[4], COST_RESULT_MAX),
                                     read_cost_number(column[8], COST_RESULT_MAX),
                                     read_cost_number(column[9], COST_BINARY_SIZE_MAX)};
@@ -263,7 +263,7 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
     struct cost_server *s = &x->c->list[session->server];
     int64_t seq = id & SCHEMA_SEQ_MAX;
     if (!slice_is(method, "tools/call") && seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
-        s->session[session->at].lists |= cost_lists_bit_of_method(method);
+        s->session[session->at].lists |= cost_lists_method_mask(method);
     if (!slice_is(each_get_text(column[6]), "c2s") || !slice_is(each_get_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
@@ -272,7 +272,8 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
         !filter_includes_time(&x->c->filter, at_us))
         return 0;
     return cost_add_call(x, id, each_get_text(column[2]),
-                         value_of_word(&call_statuses, each_get_text(column[3])), &result, at_us);
+                         value_find_by_word(&call_statuses, each_get_text(column[3])), &result,
+                         at_us);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -300,7 +301,7 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
-static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
+static size_t cost_count_results_up_to(const struct cost_results *r, uint32_t tokens)
 {
     size_t from = 0, to = r->n;
     while (from < to) {
@@ -315,7 +316,7 @@ static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
 
 /* Removes tools that were not called and are not in the list that is counted, but only in an older
  * list. */
-static void cost_drop_unlisted_tools(struct cost_server *s)
+static void cost_remove_unused_old_tools(struct cost_server *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->tool_n; i++) {
@@ -329,7 +330,7 @@ static void cost_drop_unlisted_tools(struct cost_server *s)
 /* Returns the percentile (nearest rank, as in vault/query/tally.h) of the tokens of all results of
  * these tools; -1 if there are no results. Uses a binary search for the lowest number of tokens
  * that a sufficient part of the results does not exceed. */
-static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
+static int64_t cost_compute_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;
     for (size_t i = 0; i < tool_n; i++)
@@ -340,7 +341,7 @@ static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int 
         uint32_t middle = from + (to - from) / 2;
         size_t have = 0;
         for (size_t i = 0; i < tool_n; i++)
-            have += cost_count_up_to(&tool[i].results, middle);
+            have += cost_count_results_up_to(&tool[i].results, middle);
         if (have >= enough)
             to = middle;
         else
@@ -367,7 +368,7 @@ static void cost_set_unknown_binaries(struct cost_binaries *b)
 static int cost_sum_tools(struct cost_server *s)
 {
     size_t counted = 0, most = 0;
-    cost_drop_unlisted_tools(s);
+    cost_remove_unused_old_tools(s);
     for (size_t i = 0; i < s->tool_n; i++)
         most = s->tool[i].results.n > most ? s->tool[i].results.n : most;
     uint32_t *scratch = malloc((most + 1) * sizeof *scratch);
@@ -376,8 +377,8 @@ static int cost_sum_tools(struct cost_server *s)
     for (size_t i = 0; i < s->tool_n; i++) {
         struct cost_tool *t = &s->tool[i];
         cost_sort_tokens(t->results.tokens, scratch, t->results.n);
-        t->p50 = cost_percentile(t, 1, 50);
-        t->p95 = cost_percentile(t, 1, 95);
+        t->p50 = cost_compute_percentile(t, 1, 50);
+        t->p95 = cost_compute_percentile(t, 1, 95);
         s->calls += t->calls;
         s->errors += t->errors;
         s->uncounted += t->uncounted;
@@ -394,8 +395,8 @@ static int cost_sum_tools(struct cost_server *s)
     cost_set_unknown_binaries(&s->binaries);
     if (counted == 0 && s->uncounted > 0)
         s->result_tokens = -1;
-    s->p50 = cost_percentile(s->tool, s->tool_n, 50);
-    s->p95 = cost_percentile(s->tool, s->tool_n, 95);
+    s->p50 = cost_compute_percentile(s->tool, s->tool_n, 50);
+    s->p95 = cost_compute_percentile(s->tool, s->tool_n, 95);
     sort_array(s->tool, s->tool_n, sizeof *s->tool, cost_compare_tools, NULL);
     free(scratch);
     return 0;
@@ -431,13 +432,13 @@ static int cost_read_calls(struct cost_reading *x, const struct call_question *q
 {
     struct call_question several = *question;
     several.operations = several.several = true;
-    int st = call_rows_read(x->q, &several, "c.id, c.status", cost_on_several, x);
+    int st = call_rows_read(x->q, &several, "c.id, c.status", cost_on_call_status, x);
     if (x->several_n > 0)
-        sort_array(x->several, x->several_n, sizeof *x->several, cost_compare_several, NULL);
+        sort_array(x->several, x->several_n, sizeof *x->several, cost_compare_call_status, NULL);
     if (st == 0)
-        st = call_rows_each(x->q, question,
-                            x->several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
-                            cost_on_call, x);
+        st = call_rows_read_each(
+            x->q, question, x->several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
+            cost_on_call, x);
     return st == 0 ? cost_add_operations(x) : st;
 }
 

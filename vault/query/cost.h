@@ -57,7 +57,7 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
-    /* bits of the lists that the session's client has requested: cost_lists_bit_of_method() */
+    /* bits of the lists that the session's client has requested: cost_lists_method_mask() */
     unsigned lists;
     char uid[32];
 };

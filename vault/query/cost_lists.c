@@ -76,7 +76,7 @@ static int lists_store_tools(struct cost_server *s, const struct tools *tools)
         struct cost_tool *t;
         if (cost_add_tool(s, tools->tool[i].name, &t) < 0)
             return MI_ENOMEM;
-        t->definition_tokens = context_definition_tokens(tools->tool[i].text);
+        t->definition_tokens = context_count_definition_tokens(tools->tool[i].text);
         s->definition_tokens += t->definition_tokens;
         s->used += t->calls > 0;
         s->never_used_tokens += t->calls > 0 ? 0 : t->definition_tokens;
@@ -99,7 +99,7 @@ static bool lists_on_session(void *ctx, const struct query_session *s)
 
 /* Removes the tools that the rule hides from a result of tools/list, so that *m is what the client
  * got. */
-static int lists_remove_hidden(struct lists_reading *x, struct slice body, struct rpc *m)
+static int lists_remove_hidden_tools(struct lists_reading *x, struct slice body, struct rpc *m)
 {
     struct changes c = {0};
     struct tool_cut cut;
@@ -124,8 +124,8 @@ static int lists_remove_hidden(struct lists_reading *x, struct slice body, struc
 
 /* Whether the answer to request_seq is the first page of a list, or the page after the last page
  * that was added. *cursor: hash of the requested cursor. */
-static bool lists_page_fits(struct lists_reading *x, size_t list, int64_t request_seq,
-                            uint64_t *cursor)
+static bool lists_page_continues_list(struct lists_reading *x, size_t list, int64_t request_seq,
+                                      uint64_t *cursor)
 {
     size_t i = 0, n = size_min(x->request_n, REQUESTS_KEPT);
     while (i < n && x->request[i].seq != request_seq)
@@ -144,7 +144,7 @@ static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m
         tools_add_page(&x->tools, m, cursor);
     } else {
         x->list[i].tokens = cursor == 0 ? 0 : x->list[i].tokens;
-        x->list[i].tokens += context_definitions_tokens(array);
+        x->list[i].tokens += context_count_definitions_tokens(array);
     }
     x->list[i].next = lists_hash_cursor(m->next_cursor);
     if (!x->list[i].begun || x->list[i].next != 0)
@@ -174,7 +174,8 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
         x->request[at].seq = m->seq;
         x->request[at].cursor = lists_hash_cursor(rpc.cursor);
     }
-    if (m->kind != KIND_RESULT || (!begins && !lists_page_fits(x, i, m->request_seq, &cursor)))
+    if (m->kind != KIND_RESULT ||
+        (!begins && !lists_page_continues_list(x, i, m->request_seq, &cursor)))
         return true;
     if (m->is_large) {
         buf_clear(&x->body);
@@ -189,7 +190,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
         x->instruction_tokens =
             context_count_text_tokens(json_string_raw(json_get(rpc.result, "instructions")));
     else
-        x->status = i == LIST_TOOLS ? lists_remove_hidden(x, body, &rpc) : 0;
+        x->status = i == LIST_TOOLS ? lists_remove_hidden_tools(x, body, &rpc) : 0;
     if (!begins && x->status == 0)
         x->status = lists_add_page(x, i, &rpc, cursor);
     return x->status == 0;
@@ -218,7 +219,7 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     int st = query_matching_sessions(q, &this_session, FILTER_HOLDS, 1, lists_on_session, &x);
     st = st == 0 ? x.status : st;
     if (st == 0)
-        st = query_timeline_of(q, &first, lists_on_message, NULL, &x);
+        st = query_messages_and_events(q, &first, lists_on_message, NULL, &x);
     tools_close(&x.tools);
     tool_rule_close(&x.rule);
     buf_close(&x.seen);
@@ -233,7 +234,7 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     return st == 0 ? x.status : st;
 }
 
-unsigned cost_lists_bit_of_method(struct slice method)
+unsigned cost_lists_method_mask(struct slice method)
 {
     size_t i = 0;
     while (i < LISTS && !slice_is(method, lists[i].method))
@@ -242,7 +243,7 @@ unsigned cost_lists_bit_of_method(struct slice method)
 }
 
 /* Returns the bits of the lists that are not known yet. */
-static unsigned lists_unknown_bits(const struct cost_server *s)
+static unsigned get_unknown_lists_mask(const struct cost_server *s)
 {
     return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |
            (s->resource_tokens < 0 ? 1u << LIST_RESOURCES | 1u << LIST_TEMPLATES : 0) |
@@ -258,7 +259,7 @@ int cost_lists_read(struct cost_server *s, struct query *q)
             if (older > COST_OLDER)
                 return 0;
             if (s->session[i].imported != (imported == 1) ||
-                (s->session[i].lists & lists_unknown_bits(s)) == 0)
+                (s->session[i].lists & get_unknown_lists_mask(s)) == 0)
                 continue;
             st = lists_read_session(s, q, &s->session[i]);
             older += s->tools >= 0;

@@ -18,7 +18,7 @@
 
 /* Returns the bit of the list, or of the instructions, that an answer to this method contains; 0 if
  * it contains neither. */
-unsigned cost_lists_bit_of_method(struct slice method);
+unsigned cost_lists_method_mask(struct slice method);
 /* Reads the lists of `s` from s->session (newest first), and sets the token counts of `s` and of
  * its tools. Call this function after the calls were counted. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);

@@ -22,12 +22,12 @@ static const struct {
     [COUNT_METHOD] = {"method", "c.method, NULL", false},
 };
 
-const char *count_by_name(enum count_by by)
+const char *count_by_get_name(enum count_by by)
 {
     return ways[by].name;
 }
 
-enum count_by count_by_name_of_way(const char *name)
+enum count_by count_by_parse_name(const char *name)
 {
     int i = 0;
     while (i < COUNT_WAYS && strcmp(ways[i].name, name) != 0)
@@ -37,10 +37,10 @@ enum count_by count_by_name_of_way(const char *name)
 
 #define PART_END '\xFF' /* separates the parts of a key: this byte does not occur in UTF-8 */
 
-static void add_key_part(struct buf *b, struct slice part)
+static void append_key_text(struct buf *b, struct slice part)
 {
     if (part.p != NULL)
-        text_utf8(b, part);
+        text_append_valid_utf8(b, part);
     buf_addc(b, PART_END);
 }
 
@@ -81,12 +81,12 @@ static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
     buf_clear(&x->key);
     if (x->c->by == COUNT_DAY) {
         clock_local_text(at_us, day);
-        add_key_part(&x->key, (struct slice){day, size_min(strlen(day), 10)});
+        append_key_text(&x->key, (struct slice){day, size_min(strlen(day), 10)});
         return;
     }
-    add_key_part(&x->key, connect_column(st, 0));
+    append_key_text(&x->key, connect_column(st, 0));
     if (x->c->by == COUNT_TOOL)
-        add_key_part(&x->key, connect_column(st, 1));
+        append_key_text(&x->key, connect_column(st, 1));
 }
 
 /* Reads the calls that repeat another call. Called before the other calls are read. */
@@ -119,7 +119,7 @@ static int count_read_repeats(struct counting *x, struct query *q, const struct 
     }
     int ended = db_finish_statement(&q->d, st, rc);
     buf_close(&sql);
-    where_close(&w);
+    where_clause_close(&w);
     return status != 0 ? status : ended;
 }
 
@@ -134,9 +134,9 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
     int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
-    int64_t person_us = person_time_of_call(&x->person, sqlite3_column_int64(st, 11));
+    int64_t person_us = person_get_call_time_us(&x->person, sqlite3_column_int64(st, 11));
     struct query_call call = {
-        .status = value_of_word(&call_statuses, connect_column(st, 2)),
+        .status = value_find_by_word(&call_statuses, connect_column(st, 2)),
         .duration_us = connect_time(st, 3),
         .request_size = sqlite3_column_int64(st, 4),
         .response_size = sqlite3_column_int64(st, 5),
@@ -155,7 +155,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     int status =
         x->key.failed ? MI_ENOMEM : tally_add_call(&x->c->tally, buf_slice(&x->key), &call, at_us);
     if (status == 0)
-        tally_add_tokens(&x->c->tally, counted ? sqlite3_column_int64(st, 8) : -1);
+        tally_add_result_tokens(&x->c->tally, counted ? sqlite3_column_int64(st, 8) : -1);
     return status;
 }
 

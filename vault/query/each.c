@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-static void each_step(sqlite3_context *to, int n, sqlite3_value **column)
+static void each_step_on_row(sqlite3_context *to, int n, sqlite3_value **column)
 {
     struct each *e = sqlite3_user_data(to);
     (void)n;
@@ -12,14 +12,15 @@ static void each_step(sqlite3_context *to, int n, sqlite3_value **column)
         sqlite3_result_error_code(to, SQLITE_ABORT);
 }
 
-static void each_end(sqlite3_context *to)
+static void each_end_aggregate(sqlite3_context *to)
 {
     (void)to;
 }
 
-int each_register(sqlite3 *db, struct each *e)
+int each_register_function(sqlite3 *db, struct each *e)
 {
-    return sqlite3_create_function(db, "each", -1, SQLITE_UTF8, e, NULL, each_step, each_end);
+    return sqlite3_create_function(db, "each", -1, SQLITE_UTF8, e, NULL, each_step_on_row,
+                                   each_end_aggregate);
 }
 
 /* Does not use sqlite3_value_text(), which copies the text to append a NUL. */
@@ -31,7 +32,7 @@ struct slice each_get_text(sqlite3_value *v)
     return (struct slice){p, (size_t)sqlite3_value_bytes(v)};
 }
 
-int64_t each_read_time(sqlite3_value *v)
+int64_t each_read_clamped_time(sqlite3_value *v)
 {
     return clock_clamp_us(sqlite3_value_int64(v));
 }

@@ -189,13 +189,13 @@ static void filter_add_words(struct buf *b, const char *column, const struct val
     for (unsigned i = 0; i < words->n; i++) {
         if ((values >> i & 1) == 0)
             continue;
-        buf_printf(b, "%s'%s'", comma, value_word(words, i));
+        buf_printf(b, "%s'%s'", comma, value_get_word(words, i));
         comma = ", ";
     }
     buf_addc(b, ')');
 }
 
-static unsigned bits_of_failed_statuses(void)
+static unsigned make_failed_status_bits(void)
 {
     unsigned failed = 0;
     for (unsigned i = 0; i < CALL_UNKNOWN; i++)
@@ -224,7 +224,7 @@ void where_add_call(struct where *w, const struct filter *f)
     filter_add_name(w, "c.method", f->method);
     filter_add_tool(w, "c.method", "c.target", f->tool);
     if (f->failed)
-        filter_add_call_statuses(w, bits_of_failed_statuses());
+        filter_add_call_statuses(w, make_failed_status_bits());
     if (f->statuses != 0)
         filter_add_call_statuses(w, f->statuses);
     if (f->slow_us > 0)
@@ -267,7 +267,7 @@ void where_add_message(struct where *w, const struct filter *f, int64_t started_
     }
     if (f->failed) { /* A rejected answer counts as failed, whatever its body contains. */
         buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
-        filter_add_message_statuses(w, bits_of_failed_statuses());
+        filter_add_message_statuses(w, make_failed_status_bits());
         buf_addc(&w->sql, ')');
     }
     if (f->statuses != 0) {
@@ -292,7 +292,7 @@ void where_add_event(struct where *w, const struct filter *f, int64_t started_at
         filter_add_time(w, "e.t_us < ", f->until_us - started_at_us);
 }
 
-void where_close(struct where *w)
+void where_clause_close(struct where *w)
 {
     buf_close(&w->sql);
     w->n = 0;
@@ -327,15 +327,15 @@ static void sql_function_message_status(sqlite3_context *to, int n, sqlite3_valu
 {
     (void)n;
     enum call_status status = message_status(
-        value_of_word(&row_kinds, filter_value_text(value[0])),
-        value_of_word(&row_actions, filter_value_text(value[1])),
-        value_of_word(&row_origins, filter_value_text(value[2])), filter_value_text(value[3]),
-        value_of_word(&row_actions, filter_value_text(value[4])));
+        value_find_by_word(&row_kinds, filter_value_text(value[0])),
+        value_find_by_word(&row_actions, filter_value_text(value[1])),
+        value_find_by_word(&row_origins, filter_value_text(value[2])), filter_value_text(value[3]),
+        value_find_by_word(&row_actions, filter_value_text(value[4])));
     if (status != CALL_UNKNOWN)
         sqlite3_result_text(to, call_status_name(status), -1, SQLITE_STATIC);
 }
 
-int filter_register(sqlite3 *db)
+int filter_register_functions(sqlite3 *db)
 {
     static const struct {
         const char *name;

@@ -101,9 +101,9 @@ void where_add_message(struct where *w, const struct filter *f, int64_t started_
 /* Adds the condition for an event `e`. If filter_has_call(), no event matches: then the caller must
  * not read events. */
 void where_add_event(struct where *w, const struct filter *f, int64_t started_at_us);
-void where_close(struct where *w);
+void where_clause_close(struct where *w);
 
 /* Registers the SQL functions that conditions use. Returns SQLite's code. */
-MI_MUST int filter_register(sqlite3 *db);
+MI_MUST int filter_register_functions(sqlite3 *db);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "vault/store/running.h"
 
-int query_version(struct query *q, int64_t *ret)
+int query_read_change_counter(struct query *q, int64_t *ret)
 {
     int status = query_read_number(q, Q_VERSION, 0, ret);
     if (status == 0)
@@ -17,12 +17,12 @@ int query_newest_session(struct query *q, int64_t *ret_id)
     return query_read_number(q, Q_NEWEST, 0, ret_id);
 }
 
-int query_session_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
+int query_read_session_end_time(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
 {
     return query_read_number(q, Q_END, session_id, ret_ended_at_us);
 }
 
-bool query_has_running(struct query *q)
+bool query_has_running_session(struct query *q)
 {
     return q->remote == NULL && query_refresh(q) == 0 && running_has_rows(q->d.db);
 }
@@ -31,11 +31,12 @@ int query_read_running_processes(struct query *q, int64_t session_id, struct run
 {
     int status = query_refresh(q);
     if (status == 0)
-        status = running_read(q->d.db, session_id, ret);
+        status = running_read_row(q->d.db, session_id, ret);
     return status == MI_ESTORE ? db_fail(&q->d) : status;
 }
 
-int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event)
+int query_last_seq_and_event(struct query *q, int64_t session_id, int64_t *ret_seq,
+                             int64_t *ret_event)
 {
     int64_t seq, t_us;
     int status = query_last_message(q, session_id, &seq, &t_us);

@@ -46,8 +46,8 @@ static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_
     return 0;
 }
 
-int query_timeline_of(struct query *q, const struct message_question *x,
-                      query_message_fn on_message, query_event_fn on_event, void *ctx)
+int query_messages_and_events(struct query *q, const struct message_question *x,
+                              query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
     struct where w = {.n = 0};
     struct event_reader events = {.session_id = x->session_id, .after = INT64_MIN, .fn = on_event};
@@ -77,8 +77,8 @@ int query_timeline_of(struct query *q, const struct message_question *x,
     if (st == 0 && more)
         st = pass_events_until(q, &events, INT64_MAX, ctx, &more);
     page_free(events.page);
-    where_close(&events.where);
-    where_close(&w);
+    where_clause_close(&events.where);
+    where_clause_close(&w);
     return st;
 }
 
@@ -86,11 +86,11 @@ int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to
                    query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
     struct message_question x = {.session_id = session_id, .from = from, .to = to};
-    return query_timeline_of(q, &x, on_message, on_event, ctx);
+    return query_messages_and_events(q, &x, on_message, on_event, ctx);
 }
 
-int query_events_backwards(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
-                           void *ctx)
+int query_events_newest_first(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
+                              void *ctx)
 {
     bool more = true;
     int st = 0;

@@ -106,19 +106,19 @@ const struct listed_operation *operation_list_find(const struct operation_list *
     return at < l->n && l->operation[at].seq == seq ? &l->operation[at] : NULL;
 }
 
-static int64_t operation_of_hop(const struct listed_hop *list, size_t n, int64_t seq)
+static int64_t find_operation_of_seq(const struct listed_hop *list, size_t n, int64_t seq)
 {
     size_t at = SEARCH_INT64(list, n, seq, seq);
     return at < n && list[at].seq == seq ? list[at].operation_seq : 0;
 }
 
-int64_t operation_list_continues(const struct operation_list *l, int64_t seq)
+int64_t operation_list_find_continued_seq(const struct operation_list *l, int64_t seq)
 {
-    return operation_of_hop(l->hop, l->hop_n, seq);
+    return find_operation_of_seq(l->hop, l->hop_n, seq);
 }
 
-const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,
-                                             size_t *ret_n)
+const struct listed_hop *operation_list_get_continuations(const struct operation_list *l,
+                                                          int64_t first, size_t *ret_n)
 {
     size_t from = SEARCH_INT64(l->of, l->hop_n, operation_seq, first), to = from;
     while (to < l->hop_n && l->of[to].operation_seq == first)
@@ -127,8 +127,9 @@ const struct listed_hop *operation_list_hops(const struct operation_list *l, int
     return *ret_n > 0 ? &l->of[from] : NULL;
 }
 
-const struct listed_operation *operation_list_ended_by(const struct operation_list *l, int64_t seq)
+const struct listed_operation *operation_list_find_ended_by(const struct operation_list *l,
+                                                            int64_t seq)
 {
-    int64_t first = operation_of_hop(l->end, l->end_n, seq);
+    int64_t first = find_operation_of_seq(l->end, l->end_n, seq);
     return first != 0 ? operation_list_find(l, first) : NULL;
 }

@@ -46,11 +46,12 @@ void operation_list_close(struct operation_list *l); /* the argument may be {0} 
 /* Returns the operation with this first request; NULL if there is none. */
 const struct listed_operation *operation_list_find(const struct operation_list *l, int64_t seq);
 /* Returns the seq of the first request of the operation that request `seq` continues; 0: none. */
-int64_t operation_list_continues(const struct operation_list *l, int64_t seq);
+int64_t operation_list_find_continued_seq(const struct operation_list *l, int64_t seq);
 /* Returns the requests that continue the operation with this first request, ordered by seq. */
-const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,
-                                             size_t *ret_n);
+const struct listed_hop *operation_list_get_continuations(const struct operation_list *l,
+                                                          int64_t first, size_t *ret_n);
 /* Returns the operation that message `seq` ended; NULL if it ended none. */
-const struct listed_operation *operation_list_ended_by(const struct operation_list *l, int64_t seq);
+const struct listed_operation *operation_list_find_ended_by(const struct operation_list *l,
+                                                            int64_t seq);
 
 #endif

@@ -79,7 +79,7 @@ static int query_page_load(struct query *q, const struct page_query *p, struct p
 
 /* ---- sessions ---- */
 
-static size_t common_uid_len(struct slice uid, struct slice other)
+static size_t uid_common_prefix_len(struct slice uid, struct slice other)
 {
     size_t n = 0;
     while (n < uid.n && n < other.n && uid.p[n] == other.p[n])
@@ -97,8 +97,8 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
     s.id = sqlite3_column_int64(st, 0);
     s.number = sqlite3_column_int64(st, i);
     s.evidence = (enum query_evidence)sqlite3_column_int(st, i + 1);
-    size_t before = common_uid_len(s.uid, connect_column(st, i + 2));
-    size_t after = common_uid_len(s.uid, connect_column(st, i + 3));
+    size_t before = uid_common_prefix_len(s.uid, connect_column(st, i + 2));
+    size_t after = uid_common_prefix_len(s.uid, connect_column(st, i + 3));
     s.uid_unique = size_min(s.uid.n, 1 + (before > after ? before : after));
     row->session = s;
     fields_copy_texts(&fields_of_session, &row->session, row->text);

@@ -58,8 +58,8 @@ static int person_add_open_call(struct reading *r, struct asker_call *c, sqlite3
     return status;
 }
 
-static int person_add_ask(struct reading *r, int64_t id, const struct asker_call *ask,
-                          bool of_person)
+static int person_add_request_share(struct reading *r, int64_t id, const struct asker_call *ask,
+                                    bool of_person)
 {
     struct asker_call *c = asker_find(&r->open, ask->seq);
     if (c == NULL)
@@ -92,7 +92,7 @@ static int person_on_call(void *ctx, sqlite3_stmt *st)
     enum asks what = asker_kind_of_request(connect_column(st, 3));
     bool wanted = r->order == PERSON_BY_CALL ? what == ASKS_PERSON : what != ASKS_NOTHING;
     return wanted && id >= r->now->first && first == 0
-               ? person_add_ask(r, id, &c, what == ASKS_PERSON)
+               ? person_add_request_share(r, id, &c, what == ASKS_PERSON)
                : 0;
 }
 
@@ -185,7 +185,7 @@ void person_list_close(struct person_list *l)
     *l = (struct person_list){0};
 }
 
-int64_t person_time_of_call(const struct person_list *l, int64_t call)
+int64_t person_get_call_time_us(const struct person_list *l, int64_t call)
 {
     int64_t us = 0;
     for (size_t i = SEARCH_INT64(l->share, l->n, call, call); i < l->n && l->share[i].call == call;
@@ -194,13 +194,13 @@ int64_t person_time_of_call(const struct person_list *l, int64_t call)
     return us;
 }
 
-const struct person_share *person_find_ask(const struct person_list *l, int64_t ask)
+const struct person_share *person_find_call_of_request(const struct person_list *l, int64_t ask)
 {
     size_t at = SEARCH_INT64(l->share, l->n, ask, ask);
     return at < l->n && l->share[at].ask == ask ? &l->share[at] : NULL;
 }
 
-struct slice person_text(const struct person_list *l, uint32_t text)
+struct slice person_get_text(const struct person_list *l, uint32_t text)
 {
     return intern_get_text(&l->texts, text);
 }

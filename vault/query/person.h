@@ -18,7 +18,7 @@ struct person_share {
      * sent */
     int64_t ask, call;
     int64_t us;              /* the part of the call's time that a person took */
-    uint32_t method, target; /* method and target of the call, as arguments for person_text() */
+    uint32_t method, target; /* method and target of the call, as arguments for person_get_text() */
 };
 
 enum person_order {
@@ -40,11 +40,11 @@ MI_MUST int person_list_read(struct person_list *l, struct query *q, const struc
 void person_list_close(struct person_list *l); /* the argument may be {0} */
 /* Returns the time that a person took within the call with this id, in microseconds. Needs
  * PERSON_BY_CALL. */
-int64_t person_time_of_call(const struct person_list *l, int64_t call);
+int64_t person_get_call_time_us(const struct person_list *l, int64_t call);
 /* Returns the call during which a server sent request `ask`; NULL if the call is unknown. Needs
  * PERSON_BY_ASK. */
-const struct person_share *person_find_ask(const struct person_list *l, int64_t ask);
+const struct person_share *person_find_call_of_request(const struct person_list *l, int64_t ask);
 /* Returns the text of a method or target in struct person_share; empty if there is none. */
-struct slice person_text(const struct person_list *l, uint32_t text);
+struct slice person_get_text(const struct person_list *l, uint32_t text);
 
 #endif

@@ -153,10 +153,10 @@ struct call_question {
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
 /* Like query_open(), but accepts a vault whose schema is not the one that this program creates
  * (vault/store/layout.h). For `audit verify`, which compares the schema itself. */
-MI_MUST int query_open_any(struct query **ret, const char *vault, struct buf *error);
+MI_MUST int query_open_any_schema(struct query **ret, const char *vault, struct buf *error);
 /* Opens an empty vault in memory, in place of a vault that query_open() does not find. Returns 0 or
  * MI_ENOMEM. */
-MI_MUST int query_open_empty(struct query **ret, const char *vault);
+MI_MUST int query_open_empty_vault(struct query **ret, const char *vault);
 /* Opens a store of many vaults (vault/remote/remote.h). query_close() closes the store, as does an
  * error here. name: name of the store in error messages. Returns 0 or MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
@@ -183,10 +183,11 @@ MI_MUST int query_matching_sessions(struct query *q, const struct filter *f, enu
  * query_matching_sessions(). In a vault, compares only the ids. In a store, the session is older if
  * the callback has already received the session with this id. *passed must be false before the
  * first call. */
-bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
+bool query_session_is_older(const struct query *q, const struct query_session *s, int64_t id,
+                            bool *passed);
 /* Whether the session with id `a` is newer than the session with id `b`. In a store, both sessions
  * must have been read. */
-bool query_is_newer(const struct query *q, int64_t a, int64_t b);
+bool query_session_is_newer(const struct query *q, int64_t a, int64_t b);
 /* Finds the session that `ref` names. `last` or NULL: the newest session with a message, or the
  * newest session if none has a message. Digits: the session with this number. The name of a server:
  * the newest session of this server, chosen by the same rule. Otherwise `ref` is the first
@@ -194,23 +195,23 @@ bool query_is_newer(const struct query *q, int64_t a, int64_t b);
  * MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
-MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
+MI_MUST int query_ref_is_server_name(struct query *q, const char *ref, bool *ret);
 /* Finds the session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
-/* Counts the calls of a session. waiting: true if query_summary_waits() will be called. Call
+/* Counts the calls of a session. waiting: true if query_summary_request_is_open() will be called. Call
  * query_summary_close() after success. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
                           struct query_summary *ret);
 void query_summary_close(struct query_summary *s);
 /* Whether request `seq` is open. */
-bool query_summary_waits(const struct query_summary *s, int64_t seq);
+bool query_summary_request_is_open(const struct query_summary *s, int64_t seq);
 
 /* ---- messages ---- */
 
 /* Returns the status of the request that an answer or a cancellation ends. */
-static inline enum call_status query_status(const struct query_message *m)
+static inline enum call_status query_get_call_status(const struct query_message *m)
 {
-    return call_status_after(m->request_action, m->kind, m->origin, m->finding);
+    return call_status_after_message(m->request_action, m->kind, m->origin, m->finding);
 }
 
 static inline bool query_is_answer(const struct query_message *m)
@@ -220,7 +221,7 @@ static inline bool query_is_answer(const struct query_message *m)
 /* Whether the message is the answer that ended its request. */
 static inline bool query_message_ended_call(const struct query_message *m)
 {
-    return m->has_request && call_answer_ends(m->kind, m->action);
+    return m->has_request && call_answer_ends_request(m->kind, m->action);
 }
 
 /* Return the method and the target of a message; for an answer, those of its request. */
@@ -246,7 +247,7 @@ MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, quer
                             void *ctx);
 /* Counts the calls that match the filter. Counting ends after about within_us: then *ret_all is
  * false, and at least *ret calls match. */
-MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
+MI_MUST int query_count_calls(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);
 /* Returns the id of the call with this seq. If seq is 0, returns the highest id that a call of the
  * session can have. */
@@ -263,9 +264,10 @@ struct message_question {
 
 /* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls it for
  * events, in the order of time. If filter_has_call(), there are no events. */
-MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
-                              query_message_fn on_message, query_event_fn on_event, void *ctx);
-/* Like query_timeline_of(), for all messages with from <= seq <= to and all events. */
+MI_MUST int query_messages_and_events(struct query *q, const struct message_question *x,
+                                      query_message_fn on_message, query_event_fn on_event,
+                                      void *ctx);
+/* Like query_messages_and_events(), for all messages with from <= seq <= to and all events. */
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 /* Sets ret_seq[] to the seqs of the newest messages that match the filter, newest first, at most
@@ -277,8 +279,8 @@ MI_MUST int query_find_matching(struct query *q, const struct message_question *
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
 /* Calls fn for at most `max` messages after seq `after`. Only seq, kind and the members of the body
  * are set. */
-MI_MUST int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
-                                 query_message_fn fn, void *ctx);
+MI_MUST int query_read_message_bodies(struct query *q, int64_t session_id, int64_t after,
+                                      int64_t max, query_message_fn fn, void *ctx);
 /* Calls fn for the messages that match the filter. Only seq, t_us, kind, origin, action, method,
  * target, finding, request_method, request_target and request_action are set. */
 MI_MUST int query_message_facts(struct query *q, const struct message_question *x,
@@ -290,8 +292,8 @@ MI_MUST int query_message_rows(struct query *q, int64_t session_id, int64_t from
                                enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
 /* Calls fn for events with id <= to, newest first. */
-MI_MUST int query_events_backwards(struct query *q, int64_t session_id, int64_t to,
-                                   query_event_fn fn, void *ctx);
+MI_MUST int query_events_newest_first(struct query *q, int64_t session_id, int64_t to,
+                                      query_event_fn fn, void *ctx);
 
 /* Whether `send` made the session: such a session has the event `sent`. */
 MI_MUST int query_is_made_by_send(struct query *q, int64_t session_id, bool *ret);
@@ -316,21 +318,22 @@ MI_MUST int query_body(struct query *q, struct slice uid, const struct query_mes
 /* ---- for readers that wait for new rows ---- */
 
 /* Gives a number that changes when another connection has changed the database. */
-MI_MUST int query_version(struct query *q, int64_t *ret);
+MI_MUST int query_read_change_counter(struct query *q, int64_t *ret);
 /* Gives the id of the newest session; 0: there is none. */
 MI_MUST int query_newest_session(struct query *q, int64_t *ret_id);
 /* Gives the time at which the session ended; 0: it has not ended. */
-MI_MUST int query_session_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us);
+MI_MUST int query_read_session_end_time(struct query *q, int64_t session_id,
+                                        int64_t *ret_ended_at_us);
 /* Gives seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
 /* Whether there are sessions that have not ended; false also if that cannot be read. */
-bool query_has_running(struct query *q);
+bool query_has_running_session(struct query *q);
 /* Reads the recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret);
 /* Reads the seq of the last message and the id of the last event; 0 if there is none. */
-MI_MUST int query_last_positions(struct query *q, int64_t session_id, int64_t *ret_seq,
-                                 int64_t *ret_event);
+MI_MUST int query_last_seq_and_event(struct query *q, int64_t session_id, int64_t *ret_seq,
+                                     int64_t *ret_event);
 /* Passes the next page of messages after *seq and of events after *event to the callbacks, and
  * advances both. */
 MI_MUST int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,

@@ -37,7 +37,8 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
                                          : connect_text_column(st, i);
             break;
         case VALUE_WORD:
-            *field_word(f, record) = value_of_word(f->words, connect_text_column(st, i));
+            *field_get_unsigned_pointer(f, record) =
+                value_find_by_word(f->words, connect_text_column(st, i));
             break;
         case VALUE_TIME:
         case VALUE_SINCE:
@@ -61,7 +62,7 @@ void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_mess
     int i = query_read_fields(&fields_of_message, st, 0, body, ret);
     ret->has_request = sqlite3_column_type(st, i) != SQLITE_NULL;
     ret->request_t_us = connect_time(st, i);
-    ret->request_action = value_of_word(&row_actions, connect_column(st, i + 1));
+    ret->request_action = value_find_by_word(&row_actions, connect_column(st, i + 1));
     ret->request_method = connect_column(st, i + 2);
     ret->request_target = connect_column(st, i + 3);
 }
@@ -78,7 +79,7 @@ static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
-        .kind = value_of_word(&row_kinds, connect_column(st, 1)),
+        .kind = value_find_by_word(&row_kinds, connect_column(st, 1)),
         .body = connect_column(st, 2),
         .is_large = sqlite3_column_type(st, 3) != SQLITE_NULL,
         .body_offset = sqlite3_column_int64(st, 3),
@@ -92,21 +93,21 @@ static int scan_on_facts(void *ctx, sqlite3_stmt *st)
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
         .t_us = connect_time(st, 1),
-        .kind = value_of_word(&row_kinds, connect_column(st, 2)),
-        .origin = value_of_word(&row_origins, connect_column(st, 3)),
-        .action = value_of_word(&row_actions, connect_column(st, 4)),
+        .kind = value_find_by_word(&row_kinds, connect_column(st, 2)),
+        .origin = value_find_by_word(&row_origins, connect_column(st, 3)),
+        .action = value_find_by_word(&row_actions, connect_column(st, 4)),
         .method = connect_column(st, 5),
         .target = connect_column(st, 6),
         .finding = connect_column(st, 7),
         .request_method = connect_column(st, 8),
         .request_target = connect_column(st, 9),
-        .request_action = value_of_word(&row_actions, connect_column(st, 10)),
+        .request_action = value_find_by_word(&row_actions, connect_column(st, 10)),
     };
     return scan_call_reader(ctx, &m);
 }
 
-int query_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
-                         query_message_fn fn, void *ctx)
+int query_read_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
+                              query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
     struct query_range in = {session_id, after + 1, INT64_MAX, false};
@@ -125,7 +126,7 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     int st = w.sql.failed
                  ? MI_ENOMEM
                  : query_scan_rows(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, scan_on_facts, &r);
-    where_close(&w);
+    where_clause_close(&w);
     return st;
 }
 
@@ -175,7 +176,7 @@ int query_find_matching(struct query *q, const struct message_question *x, size_
         ret_seq[(*ret_n)++] = sqlite3_column_int64(st, 0);
     }
     int ended = query_finish_statement(q, st, rc);
-    where_close(&w);
+    where_clause_close(&w);
     return status < 0 ? status : ended;
 }
 

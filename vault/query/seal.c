@@ -6,7 +6,7 @@
 
 _Static_assert(QUERY_ROOT == DIGEST_HEX + 1, "a root in hex");
 
-static int read_seal(struct slice text, struct slice uid, struct query_seal *ret)
+static int parse_seal_leaf(struct slice text, struct slice uid, struct query_seal *ret)
 {
     struct leaf leaf;
     int st = leaf_read(text, &leaf);
@@ -29,7 +29,7 @@ int query_seal(struct query *q, const struct query_session *s, struct query_seal
         return status;
     connect_bind(st, 1, s->uid);
     int rc = sqlite3_step(st);
-    int found = rc == SQLITE_ROW ? read_seal(connect_column(st, 0), s->uid, ret) : MI_ENOENT;
+    int found = rc == SQLITE_ROW ? parse_seal_leaf(connect_column(st, 0), s->uid, ret) : MI_ENOENT;
     status = query_finish_statement(q, st, rc);
     return status < 0 ? status : found;
 }

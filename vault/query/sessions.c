@@ -52,20 +52,21 @@ int query_matching_sessions(struct query *q, const struct filter *f, enum filter
                       .has_cwd = q->remote != NULL || q->d.version >= SCHEMA_CALLS};
     where_add_session(&w, f, time);
     int st = w.sql.failed ? MI_ENOMEM : read_sessions(q, &w, limit, fn, ctx);
-    where_close(&w);
+    where_clause_close(&w);
     return st;
 }
 
-bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed)
+bool query_session_is_older(const struct query *q, const struct query_session *s, int64_t id,
+                            bool *passed)
 {
     bool older = *passed || (q->remote == NULL && s->id < id);
     *passed = older || s->id == id;
     return older;
 }
 
-bool query_is_newer(const struct query *q, int64_t a, int64_t b)
+bool query_session_is_newer(const struct query *q, int64_t a, int64_t b)
 {
-    return q->remote != NULL ? remote_is_newer(q->remote, a, b) : a > b;
+    return q->remote != NULL ? remote_session_is_newer(q->remote, a, b) : a > b;
 }
 
 static bool parse_session_id(const char *ref, int64_t *ret)
@@ -140,7 +141,7 @@ static int find_newest_of_server(struct query *q, const char *name, int64_t *ret
     return st == 0 && *ret == 0 ? find_session_by_name(q, Q_NEWEST_OF, name, ret) : st;
 }
 
-static int load_session(struct query *q, int64_t id, struct query_session *ret)
+static int load_session_by_id(struct query *q, int64_t id, struct query_session *ret)
 {
     struct page_row *found = NULL;
     int st = page_read_sessions(q, NULL, id, id, 1, &found);
@@ -155,13 +156,13 @@ static int load_session(struct query *q, int64_t id, struct query_session *ret)
 int query_session_by_id(struct query *q, int64_t id, struct query_session *ret)
 {
     buf_clear(&q->error);
-    int st = load_session(q, id, ret);
+    int st = load_session_by_id(q, id, ret);
     if (st == MI_ENOENT)
         buf_printf(&q->error, "no session %lld in %s", (long long)id, q->path);
     return st;
 }
 
-int query_is_server(struct query *q, const char *ref, bool *ret)
+int query_ref_is_server_name(struct query *q, const char *ref, bool *ret)
 {
     int64_t id = 0;
     *ret = false;
@@ -183,16 +184,16 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
         st = query_read_number(q, Q_NEWEST_USED, 0, &id);
         st = st == 0 && id == 0 ? query_read_number(q, Q_NEWEST, 0, &id) : st;
     } else if (parse_session_id(ref, &id)) {
-        st = q->remote != NULL ? query_store_number(q, id, &id) : 0;
+        st = q->remote != NULL ? query_find_session_by_number(q, id, &id) : 0;
     } else {
         st = find_newest_of_server(q, ref, &id);
     }
     if (st == 0)
-        st = load_session(q, id, ret);
+        st = load_session_by_id(q, id, ret);
     if (st == MI_ENOENT && ref != NULL && !session_ref_is_last(ref)) {
         st = find_session_by_uid(q, ref, &id);
         if (st == 0)
-            st = load_session(q, id, ret);
+            st = load_session_by_id(q, id, ret);
     }
     if (st == MI_ENOENT && ref != NULL && !session_ref_is_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);

@@ -22,7 +22,7 @@ int query_has_several_vaults(struct query *q, bool *ret)
     return q->remote != NULL ? set_store_error(q, remote_has_several_vaults(q->remote, ret)) : 0;
 }
 
-int query_store_number(struct query *q, int64_t number, int64_t *ret)
+int query_find_session_by_number(struct query *q, int64_t number, int64_t *ret)
 {
     int n = 0;
     *ret = 0;
@@ -36,19 +36,19 @@ int query_store_number(struct query *q, int64_t number, int64_t *ret)
     return MI_EINVAL;
 }
 
-void query_forget(struct query *q)
+void query_forget_store_pages(struct query *q)
 {
     if (q->remote != NULL)
-        remote_forget(q->remote);
+        remote_forget_pages(q->remote);
 }
 
 int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
 {
-    return set_store_error(q, remote_body(q->remote, uid, seq, max, b));
+    return set_store_error(q, remote_read_body(q->remote, uid, seq, max, b));
 }
 
 int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
                        remote_found_fn fn, void *ctx)
 {
-    return set_store_error(q, remote_search(q->remote, first, last, match, fn, ctx));
+    return set_store_error(q, remote_search_messages(q->remote, first, last, match, fn, ctx));
 }

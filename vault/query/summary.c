@@ -35,7 +35,7 @@ static int summary_on_call(void *ctx, sqlite3_stmt *st)
         x->asks |= asker_kind_of_request(connect_column(st, 3)) == ASKS_PERSON;
         return 0;
     }
-    enum call_status status = value_of_word(&call_statuses, connect_column(st, 1));
+    enum call_status status = value_find_by_word(&call_statuses, connect_column(st, 1));
     s->calls++;
     if (status < CALL_UNKNOWN)
         s->by_status[status]++;
@@ -45,7 +45,7 @@ static int summary_on_call(void *ctx, sqlite3_stmt *st)
 static int summary_on_operation(void *ctx, sqlite3_stmt *st)
 {
     struct query_summary *s = ctx;
-    enum call_status status = value_of_word(&call_statuses, connect_column(st, 0));
+    enum call_status status = value_find_by_word(&call_statuses, connect_column(st, 0));
     s->operations++;
     s->person_us += connect_time(st, 1);
     if (status < CALL_UNKNOWN)
@@ -67,7 +67,7 @@ static int summary_count_operations(struct query *q, const struct call_question 
     return st;
 }
 
-static int summary_read_signs(struct query *q, int64_t session_id, struct query_summary *s)
+static int summary_read_flags(struct query *q, int64_t session_id, struct query_summary *s)
 {
     sqlite3_stmt *st;
     int status = query_last_message(q, session_id, &s->last_seq, &s->last_t_us), rc;
@@ -121,7 +121,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     struct summing sum = {.s = &s};
     bool counted = query_is_store(q);
     int status = counted ? summary_read_from_store(q, session_id, &s)
-                         : summary_read_signs(q, session_id, &s);
+                         : summary_read_flags(q, session_id, &s);
     if (status == 0 && waiting) {
         s.waiting_n = (size_t)(s.last_seq < WAITING_MAX ? s.last_seq : WAITING_MAX) / 64 + 1;
         s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
@@ -156,7 +156,7 @@ void query_summary_close(struct query_summary *s)
     s->waiting = NULL;
 }
 
-bool query_summary_waits(const struct query_summary *s, int64_t seq)
+bool query_summary_request_is_open(const struct query_summary *s, int64_t seq)
 {
     return s->waiting != NULL && seq > 0 && (size_t)seq / 64 < s->waiting_n &&
            (s->waiting[seq / 64] >> seq % 64 & 1) != 0;

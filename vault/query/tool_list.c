@@ -24,7 +24,7 @@ struct reading {
 static bool tool_list_on_session(void *ctx, const struct query_session *s)
 {
     struct reading *l = ctx;
-    bool older = l->before == 0 || query_is_older(l->q, s, l->before, &l->passed);
+    bool older = l->before == 0 || query_session_is_older(l->q, s, l->before, &l->passed);
     if (!older || !slice_is(s->name, l->server) ||
         (l->except_uid != NULL && slice_is(s->uid, l->except_uid)) ||
         (l->from == TOOL_LIST_RECORDED && query_is_imported(s)) ||

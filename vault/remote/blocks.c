@@ -3,8 +3,8 @@
 
 /* Finds the block that begins with seq `first`. If there is none, empties the block that was used
  * longest ago. */
-static struct block *find_or_empty_block(struct remote *r, enum remote_table table, int64_t session,
-                                         int64_t first)
+static struct block *find_or_recycle_block(struct remote *r, enum remote_table table,
+                                           int64_t session, int64_t first)
 {
     struct block *oldest = &r->block[0];
     for (size_t i = 0; i < PAGES_BLOCKS; i++) {
@@ -14,7 +14,7 @@ static struct block *find_or_empty_block(struct remote *r, enum remote_table tab
         if (b->page == NULL || (oldest->page != NULL && b->used < oldest->used))
             oldest = b;
     }
-    page_drop(oldest->page);
+    page_release(oldest->page);
     *oldest = (struct block){.table = table, .session = session, .first = first};
     return oldest;
 }
@@ -27,28 +27,28 @@ int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, i
         .table = table, .rows = PAGES_BLOCK, .from = first, .to = first + PAGES_BLOCK - 1};
     if (!pages_set_session(r, session, &ask))
         return MI_ENOENT;
-    *ret = pages_find_kept(r, table, session, seq, ret_row);
+    *ret = pages_find_cached_by_seq(r, table, session, seq, ret_row);
     if (*ret != NULL) {
-        page_hold(*ret);
+        page_add_holder(*ret);
         return 0;
     }
-    struct block *b = find_or_empty_block(r, table, session, first);
+    struct block *b = find_or_recycle_block(r, table, session, first);
     b->used = ++r->lookups;
     /* a page that ends before this seq is read again, because the session may have grown since */
     if (b->page != NULL &&
         (b->page->n == 0 || page_row(b->page, b->page->n - 1)[REMOTE_MESSAGE_SEQ].number < seq)) {
-        page_drop(b->page);
+        page_release(b->page);
         b->page = NULL;
     }
     int st = 0;
     if (b->page == NULL)
         st = table == REMOTE_CALLS ? pages_read_calls(r, &ask, &session, &b->page)
-                                   : page_read(r, &ask, &b->page);
+                                   : page_read_from_store(r, &ask, &b->page);
     if (st < 0)
         return st;
     if (!page_find_seq(b->page, seq, false, ret_row))
         return MI_ENOENT;
     *ret = b->page;
-    page_hold(*ret);
+    page_add_holder(*ret);
     return 0;
 }

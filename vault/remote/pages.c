@@ -17,7 +17,7 @@ struct filling {
 
 /* Adds a row. Until the page is complete, the pointer of a text stands for an offset: the offset of
  * the text in page->text, plus 1. */
-static int filling_add_row(void *ctx, const struct cell *cell)
+static int page_append_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;
     struct page *p = f->page;
@@ -63,17 +63,17 @@ static struct page *page_new(enum remote_table table)
     return p;
 }
 
-int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
+int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct page **ret)
 {
     struct page *p = page_new(ask->table);
     if (p == NULL)
         return MI_ENOMEM;
     struct filling f = {.page = p, .ask = ask};
-    int st = r->store.read(r->store.ctx, ask, filling_add_row, &f);
+    int st = r->store.read(r->store.ctx, ask, page_append_row, &f);
     if (st == 0)
         st = page_resolve_text_offsets(p);
     if (st < 0) {
-        page_drop(p);
+        page_release(p);
         return st;
     }
     bool full = (ask->bodies && f.bytes >= REMOTE_BYTES) ||
@@ -92,23 +92,23 @@ static int page_copy_rows(const struct page *p, const struct remote_ask *ask, si
     struct filling f = {.page = page_new(ask->table), .ask = ask};
     int st = f.page != NULL ? 0 : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = filling_add_row(&f, page_row(p, reversed ? first + n - 1 - i : first + i) + p->width -
+        st = page_append_row(&f, page_row(p, reversed ? first + n - 1 - i : first + i) + p->width -
                                      f.page->width);
     if (st == 0)
         st = page_resolve_text_offsets(f.page);
     if (st == 0)
         *ret = f.page;
     else
-        page_drop(f.page);
+        page_release(f.page);
     return st;
 }
 
-void page_hold(struct page *p)
+void page_add_holder(struct page *p)
 {
     p->holders++;
 }
 
-void page_drop(struct page *p)
+void page_release(struct page *p)
 {
     if (p == NULL || --p->holders > 0)
         return;
@@ -162,36 +162,36 @@ int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *
     for (size_t i = 0; i < MI_COUNT(pages) && p == NULL; i++)
         p = page_find_uid(pages[i], ask.session, ret_row) ? pages[i] : NULL;
     if (p == NULL) {
-        int st = page_read(r, &ask, &p);
+        int st = page_read_from_store(r, &ask, &p);
         if (st < 0)
             return st;
-        page_drop(r->session);
+        page_release(r->session);
         r->session = p; /* store the page, because the next look-ups are for the same session */
         if (!page_find_uid(p, ask.session, ret_row))
             return MI_ENOENT;
     }
-    page_hold(p);
+    page_add_holder(p);
     *ret = p;
     return 0;
 }
 
-void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
+void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
 {
     if (ask->rows == 1)
         return;
-    page_drop(r->listed[MI_COUNT(r->listed) - 1]);
+    page_release(r->listed[MI_COUNT(r->listed) - 1]);
     memmove(r->listed + 1, r->listed, sizeof r->listed - sizeof r->listed[0]);
     r->listed[0] = p;
-    page_hold(p);
+    page_add_holder(p);
     if (!ask->backwards)
         return;
     p->first = ask->before.p == NULL;
     p->gapless = ask->name.p == NULL && ask->number == 0;
     p->bounded = ask->first.p != NULL;
-    page_drop(r->sessions[0]);
+    page_release(r->sessions[0]);
     r->sessions[0] = r->sessions[1];
     r->sessions[1] = p;
-    page_hold(p);
+    page_add_holder(p);
 }
 
 /* Whether the page shows the next older (or next newer) session after the session `uid`. *ret: the
@@ -243,7 +243,8 @@ static void page_find_rows_from(const struct page *p, int64_t from, bool backwar
 }
 
 /* Makes a page with copies of the requested rows, from a cached page. */
-static int kept_copy_rows(const struct kept *k, const struct remote_ask *ask, struct page **ret)
+static int copy_rows_of_cached_page(const struct kept *k, const struct remote_ask *ask,
+                                    struct page **ret)
 {
     const struct page *p = k->page;
     size_t first, end;
@@ -258,42 +259,42 @@ static int kept_copy_rows(const struct kept *k, const struct remote_ask *ask, st
     return st;
 }
 
-static const struct kept *kept_pages_of_table(const struct remote *r, enum remote_table table,
-                                              size_t *ret_n)
+static const struct kept *cached_pages_of_table(const struct remote *r, enum remote_table table,
+                                                size_t *ret_n)
 {
     *ret_n = table == REMOTE_CALLS ? MI_COUNT(r->calls) : MI_COUNT(r->kept);
     return table == REMOTE_CALLS ? r->calls : r->kept;
 }
 
-int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
-                         struct page **ret)
+int pages_make_page_from_cache(struct remote *r, int64_t session, const struct remote_ask *ask,
+                               struct page **ret)
 {
     size_t n;
-    const struct kept *kept = kept_pages_of_table(r, ask->table, &n);
+    const struct kept *kept = cached_pages_of_table(r, ask->table, &n);
     int64_t begin = ask->backwards ? ask->to : ask->from;
     for (const struct kept *k = kept; k < kept + n; k++) {
         if (k->page == NULL || k->session != session || (ask->bodies && !k->bodies) ||
             begin < k->from || begin > k->to)
             continue;
-        int st = kept_copy_rows(k, ask, ret);
+        int st = copy_rows_of_cached_page(k, ask, ret);
         if (st < 0 || (*ret)->n > 0 || (*ret)->last)
             return st;
-        page_drop(*ret);
+        page_release(*ret);
     }
     return MI_ENOENT;
 }
 
-static void kept_set_page(struct kept *k, int64_t session, const struct remote_ask *ask,
-                          struct page *p)
+static void set_cached_page(struct kept *k, int64_t session, const struct remote_ask *ask,
+                            struct page *p)
 {
-    page_drop(k->page);
+    page_release(k->page);
     *k = (struct kept){.session = session,
                        .from = ask->from,
                        .to = ask->to,
                        .backwards = ask->backwards,
                        .bodies = ask->bodies,
                        .page = p};
-    page_hold(p);
+    page_add_holder(p);
     if (p->last || p->n == 0)
         return;
     int64_t seq = page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number;
@@ -303,10 +304,10 @@ static void kept_set_page(struct kept *k, int64_t session, const struct remote_a
         k->to = seq;
 }
 
-void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask *ask,
-                     struct page *p)
+void pages_cache_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                      struct page *p)
 {
-    kept_set_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
+    set_cached_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
 }
 
 /* Sessions whose calls or summaries are read together. */
@@ -369,11 +370,11 @@ static int split_calls_by_session(struct remote *r, const struct page *all, bool
         struct remote_ask asked = *ask;
         asked.from = i == 0 ? ask->from : 0;
         asked.to = i == 0 ? ask->to : INT64_MAX;
-        kept_set_page(&r->calls[i], session[i], &asked, p);
+        set_cached_page(&r->calls[i], session[i], &asked, p);
         if (i == 0)
             *ret = p;
         else
-            page_drop(p);
+            page_release(p);
     }
     return st;
 }
@@ -387,14 +388,14 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     all->width++;
     struct filling f = {.page = all, .ask = ask};
     *ret = NULL;
-    int st = r->store.read(r->store.ctx, ask, filling_add_row, &f);
+    int st = r->store.read(r->store.ctx, ask, page_append_row, &f);
     if (st == 0)
         st = page_resolve_text_offsets(all);
     if (st == 0)
         st = split_calls_by_session(r, all, (int64_t)all->n >= ask->rows, ask, session, ret);
-    page_drop(all);
+    page_release(all);
     if (st < 0) {
-        page_drop(*ret);
+        page_release(*ret);
         *ret = NULL;
     }
     return st;
@@ -416,7 +417,7 @@ int pages_get_calls(struct remote *r, int64_t session, const struct remote_ask *
 
 /* ---- summaries ---- */
 
-static bool find_kept_summary(const struct remote *r, int64_t id, size_t *ret)
+static bool find_cached_summary(const struct remote *r, int64_t id, size_t *ret)
 {
     for (size_t i = 0; r->summaries != NULL && i < r->summaries->n; i++)
         if (r->summary_of[i] == id) {
@@ -441,30 +442,30 @@ static int pages_read_summaries(struct remote *r, int64_t id)
     ask.rows = (int64_t)g.n;
     if (st == 0) {
         all->width++;
-        st = r->store.read(r->store.ctx, &ask, filling_add_row, &f);
+        st = r->store.read(r->store.ctx, &ask, page_append_row, &f);
     }
-    page_drop(r->summaries);
+    page_release(r->summaries);
     r->summaries = NULL;
     r->summary_of[0] = id; /* store the id of this session even if the session has no row */
     if (st == 0)
         st = page_copy_rows(all, &ask, 0, all->n, false, &r->summaries);
     for (size_t i = 0; st == 0 && i < all->n; i++)
         r->summary_of[i] = g.id[page_row(all, i)[0].number];
-    page_drop(all);
+    page_release(all);
     return st;
 }
 
 int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
-    if (!find_kept_summary(r, id, ret_row)) {
+    if (!find_cached_summary(r, id, ret_row)) {
         int st = pages_read_summaries(r, id);
         if (st < 0)
             return st;
-        if (!find_kept_summary(r, id, ret_row))
+        if (!find_cached_summary(r, id, ret_row))
             return MI_ENOENT;
     }
     *ret = r->summaries;
-    page_hold(*ret);
+    page_add_holder(*ret);
     return 0;
 }
 
@@ -478,11 +479,11 @@ bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *re
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }
 
-struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
-                             int64_t seq, size_t *ret)
+struct page *pages_find_cached_by_seq(struct remote *r, enum remote_table table, int64_t session,
+                                      int64_t seq, size_t *ret)
 {
     size_t n;
-    for (const struct kept *k = kept_pages_of_table(r, table, &n), *end = k + n; k < end; k++) {
+    for (const struct kept *k = cached_pages_of_table(r, table, &n), *end = k + n; k < end; k++) {
         if (k->page != NULL && k->session == session &&
             page_find_seq(k->page, seq, k->backwards, ret))
             return k->page;

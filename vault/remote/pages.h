@@ -4,7 +4,7 @@
  *           blocks of calls and of messages without bodies. An answer's request is nearly always
  *           among the messages that were read most recently. Rows of cached pages are not requested
  *           from the store again.
- * Owns      a page is freed when its last holder calls page_drop().
+ * Owns      a page is freed when its last holder calls page_release().
  * Errors    MI_ENOMEM, or those of struct remote_store.
  * Blocks    on the store. */
 #ifndef MI_VAULT_REMOTE_PAGES_H
@@ -74,9 +74,9 @@ struct remote {
 };
 
 /* Reads the rows of a request from the store. */
-MI_MUST int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret);
-void page_hold(struct page *p);
-void page_drop(struct page *p); /* the argument may be NULL */
+MI_MUST int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct page **ret);
+void page_add_holder(struct page *p);
+void page_release(struct page *p); /* the argument may be NULL */
 static inline const struct cell *page_row(const struct page *p, size_t i)
 {
     return &p->cell[i * p->width];
@@ -85,8 +85,8 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
  * first. */
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
 /* Returns the cached page that has this message or call, borrowed; NULL if there is none. */
-struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
-                             int64_t seq, size_t *ret);
+struct page *pages_find_cached_by_seq(struct remote *r, enum remote_table table, int64_t session,
+                                      int64_t seq, size_t *ret);
 
 /* Finds the id of a session; a session that was not read before gets a new id. session: a row of a
  * page of sessions. Returns 0 or MI_ENOMEM. */
@@ -106,13 +106,13 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
  * no rows if there is no such session. MI_ENOENT: no cached page answers this, so ask the store. */
 MI_MUST int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 /* Stores a page in the cache for later look-ups. */
-void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
-/* Like page_read(), but makes a page of messages or calls from cached pages. MI_ENOENT: the cached
+void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
+/* Like page_read_from_store(), but makes a page of messages or calls from cached pages. MI_ENOENT: the cached
  * pages lack a row, so ask the store. */
-MI_MUST int pages_find_kept_page(struct remote *r, int64_t session, const struct remote_ask *ask,
-                                 struct page **ret);
-void pages_keep_page(struct remote *r, int64_t session, const struct remote_ask *ask,
-                     struct page *p);
+MI_MUST int pages_make_page_from_cache(struct remote *r, int64_t session,
+                                       const struct remote_ask *ask, struct page **ret);
+void pages_cache_page(struct remote *r, int64_t session, const struct remote_ask *ask,
+                      struct page *p);
 /* Reads the calls of the sessions in `ask`, whose ids are in `session`. *ret has the calls of the
  * first session; the calls of the other sessions are cached. */
 MI_MUST int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,

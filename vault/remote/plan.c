@@ -33,7 +33,7 @@ static const struct key keys[REMOTE_TABLES][4] = {
     [REMOTE_SUMMARIES] = {{COLUMN_ID, "="}},
 };
 
-static char plan_operator(unsigned char op)
+static char plan_get_constraint_operator(unsigned char op)
 {
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
@@ -61,7 +61,7 @@ static bool store_compares_column(enum remote_table table, int column, char op)
 }
 
 /* Whether the store returns rows in the order that the statement requires. */
-static bool rows_are_ordered(enum remote_table table, const sqlite3_index_info *info)
+static bool rows_come_in_wanted_order(enum remote_table table, const sqlite3_index_info *info)
 {
     if (info->nOrderBy != 1)
         return false;
@@ -88,7 +88,7 @@ int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
     int n = 0;
     bool one = false, some = false;
     for (int i = 0; i < info->nConstraint && n < COLUMNS_MAX; i++) {
-        char op = plan_operator(info->aConstraint[i].op);
+        char op = plan_get_constraint_operator(info->aConstraint[i].op);
         int column = info->aConstraint[i].iColumn;
         if (!info->aConstraint[i].usable || !store_compares_column(table, column, op))
             continue;
@@ -107,7 +107,7 @@ int plan_choose_index(enum remote_table table, sqlite3_index_info *info)
     if (info->idxStr == NULL)
         return SQLITE_NOMEM;
     info->needToFreeIdxStr = 1;
-    info->orderByConsumed = rows_are_ordered(table, info);
+    info->orderByConsumed = rows_come_in_wanted_order(table, info);
     if (info->orderByConsumed && info->aOrderBy[0].desc != 0)
         info->idxNum |= PLAN_BACKWARDS;
     if (table == REMOTE_MESSAGES && (info->colUsed & (sqlite3_uint64)1 << MESSAGE_BODY) != 0)

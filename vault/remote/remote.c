@@ -17,7 +17,7 @@ int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *sto
         return SQLITE_NOMEM;
     }
     r->store = *store;
-    int rc = table_register(db, r);
+    int rc = remote_register_tables(db, r);
     if (rc == SQLITE_OK)
         *ret = r;
     else
@@ -25,33 +25,33 @@ int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *sto
     return rc;
 }
 
-static void drop_page(struct page **p)
+static void release_page(struct page **p)
 {
-    page_drop(*p);
+    page_release(*p);
     *p = NULL;
 }
 
-void remote_forget(struct remote *r)
+void remote_forget_pages(struct remote *r)
 {
-    drop_page(&r->sessions[0]);
-    drop_page(&r->sessions[1]);
-    drop_page(&r->session);
-    drop_page(&r->summaries);
+    release_page(&r->sessions[0]);
+    release_page(&r->sessions[1]);
+    release_page(&r->session);
+    release_page(&r->summaries);
     for (size_t i = 0; i < MI_COUNT(r->listed); i++)
-        drop_page(&r->listed[i]);
+        release_page(&r->listed[i]);
     for (size_t i = 0; i < MI_COUNT(r->kept); i++)
-        drop_page(&r->kept[i].page);
+        release_page(&r->kept[i].page);
     for (size_t i = 0; i < MI_COUNT(r->calls); i++)
-        drop_page(&r->calls[i].page);
+        release_page(&r->calls[i].page);
     for (size_t i = 0; i < PAGES_BLOCKS; i++)
-        drop_page(&r->block[i].page);
+        release_page(&r->block[i].page);
 }
 
 void remote_free(struct remote *r)
 {
     if (r == NULL)
         return;
-    remote_forget(r);
+    remote_forget_pages(r);
     r->store.close(r->store.ctx);
     intern_close(&r->uids);
     intern_close(&r->vaults);
@@ -64,17 +64,17 @@ int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret
     struct remote_ask ask = {
         .table = REMOTE_SESSIONS, .backwards = true, .rows = 2, .number = number};
     struct page *p;
-    int st = page_read(r, &ask, &p);
+    int st = page_read_from_store(r, &ask, &p);
     if (st < 0)
         return st;
     *ret_n = (int)p->n;
     if (p->n > 0)
         st = pages_session_id(r, page_row(p, 0), ret_id);
-    page_drop(p);
+    page_release(p);
     return st;
 }
 
-bool remote_is_newer(const struct remote *r, int64_t a, int64_t b)
+bool remote_session_is_newer(const struct remote *r, int64_t a, int64_t b)
 {
     struct remote_ask x = {0}, y = {0};
     return pages_set_session(r, a, &x) && pages_set_session(r, b, &y) &&
@@ -86,7 +86,7 @@ int remote_has_several_vaults(struct remote *r, bool *ret)
     return r->store.several(r->store.ctx, ret);
 }
 
-int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
+int remote_read_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
     struct remote_ask ask = {0};
     uint32_t index; /* index of the uid in r->uids; the id of the session is this index + 1 */
@@ -117,8 +117,8 @@ static int add_found_message(void *ctx, const struct cell *cell)
     return 0;
 }
 
-int remote_search(struct remote *r, struct slice first, struct slice last, const char *match,
-                  remote_found_fn fn, void *ctx)
+int remote_search_messages(struct remote *r, struct slice first, struct slice last,
+                           const char *match, remote_found_fn fn, void *ctx)
 {
     struct remote_words ask = {first, last, INT64_MAX, match, SEARCH_ROWS};
     struct page_found *p = calloc(1, sizeof *p);

@@ -8,7 +8,7 @@
  *           gets the sessions that are older than session N. Rows are requested in pages of at most
  *           REMOTE_ROWS rows and about REMOTE_BYTES of bodies; a page of messages or events also
  *           ends after REMOTE_TEXTS of other texts. A large body is not part of its row:
- *           remote_body() reads it. A request has one range of the key and one order (struct
+ *           remote_read_body() reads it. A request has one range of the key and one order (struct
  *           remote_ask); SQLite evaluates all other conditions. Messages, events and calls are
  *           requested for one session, so a statement without a condition on their id or session
  *           fails. If a statement reads the calls of many sessions, as in a join with sessions, the
@@ -113,24 +113,24 @@ struct remote;
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
 void remote_free(struct remote *r); /* closes the store; the argument may be NULL */
 /* Forgets the rows that were read, so that they are read again. Ids of sessions stay valid. */
-void remote_forget(struct remote *r);
+void remote_forget_pages(struct remote *r);
 
 /* Finds the sessions that have this id in their own vaults. *ret_id: id of one of these sessions in
  * the store; *ret_n: number of these sessions, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
 /* Whether session `a` is newer than session `b`, by their uids; false if one of them was not
  * read. */
-bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
+bool remote_session_is_newer(const struct remote *r, int64_t a, int64_t b);
 /* Calls the function `several` of the store. */
 MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
 /* Calls the function `body` of the store. MI_ENOENT: the session was not read. */
-MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
-                        struct buf *ret);
+MI_MUST int remote_read_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
+                             struct buf *ret);
 /* Calls fn for every message with words that match, in sessions with first <= uid <= last, newest
  * first. The callback may read the store. It returns false to stop the search. */
 typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
-MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
-                          const char *match, remote_found_fn fn, void *ctx);
+MI_MUST int remote_search_messages(struct remote *r, struct slice first, struct slice last,
+                                   const char *match, remote_found_fn fn, void *ctx);
 const char *remote_error(const struct remote *r); /* returns the store's sentence for MI_ESTORE */
 
 #endif

@@ -27,7 +27,7 @@ struct cursor {
     bool one; /* true: the request can match at most one row */
 };
 
-static int cursor_fail(struct cursor *c, int st)
+static int cursor_set_store_error(struct cursor *c, int st)
 {
     struct table *t = (struct table *)c->base.pVtab;
     if (st == MI_ENOMEM)
@@ -44,14 +44,14 @@ static struct remote *remote_of_cursor(const struct cursor *c)
 
 /* ---- pages ---- */
 
-static struct slice text_or_none(const struct buf *b)
+static struct slice slice_or_null(const struct buf *b)
 {
     return b->n > 0 ? buf_slice(b) : (struct slice){0};
 }
 
 static void cursor_drop_page(struct cursor *c)
 {
-    page_drop(c->page);
+    page_release(c->page);
     c->page = NULL;
     c->row = 0;
 }
@@ -63,15 +63,16 @@ static int cursor_read_page(struct remote *r, struct cursor *c)
     bool is_call = ask->table == REMOTE_CALLS;
     int st = ask->table == REMOTE_SESSIONS ? pages_find_neighbour(r, ask, &c->page)
              : is_call || ask->table == REMOTE_MESSAGES
-                 ? pages_find_kept_page(r, c->session, ask, &c->page)
+                 ? pages_make_page_from_cache(r, c->session, ask, &c->page)
                  : MI_ENOENT;
     if (st != MI_ENOENT)
         return st;
-    st = is_call ? pages_get_calls(r, c->session, ask, &c->page) : page_read(r, ask, &c->page);
+    st = is_call ? pages_get_calls(r, c->session, ask, &c->page)
+                 : page_read_from_store(r, ask, &c->page);
     if (st == 0 && ask->table == REMOTE_SESSIONS)
-        pages_keep_sessions(r, ask, c->page);
+        pages_cache_sessions(r, ask, c->page);
     else if (st == 0 && ask->table == REMOTE_MESSAGES)
-        pages_keep_page(r, c->session, ask, c->page);
+        pages_cache_page(r, c->session, ask, c->page);
     return st;
 }
 
@@ -85,14 +86,14 @@ static int cursor_load_page(struct cursor *c)
     if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
         !pages_set_session(r, c->session, ask))
         return SQLITE_OK;
-    ask->first = text_or_none(&c->first);
-    ask->before = text_or_none(&c->before);
-    ask->name = text_or_none(&c->name);
+    ask->first = slice_or_null(&c->first);
+    ask->before = slice_or_null(&c->before);
+    ask->name = slice_or_null(&c->name);
     if (c->first.failed || c->before.failed || c->name.failed)
         return SQLITE_NOMEM;
     int st = cursor_read_page(r, c);
     if (st < 0)
-        return cursor_fail(c, st);
+        return cursor_set_store_error(c, st);
     if (c->page->n == 0)
         cursor_drop_page(c);
     return SQLITE_OK;
@@ -177,7 +178,7 @@ struct range {
 };
 
 /* Narrows a range to the numbers that meet a condition. */
-static void range_narrow(struct range *r, char op, int64_t v)
+static void range_apply_condition(struct range *r, char op, int64_t v)
 {
     int64_t least = op == PLAN_GT && v < INT64_MAX ? v + 1 : v;
     if ((op == PLAN_EQ || op == PLAN_GE || op == PLAN_GT) && least > r->from)
@@ -188,17 +189,17 @@ static void range_narrow(struct range *r, char op, int64_t v)
 
 /* Adds one condition of the statement to the request. ids: range of the rows' ids (first column);
  * keys: range of the events' ids. */
-static void cursor_take_condition(struct cursor *c, const char *plan, sqlite3_value *v,
-                                  struct range *ids, struct range *keys)
+static void cursor_add_condition(struct cursor *c, const char *plan, sqlite3_value *v,
+                                 struct range *ids, struct range *keys)
 {
     int column = plan[0] - 'a';
     bool is_text = sqlite3_value_type(v) == SQLITE_TEXT;
     if (sqlite3_value_type(v) == SQLITE_NULL)
         c->none = true;
     else if (column == 0)
-        range_narrow(ids, plan[1], sqlite3_value_int64(v));
+        range_apply_condition(ids, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_EVENTS)
-        range_narrow(keys, plan[1], sqlite3_value_int64(v));
+        range_apply_condition(keys, plan[1], sqlite3_value_int64(v));
     else if (c->ask.table == REMOTE_SESSIONS && column == 3)
         c->ask.number = sqlite3_value_int64(v);
     else if (!is_text)
@@ -231,7 +232,7 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
     c->none = c->one = false;
     c->session = c->id = 0;
     for (int i = 0; i < argc; i++)
-        cursor_take_condition(c, text + 2 * i, argv[i], &ids, &keys);
+        cursor_add_condition(c, text + 2 * i, argv[i], &ids, &keys);
     if (t->table == REMOTE_SESSIONS) {
         cursor_limit_sessions(c, ids.from, ids.to);
     } else if (t->table == REMOTE_MESSAGES || t->table == REMOTE_CALLS) {
@@ -251,7 +252,7 @@ static int remote_table_filter(sqlite3_vtab_cursor *base, int plan, const char *
              : t->table == REMOTE_SUMMARIES
                  ? pages_find_summary(t->remote, c->id, &c->page, &c->row)
                  : pages_find_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
-    return st == 0 || st == MI_ENOENT ? SQLITE_OK : cursor_fail(c, st);
+    return st == 0 || st == MI_ENOENT ? SQLITE_OK : cursor_set_store_error(c, st);
 }
 
 /* ---- the other functions of a table ---- */
@@ -374,7 +375,7 @@ static const sqlite3_module module = {
     .xRowid = remote_table_rowid,
 };
 
-int table_register(sqlite3 *db, struct remote *r)
+int remote_register_tables(sqlite3 *db, struct remote *r)
 {
     int rc = SQLITE_OK;
     for (int i = 0; i < REMOTE_TABLES && rc == SQLITE_OK; i++)

@@ -20,6 +20,6 @@ enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l'
 int plan_choose_index(enum remote_table table, sqlite3_index_info *info);
 
 /* Registers the tables with db. */
-MI_MUST int table_register(sqlite3 *db, struct remote *r);
+MI_MUST int remote_register_tables(sqlite3 *db, struct remote *r);
 
 #endif

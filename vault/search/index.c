@@ -59,7 +59,7 @@ static void search_index_overwrite_file(int dir_fd, int64_t number)
         return;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
     /* skip the holes of the file, which use no disk space */
-    for (int64_t at = 0; plain && (at = file_next_data(fd, at)) < st.st_size;
+    for (int64_t at = 0; plain && (at = file_find_next_data(fd, at)) < st.st_size;
          at += (int64_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
     /* an error of this call is ignored, because the file is deleted anyway */
@@ -116,7 +116,7 @@ static int search_index_connect_to(struct search *s, int64_t number)
         return MI_EIO;
     int64_t version = 0;
     int st = db_open(&s->d, &index_file, path, &s->why);
-    if (st == 0 && connect_number(s->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+    if (st == 0 && connect_read_number(s->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
         st = MI_EIO;
     if (st == 0 && version == 0)
         st = db_exec(&s->d, tables);
@@ -208,7 +208,7 @@ static int search_index_add_batch(struct search *s, const struct search_session 
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
-        st = query_message_bodies(s->q, x->id, done, BATCH, search_index_add_body, a);
+        st = query_read_message_bodies(s->q, x->id, done, BATCH, search_index_add_body, a);
     if (st == 0)
         st = a->status;
     if (st == 0 && a->n > 0)
@@ -248,7 +248,7 @@ static int search_index_fill_file(struct search *s, const struct search_session 
         st = search_index_check_sessions(s, session, n);
     for (size_t i = 0; st == 0 && i < n; i++) {
         int64_t last, event, done;
-        st = query_last_positions(s->q, session[i].id, &last, &event);
+        st = query_last_seq_and_event(s->q, session[i].id, &last, &event);
         if (st == 0)
             st = read_last_indexed(s, &session[i], &done);
         a->session = &session[i];
@@ -409,8 +409,8 @@ int search_update_file(struct search *s, const struct search_session *session, s
     return s->kind->update(s, session, n, on_read, ctx);
 }
 
-int search_ask_words(struct search *s, const struct search_session *session, size_t n,
-                     const char *query, search_fn fn, void *ctx)
+int search_find_messages(struct search *s, const struct search_session *session, size_t n,
+                         const char *query, search_fn fn, void *ctx)
 {
     return s->kind->ask(s, session, n, query, fn, ctx);
 }

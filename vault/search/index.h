@@ -37,7 +37,7 @@ void search_close(struct search *s); /* the argument may be NULL */
 /* Returns the number of the index file of a session. In a store, which has no files, sessions with
  * the same number are searched together. s may be NULL. */
 int64_t search_file_of_session(const struct search *s, int64_t session_id);
-/* Appends a query for search_ask_words() that matches every text with all terms, and possibly other
+/* Appends a query for search_find_messages() that matches every text with all terms, and possibly other
  * texts. false: there is no such query. */
 bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
@@ -52,8 +52,8 @@ typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 /* Calls fn for each message that matches the query, newest first. The sessions must be those of the
  * last search_update_file(). Returns 0, MI_EIO (the index file was damaged and is deleted),
  * MI_ESTORE (see query_error()) or MI_ENOMEM. */
-MI_MUST int search_ask_words(struct search *s, const struct search_session *session, size_t n,
-                             const char *query, search_fn fn, void *ctx);
+MI_MUST int search_find_messages(struct search *s, const struct search_session *session, size_t n,
+                                 const char *query, search_fn fn, void *ctx);
 
 /* Returns the size of the file that search_delete_index() deletes for this session; 0: there is no
  * file. vault: descriptor of the vault's directory. */

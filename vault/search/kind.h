@@ -13,7 +13,7 @@ struct search_kind {
     /* search_update_file() */
     int (*update)(struct search *s, const struct search_session *session, size_t n,
                   void (*on_read)(void *ctx), void *ctx);
-    /* search_ask_words() */
+    /* search_find_messages() */
     int (*ask)(struct search *s, const struct search_session *session, size_t n, const char *query,
                search_fn fn, void *ctx);
 };

@@ -47,8 +47,8 @@ static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
     return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);
 }
 
-static int search_store_ask(struct search *s, const struct search_session *session, size_t n,
-                            const char *query, search_fn fn, void *ctx)
+static int search_store_run_query(struct search *s, const struct search_session *session, size_t n,
+                                  const char *query, search_fn fn, void *ctx)
 {
     struct passing p = {.session = session, .n = n, .fn = fn, .ctx = ctx};
     return query_store_search(s->q, slice_of(session[n - 1].uid), slice_of(session[0].uid), query,
@@ -56,4 +56,4 @@ static int search_store_ask(struct search *s, const struct search_session *sessi
 }
 
 const struct search_kind search_store = {search_group_of_session, search_terms_tsquery,
-                                         search_store_update, search_store_ask};
+                                         search_store_update, search_store_run_query};

@@ -55,7 +55,7 @@ static bool write_index_query(const struct search_terms *t, const struct dialect
             /* The first and last word of an exact term may be parts of longer words in the text. */
             if (x->exact && (x->list.word[k].from == 0 || x->list.word[k].to >= x->text.n))
                 continue;
-            struct slice word = search_list_word(&x->list, k);
+            struct slice word = search_list_get_word(&x->list, k);
             struct slice key = d->keys ? search_key_of_word(word) : word;
             bool prefix = x->prefix && k + 1 == x->list.n && key.n == word.n;
             buf_adds(b, some ? d->and : "");
@@ -84,7 +84,7 @@ bool search_terms_tsquery(const struct search_terms *t, struct buf *b)
 
 static bool word_fits_term(const struct search_term *x, size_t i, struct slice word)
 {
-    struct slice want = search_list_word(&x->list, i);
+    struct slice want = search_list_get_word(&x->list, i);
     if (x->prefix && i + 1 == x->list.n)
         return word.n >= want.n && memcmp(word.p, want.p, want.n) == 0;
     return slice_eq(word, want);
@@ -96,7 +96,7 @@ static bool find_term_words(const struct search_term *x, const struct search_lis
 {
     for (size_t at = 0; at + x->list.n <= l->n; at++) {
         size_t i = 0;
-        while (i < x->list.n && word_fits_term(x, i, search_list_word(l, at + i)))
+        while (i < x->list.n && word_fits_term(x, i, search_list_get_word(l, at + i)))
             i++;
         if (i < x->list.n)
             continue;
@@ -167,7 +167,7 @@ struct slice search_text_of_body(enum row_kind kind, struct slice body, struct b
     bool plain = kind == KIND_STDERR || kind == KIND_NOISE;
     bool long_body = body.n >= SEARCH_BODY_MAX;
     if (long_body)
-        body = text_head(body, SEARCH_BODY_MAX - 1);
+        body = text_prefix(body, SEARCH_BODY_MAX - 1);
     if (!plain && memchr(body.p, '\\', body.n) != NULL &&
         (json_scan(body, NULL, NULL, &scan) == 0 || (long_body && scan.fault.kind == JSON_CUT))) {
         buf_clear(b);
@@ -176,5 +176,5 @@ struct slice search_text_of_body(enum row_kind kind, struct slice body, struct b
         if (!b->failed)
             body = buf_slice(b);
     }
-    return text_head(body, SEARCH_TEXT_MAX);
+    return text_prefix(body, SEARCH_TEXT_MAX);
 }

@@ -84,7 +84,7 @@ void search_list_close(struct search_list *l)
     *l = (struct search_list){0};
 }
 
-struct slice search_list_word(const struct search_list *l, size_t i)
+struct slice search_list_get_word(const struct search_list *l, size_t i)
 {
     return (struct slice){buf_slice(&l->text).p + l->word[i].word, l->word[i].len};
 }
@@ -93,7 +93,7 @@ struct slice search_list_word(const struct search_list *l, size_t i)
 
 struct slice search_key_of_word(struct slice word)
 {
-    return text_head(word, SEARCH_KEY_MAX);
+    return text_prefix(word, SEARCH_KEY_MAX);
 }
 
 static int compare_words(const void *a, const void *b, void *ctx)
@@ -108,11 +108,11 @@ void search_list_to_keys(struct search_list *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
-        l->word[i].len = search_key_of_word(search_list_word(l, i)).n;
+        l->word[i].len = search_key_of_word(search_list_get_word(l, i)).n;
     if (l->n > 1)
         sort_array(l->word, l->n, sizeof *l->word, compare_words, l->text.p);
     for (size_t i = 0; i < l->n; i++)
-        if (n == 0 || !slice_eq(search_list_word(l, n - 1), search_list_word(l, i)))
+        if (n == 0 || !slice_eq(search_list_get_word(l, n - 1), search_list_get_word(l, i)))
             l->word[n++] = l->word[i];
     l->n = n;
 }

@@ -123,21 +123,21 @@ int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MA
 
 /* ---- databases that were put aside ---- */
 
-static bool is_aside_database(const char *name)
+static bool is_damaged_database_copy(const char *name)
 {
     size_t n = strlen(name);
     return strncmp(name, ASIDE_PREFIX, sizeof ASIDE_PREFIX - 1) == 0 && n < ASIDE_NAME_MAX &&
            strcmp(name + n - 4, "-wal") != 0 && strcmp(name + n - 4, "-shm") != 0;
 }
 
-void aside_each_database(int dir, void (*call)(void *ctx, const char *name), void *ctx)
+void aside_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     if (d == NULL && fd >= 0)
         close(fd);
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
-        if (is_aside_database(e->d_name))
+        if (is_damaged_database_copy(e->d_name))
             call(ctx, e->d_name);
     if (d != NULL)
         closedir(d);
@@ -148,7 +148,7 @@ struct tally {
     char newest[ASIDE_NAME_MAX];
 };
 
-static void count_aside_database(void *ctx, const char *name)
+static void count_put_aside_database(void *ctx, const char *name)
 {
     struct tally *t = ctx;
     if (t->n++ == 0 || strcmp(name, t->newest) > 0)
@@ -158,7 +158,7 @@ static void count_aside_database(void *ctx, const char *name)
 size_t aside_count_databases(int dir, char ret_newest[ASIDE_NAME_MAX])
 {
     struct tally t = {.n = 0};
-    aside_each_database(dir, count_aside_database, &t);
+    aside_visit_databases(dir, count_put_aside_database, &t);
     if (ret_newest != NULL)
         memcpy(ret_newest, t.newest, sizeof t.newest);
     return t.n;

@@ -25,7 +25,7 @@ bool aside_code_means_damage(int code);
 MI_MUST int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX],
                                 struct buf *why);
 /* Calls `call` with the name of each database that was put aside and still exists, in any order. */
-void aside_each_database(int dir, void (*call)(void *ctx, const char *name), void *ctx);
+void aside_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx);
 /* Counts the databases that were put aside and still exist. ret_newest: the name of the newest;
  * may be NULL. */
 size_t aside_count_databases(int dir, char ret_newest[ASIDE_NAME_MAX]);

@@ -75,10 +75,10 @@ bool bodies_are_written(int fd, int64_t offset, int64_t length)
 {
     int64_t end = offset + length, holes = 0;
     while (offset < end && holes <= BODIES_HOLES) {
-        int64_t hole = file_next_hole(fd, offset);
+        int64_t hole = file_find_next_hole(fd, offset);
         if (hole >= end)
             break;
-        offset = file_next_data(fd, hole);
+        offset = file_find_next_data(fd, hole);
         holes += (offset < end ? offset : end) - hole;
     }
     return holes <= BODIES_HOLES;
@@ -100,7 +100,7 @@ void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t 
     int fd = bodies >= 0 ? vault_dir_open_file(bodies, uid, O_RDONLY) : -1;
     from = to - from > BODIES_WRITE_MOST ? to - BODIES_WRITE_MOST : from;
     if (fd >= 0) {
-        file_write_out(fd, from, to);
+        file_write_to_disk(fd, from, to);
         close(fd);
     }
     if (bodies >= 0)

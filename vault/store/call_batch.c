@@ -43,7 +43,7 @@ int call_batch_open(struct call_batch *b)
 
 static const char declaration[] = "CREATE TABLE call_batch (" COLUMNS ")";
 
-static size_t call_batch_count(const void *rows)
+static size_t call_batch_count_rows(const void *rows)
 {
     const struct call_batch *b = rows;
     return b->ended_n + b->calls.n;
@@ -71,7 +71,7 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
 
 int call_batch_connect(struct call_batch *b, sqlite3 *db)
 {
-    static const struct batch_table table = {"call_batch", declaration, call_batch_count,
+    static const struct batch_table table = {"call_batch", declaration, call_batch_count_rows,
                                              call_batch_column};
     return batch_table_connect(&table, b, db);
 }
@@ -94,7 +94,7 @@ static void call_batch_clear(struct call_batch *b)
     b->n = b->late_n = b->ended_n = 0;
 }
 
-void call_batch_forget(struct call_batch *b)
+void call_batch_forget_session(struct call_batch *b)
 {
     call_batch_clear(b);
     b->kept_n = 0;
@@ -141,7 +141,7 @@ static int call_batch_read_own_requests(struct call_batch *b, sqlite3 *db)
         struct own_request *o = &own[n++];
         *o = (struct own_request){
             .seq = sqlite3_column_int64(q, 0),
-            .direction = value_of_word(&row_directions, connect_column(q, 1)),
+            .direction = value_find_by_word(&row_directions, connect_column(q, 1)),
             .id_n = id.n <= sizeof o->id ? (uint8_t)id.n : 0,
         };
         if (o->id_n > 0)
@@ -166,7 +166,7 @@ void call_batch_start(struct call_batch *b, int64_t session_id)
     b->calls.borrows = false;
 }
 
-void call_batch_continue(struct call_batch *b, int64_t session_id)
+void call_batch_continue_session(struct call_batch *b, int64_t session_id)
 {
     call_batch_start(b, session_id);
     b->knows_own = b->knows_operations = false;
@@ -184,7 +184,7 @@ int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id
     bool on = rc == SQLITE_ROW && sqlite3_column_int64(q, 0) == 1;
     if (call_batch_finish(db, q, rc) < 0)
         return MI_ESTORE;
-    call_batch_continue(b, session_id);
+    call_batch_continue_session(b, session_id);
     b->on = on;
     b->calls.borrows = true;
     return 0;
@@ -201,7 +201,7 @@ static bool message_is_of_own_request(const struct call_message *m)
 }
 
 /* Copies a call in `kept` to another element, with its texts. */
-static void move_kept_call(struct kept_call *to, const struct kept_call *from)
+static void move_open_call(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
         *to = *from;
@@ -220,7 +220,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
     if (b->kept_n == CALL_KEPT_MAX) {
         size_t left = CALL_KEPT_MAX / 2;
         for (size_t i = 0; i < left; i++)
-            move_kept_call(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
+            move_open_call(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
         b->kept_n = left;
     }
     struct kept_call *k = &b->kept[b->kept_n++];
@@ -229,7 +229,7 @@ static void call_batch_keep_call(struct call_batch *b, const struct call *c)
         memcpy(k->text, c->method.p, c->method.n);
     if (c->target.n > 0)
         memcpy(k->text + c->method.n, c->target.p, c->target.n);
-    move_kept_call(k, k);
+    move_open_call(k, k);
 }
 
 /* Sets `kept` to the calls that are open after the batch. Call it after the rows were written. */
@@ -239,7 +239,7 @@ static void call_batch_keep_open_calls(struct call_batch *b)
     for (size_t i = 0; i < b->kept_n; i++) {
         if (b->kept[i].call.closing_seq != 0)
             continue;
-        move_kept_call(&b->kept[n++], &b->kept[i]);
+        move_open_call(&b->kept[n++], &b->kept[i]);
     }
     b->kept_n = n;
     for (size_t i = 0; i < b->calls.n; i++)
@@ -303,9 +303,9 @@ static int read_ended_call(struct call_batch *b, sqlite3 *db, const struct call_
     *ret = (struct call){.seq = m->request_seq, .response_size = -1, .result = CONTEXT_NO_RESULT};
     if (rc == SQLITE_ROW) {
         ret->closing_seq = sqlite3_column_int64(q, 0);
-        ret->direction = value_of_word(&row_directions, connect_column(q, 1));
-        ret->origin = value_of_word(&row_origins, connect_column(q, 2));
-        ret->status = value_of_word(&call_statuses, connect_column(q, 3));
+        ret->direction = value_find_by_word(&row_directions, connect_column(q, 1));
+        ret->origin = value_find_by_word(&row_origins, connect_column(q, 2));
+        ret->status = value_find_by_word(&call_statuses, connect_column(q, 3));
         ret->t_us = connect_time(q, 4);
         ret->operation_seq = sqlite3_column_int64(q, 5);
         ret->method = connect_column(q, 6);
@@ -393,7 +393,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
 int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
     int st = 0;
-    if (call_batch_count(b) > 0) {
+    if (call_batch_count_rows(b) > 0) {
         sqlite3_stmt *q = call_batch_statement(b, db, CALL_PUT);
         st = q != NULL ? call_batch_finish(db, q, sqlite3_step(q)) : MI_ESTORE;
     }
@@ -411,7 +411,7 @@ struct call_message call_message_of_row(sqlite3_stmt *st)
     struct rpc body;
     struct link link = {0};
     if (sqlite3_column_type(st, 13) == SQLITE_TEXT && rpc_read(connect_column(st, 13), &body) == 0)
-        link = link_read(&body);
+        link = link_from_message(&body);
     return (struct call_message){
         .link = link,
         .seq = sqlite3_column_int64(st, 0),
@@ -420,10 +420,10 @@ struct call_message call_message_of_row(sqlite3_stmt *st)
         .request_seq = sqlite3_column_int64(st, 3),
         .has_error_code = sqlite3_column_type(st, 4) != SQLITE_NULL,
         .error_code = sqlite3_column_int64(st, 4),
-        .direction = value_of_word(&row_directions, connect_column(st, 5)),
-        .origin = value_of_word(&row_origins, connect_column(st, 6)),
-        .kind = value_of_word(&row_kinds, connect_column(st, 7)),
-        .action = value_of_word(&row_actions, connect_column(st, 8)),
+        .direction = value_find_by_word(&row_directions, connect_column(st, 5)),
+        .origin = value_find_by_word(&row_origins, connect_column(st, 6)),
+        .kind = value_find_by_word(&row_kinds, connect_column(st, 7)),
+        .action = value_find_by_word(&row_actions, connect_column(st, 8)),
         .method = connect_column(st, 9),
         .target = connect_column(st, 10),
         .rpc_id = connect_column(st, 11),

@@ -12,7 +12,7 @@
  * Owns      its statements, on the caller's connection: call call_batch_close() before the
  *           connection is closed.
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
- * Lifetime  a session is remembered until call_batch_forget(): call that when a transaction was
+ * Lifetime  a session is remembered until call_batch_forget_session(): call that when a transaction was
  *           rolled back. Texts of messages are borrowed until call_batch_flush(), bodies only for
  *           call_batch_add().
  * Blocks    on the database. */
@@ -75,8 +75,8 @@ MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t se
  * are copied. */
 void call_batch_start(struct call_batch *b, int64_t session_id);
 /* Like call_batch_start(), for a session that already has the rows of earlier messages. */
-void call_batch_continue(struct call_batch *b, int64_t session_id);
-void call_batch_forget(struct call_batch *b);
+void call_batch_continue_session(struct call_batch *b, int64_t session_id);
+void call_batch_forget_session(struct call_batch *b);
 /* Adds a message of the remembered session. Call it in the order of seq. */
 MI_MUST int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m);
 static inline bool call_batch_is_full(const struct call_batch *b)

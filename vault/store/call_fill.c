@@ -24,7 +24,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 /* Reads at most two columns of the first row, which are ids, and converts them to seqs. arg: one
  * value for each parameter of the statement. MI_ENOENT: there is no row. */
-static int read_seqs(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *ret)
+static int read_seqs_of_first_row(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *ret)
 {
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
@@ -61,43 +61,44 @@ static int call_fill_add_calls(struct call_fill *f, struct call_batch *b, sqlite
 }
 
 /* Runs one step within an open transaction. */
-static int call_fill_in_transaction(struct call_fill *f, struct writer *w)
+static int call_fill_run_step(struct call_fill *f, struct writer *w)
 {
     int64_t id = f->session_id, state[2], step[2];
-    int st = read_seqs(w->db, STATE, &id, state);
+    int st = read_seqs_of_first_row(w->db, STATE, &id, state);
     if (st == MI_ENOENT) { /* another process has removed the session, or has added its calls */
         f->session_id = 0;
         return 0;
     }
     f->after = state[1] > f->after ? state[1] : f->after;
     if (st == 0 && f->may_link < 0)
-        st = read_seqs(w->db, CALL_MAY_LINK, &id, &f->may_link);
+        st = read_seqs_of_first_row(w->db, CALL_MAY_LINK, &id, &f->may_link);
     if (st == 0)
-        st = read_seqs(w->db, STEP,
-                       (const int64_t[]){schema_message_id(id, (uint64_t)f->after + 1),
-                                         schema_message_id(id, SCHEMA_SEQ_MAX), CALL_FILL_MESSAGES},
-                       step);
+        st = read_seqs_of_first_row(w->db, STEP,
+                                    (const int64_t[]){schema_message_id(id, (uint64_t)f->after + 1),
+                                                      schema_message_id(id, SCHEMA_SEQ_MAX),
+                                                      CALL_FILL_MESSAGES},
+                                    step);
     if (st < 0)
         return st;
-    call_batch_continue(&w->calls, id);
+    call_batch_continue_session(&w->calls, id);
     st = call_fill_add_calls(f, &w->calls, w->db, step[0]);
     /* forget the calls of this session, because the writer records another session */
-    call_batch_forget(&w->calls);
+    call_batch_forget_session(&w->calls);
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {
         int64_t none;
-        int rc = connect_number(w->db, DONE, id, &none);
+        int rc = connect_read_number(w->db, DONE, id, &none);
         st = rc == SQLITE_DONE ? 0 : failure_keep(w->db);
         f->session_id = 0;
     }
     return st;
 }
 
-int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool *ret_more)
+int call_fill_next_rows(struct call_fill *f, struct writer *w, int64_t wait_us, bool *ret_more)
 {
     *ret_more = true;
     if (f->session_id == 0) {
-        int rc = connect_number(w->db, NEXT, 0, &f->session_id);
+        int rc = connect_read_number(w->db, NEXT, 0, &f->session_id);
         f->after = 0;
         f->may_link = -1;
         *ret_more = rc != SQLITE_DONE;
@@ -111,7 +112,7 @@ int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool 
     int st = writer_begin(w, wait_us);
     if (st < 0)
         return st;
-    st = call_fill_in_transaction(f, w);
+    st = call_fill_run_step(f, w);
     st = st < 0 ? writer_mark_coverage_failed(w, st) : writer_commit(w);
     if (st < 0) {
         writer_rollback(w);

@@ -20,15 +20,15 @@ static void add_column(const struct expanding *x, const struct record_field *f, 
         buf_adds(x->to, ", NULL");
 }
 
-static void add_columns_from(const struct expanding *x, const struct record_fields *s, size_t from,
-                             const char *table)
+static void add_columns_from_index(const struct expanding *x, const struct record_fields *s,
+                                   size_t from, const char *table)
 {
     for (size_t i = from; i < s->n; i++)
         add_column(x, &s->list[i], table);
 }
 
-static void add_covered_columns(const struct expanding *x, const struct record_fields *s,
-                                enum field_cover cover)
+static void add_columns_by_evidence_kind(const struct expanding *x, const struct record_fields *s,
+                                         enum field_cover cover)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->list[i].evidence == cover)
@@ -37,18 +37,18 @@ static void add_covered_columns(const struct expanding *x, const struct record_f
 
 static void add_record_columns(const struct expanding *x, const struct record_fields *s)
 {
-    add_covered_columns(x, s, COVERED_OPEN);
-    add_covered_columns(x, s, COVERED_TAIL);
+    add_columns_by_evidence_kind(x, s, COVERED_OPEN);
+    add_columns_by_evidence_kind(x, s, COVERED_TAIL);
 }
 
 static void add_columns_of_name(const struct expanding *x, struct slice name)
 {
     if (slice_is(name, "session"))
-        add_columns_from(x, &fields_of_session, 0, "s.");
+        add_columns_from_index(x, &fields_of_session, 0, "s.");
     else if (slice_is(name, "message"))
-        add_columns_from(x, &fields_of_message, 1, "m.");
+        add_columns_from_index(x, &fields_of_message, 1, "m.");
     else if (slice_is(name, "event"))
-        add_columns_from(x, &fields_of_event, 1, "e.");
+        add_columns_from_index(x, &fields_of_event, 1, "e.");
     else if (slice_is(name, "session_record"))
         add_record_columns(x, &fields_of_session);
     else if (slice_is(name, "message_record"))
@@ -56,7 +56,7 @@ static void add_columns_of_name(const struct expanding *x, struct slice name)
     else if (slice_is(name, "event_record"))
         add_record_columns(x, &fields_of_event);
     else if (slice_is(name, "end_record"))
-        add_covered_columns(x, &fields_of_session, COVERED_END);
+        add_columns_by_evidence_kind(x, &fields_of_session, COVERED_END);
     else if (slice_is(name, "number"))
         buf_adds(x->to, x->store ? "s.number" : "s.id");
     else if (slice_is(name, "sent"))

@@ -11,7 +11,7 @@ void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n)
             record_add_text(r, connect_column(q, i));
 }
 
-int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind)
+int commitment_count_tail_columns(sqlite3_stmt *q, int first, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].tail;
     while (n > 0 && sqlite3_column_type(q, first + n - 1) == SQLITE_NULL)
@@ -25,14 +25,15 @@ struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kin
     const struct bundle_shape *shape = &bundle_shape[kind];
     struct record r;
     struct digest d;
-    record_begin(&r, salt, shape->name);
+    record_begin_digest(&r, salt, shape->name);
     commitment_add_columns(&r, q, first,
-                           (int)shape->n + commitment_tail_len(q, first + (int)shape->n, kind));
-    record_end(&r, &d);
+                           (int)shape->n +
+                               commitment_count_tail_columns(q, first + (int)shape->n, kind));
+    record_finish_digest(&r, &d);
     return d;
 }
 
-bool commitment_cut_added(struct slice *finding, struct slice names)
+bool commitment_cut_added_names(struct slice *finding, struct slice names)
 {
     if (finding->p == NULL || names.p == NULL || finding->n < names.n ||
         memcmp(finding->p + finding->n - names.n, names.p, names.n) != 0)
@@ -56,22 +57,22 @@ static bool commitment_copy_blob(sqlite3_stmt *q, int i, void *ret, size_t n)
     return true;
 }
 
-bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret)
+bool commitment_read_salt(sqlite3_stmt *q, int i, struct salt *ret)
 {
     return commitment_copy_blob(q, i, ret->b, SALT_N);
 }
 
-bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret)
+bool commitment_read_digest(sqlite3_stmt *q, int i, struct digest *ret)
 {
     return commitment_copy_blob(q, i, ret->b, DIGEST_N);
 }
 
-struct slice commitment_bytes(const struct digest *d)
+struct slice commitment_get_digest_bytes(const struct digest *d)
 {
     return (struct slice){(const char *)d->b, DIGEST_N};
 }
 
-struct slice commitment_salt_bytes(const struct salt *s)
+struct slice commitment_get_salt_bytes(const struct salt *s)
 {
     return (struct slice){(const char *)s->b, SALT_N};
 }

@@ -25,18 +25,18 @@ enum {
 void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n);
 /* Returns the number of columns of the tail that are fields of the record. The last of them is the
  * last column that is not NULL. */
-int commitment_tail_len(sqlite3_stmt *q, int first, enum bundle_kind kind);
+int commitment_count_tail_columns(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* Computes the commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,
                                 const struct salt *salt);
 /* Removes from a finding the names that were added after its message was recorded. Returns false if
  * the finding does not end with these names. */
-MI_MUST bool commitment_cut_added(struct slice *finding, struct slice names);
+MI_MUST bool commitment_cut_added_names(struct slice *finding, struct slice names);
 /* Reads a column that should be a salt or a hash. false: the column is something else. */
-MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);
-MI_MUST bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret);
+MI_MUST bool commitment_read_salt(sqlite3_stmt *q, int i, struct salt *ret);
+MI_MUST bool commitment_read_digest(sqlite3_stmt *q, int i, struct digest *ret);
 /* Return the bytes of a hash or of a salt, borrowed, so that the caller can bind them. */
-struct slice commitment_bytes(const struct digest *d);
-struct slice commitment_salt_bytes(const struct salt *s);
+struct slice commitment_get_digest_bytes(const struct digest *d);
+struct slice commitment_get_salt_bytes(const struct salt *s);
 
 #endif

@@ -62,7 +62,7 @@ static int budget_on_trace(unsigned event, void *ctx, void *p, void *x)
     return 0;
 }
 
-static int budget_set(sqlite3 *db)
+static int set_statement_budget(sqlite3 *db)
 {
     struct budget *b = malloc(sizeof *b);
     if (b == NULL)
@@ -78,7 +78,7 @@ static int budget_set(sqlite3 *db)
 
 /* ---- protection ----------------------------------------------------------------------------- */
 
-int connect_guard(sqlite3 *db)
+int connect_harden(sqlite3 *db)
 {
     static const struct {
         int option, value;
@@ -93,14 +93,14 @@ int connect_guard(sqlite3 *db)
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < MI_COUNT(options); i++)
         rc = sqlite3_db_config(db, options[i].option, options[i].value, NULL);
-    return rc == SQLITE_OK ? budget_set(db) : rc;
+    return rc == SQLITE_OK ? set_statement_budget(db) : rc;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
 static sqlite3_vfs *system_vfs;
 
-bool connect_is_file(const char *name)
+bool connect_may_open_file(const char *name)
 {
     struct stat st;
     return name == NULL || lstat(name, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
@@ -113,12 +113,12 @@ static int connect_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f
 {
     (void)vfs;
     f->pMethods = NULL;
-    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0 || !connect_is_file(name))
+    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0 || !connect_may_open_file(name))
         return SQLITE_CANTOPEN;
     return system_vfs->xOpen(system_vfs, name, f, flags, ret_flags);
 }
 
-const char *connect_vfs(void)
+const char *connect_get_vfs_name(void)
 {
     static sqlite3_vfs vfs;
     sqlite3_vfs *found = system_vfs == NULL ? sqlite3_vfs_find(NULL) : NULL;
@@ -139,13 +139,13 @@ const char *connect_vfs(void)
 int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms)
 {
     flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
-    vfs = vfs != NULL ? vfs : connect_vfs();
+    vfs = vfs != NULL ? vfs : connect_get_vfs_name();
     *ret = NULL;
     int rc = sqlite3_open_v2(path, ret, flags, vfs);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_busy_timeout(*ret, wait_ms);
-    return connect_guard(*ret);
+    return connect_harden(*ret);
 }
 
 bool connect_path(const char *vault, char ret[PATH_MAX])
@@ -157,7 +157,7 @@ bool connect_path(const char *vault, char ret[PATH_MAX])
     return n > 0 && n < PATH_MAX && access(ret, F_OK) == 0;
 }
 
-int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret)
+int connect_read_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);

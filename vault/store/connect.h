@@ -22,22 +22,22 @@
 #include <sqlite3.h>
 
 /* Opens a database. flags: SQLITE_OPEN_READWRITE, or SQLITE_OPEN_READONLY with a VFS that supports
- * it (read_only.h). vfs: name of the VFS; NULL stands for connect_vfs(). */
+ * it (read_only.h). vfs: name of the VFS; NULL stands for connect_get_vfs_name(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
 /* Whether SQLite may open this name. False if opening it could block for ever, as for a fifo. True
  * for a missing file, for a symbolic link (SQLite does not follow it), and for NULL, which stands
  * for a temporary file. */
-bool connect_is_file(const char *name);
+bool connect_may_open_file(const char *name);
 /* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
  * deletion of other files. */
-const char *connect_vfs(void);
+const char *connect_get_vfs_name(void);
 /* Protects a connection that was opened in another way (vault/store/open.c) against the schema of
  * its database. */
-MI_MUST int connect_guard(sqlite3 *db);
+MI_MUST int connect_harden(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row. `arg` is bound to ?1 if the
  * statement has that parameter. Returns SQLITE_OK, SQLITE_DONE (there is no row) or an error
  * code. */
-MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
+MI_MUST int connect_read_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
 /* Binds a text, which is borrowed until the parameter is bound again; {NULL, 0} binds NULL. */
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);
 /* Returns a column of the current row, as text or as the bytes of a blob; {NULL, 0} if the column

@@ -9,7 +9,7 @@
 #include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 
-void coverage_forget(struct coverage *c)
+void coverage_forget_session(struct coverage *c)
 {
     c->session_id = 0;
     c->changed = false;
@@ -54,7 +54,7 @@ struct slots {
     bool filled[PLACES_GROUP]; /* true: the commitment was read */
 };
 
-static void fill_slot(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
+static void store_digest_in_slot(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
 {
     if (place < s->from || place >= s->to->n || s->filled[place - s->from])
         return;
@@ -62,7 +62,7 @@ static void fill_slot(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
     s->filled[place - s->from] = true;
     /* If the column has no digest, the vault was changed: verification will report a removed
      * record. */
-    if (!commitment_digest(q, i, d))
+    if (!commitment_read_digest(q, i, d))
         memset(d, 0, sizeof *d);
 }
 
@@ -75,7 +75,7 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
-        fill_slot(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
+        store_digest_in_slot(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
@@ -97,7 +97,7 @@ static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
             place--;
         if (place == s->from || (rc = sqlite3_step(q)) != SQLITE_ROW)
             break;
-        fill_slot(s, q, 0, place - 1);
+        store_digest_in_slot(s, q, 0, place - 1);
     }
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
@@ -106,8 +106,7 @@ static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 /* Reads the commitments of the last, incomplete group. */
 static int load_incomplete_group(struct coverage *c, sqlite3 *db)
 {
-    struct slots s = {.to = &c->places,
-                      .from = c->places.n - places_count_outside_groups(&c->places)};
+    struct slots s = {.to = &c->places, .from = c->places.n - places_count_ungrouped(&c->places)};
     int st = 0;
     if (s.from == c->places.n)
         return 0;
@@ -117,7 +116,7 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
             c->session_id);
         int rc = sqlite3_step(q);
         if (rc == SQLITE_ROW)
-            fill_slot(&s, q, 0, 0);
+            store_digest_in_slot(&s, q, 0, 0);
         sqlite3_finalize(q);
         st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     }
@@ -157,7 +156,7 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
+int coverage_set_session(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     if (c->session_id == session_id)
         return 0;
@@ -168,7 +167,7 @@ int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
     if (st == 0 && c->covered)
         st = load_incomplete_group(c, db);
     if (st < 0)
-        coverage_forget(c);
+        coverage_forget_session(c);
     return st;
 }
 
@@ -176,7 +175,7 @@ int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id)
 
 static void coverage_count_record(struct coverage *c, const struct digest *commitment)
 {
-    places_add(&c->places, commitment);
+    places_add_record(&c->places, commitment);
     c->changed = true;
 }
 
@@ -190,7 +189,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     if (st < 0)
         return st;
     sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
-    st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : failure_keep(db);
+    st = sqlite3_step(q) == SQLITE_ROW && commitment_read_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_of_row(q, 1, BUNDLE_SESSION, &salt);
         leaf.uid = connect_column(q, 1);
@@ -199,7 +198,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     sqlite3_finalize(q);
     if (st == 0) {
         q = coverage_prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
-        connect_bind_blob(q, 2, commitment_bytes(&leaf.digest));
+        connect_bind_blob(q, 2, commitment_get_digest_bytes(&leaf.digest));
         st = coverage_run_statement(db, q);
     }
     if (st < 0)
@@ -237,12 +236,12 @@ int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice
     c->last_seq = (uint64_t)row->seq;
     if (salts_take_next(&c->salts, &row->salt) < 0)
         return MI_EIO;
-    record_begin(&r, &row->salt, "message");
+    record_begin_digest(&r, &row->salt, "message");
     MESSAGE_FIELDS(ADD_OPEN)
     record_add_text(&r, body);
     MESSAGE_FIELDS(COUNT_TAIL)
     MESSAGE_FIELDS(ADD_TAIL)
-    record_end(&r, &row->commitment);
+    record_finish_digest(&r, &row->commitment);
     coverage_count_record(c, &row->commitment);
     return 0;
 }
@@ -255,21 +254,21 @@ int coverage_add_event(struct coverage *c, struct covered_event *e)
         return 0;
     if (salts_take_next(&c->salts, &e->salt) < 0)
         return MI_EIO;
-    record_begin(&r, &e->salt, "event");
+    record_begin_digest(&r, &e->salt, "event");
     record_add_number(&r, e->t_us);
     record_add_text(&r, e->kind);
     record_add_text(&r, e->detail);
-    record_end(&r, &e->commitment);
+    record_finish_digest(&r, &e->commitment);
     e->place = (int64_t)c->places.n;
     coverage_count_record(c, &e->commitment);
     return 0;
 }
 
-int coverage_session_changed(struct coverage *c, sqlite3 *db)
+int coverage_on_session_changed(struct coverage *c, sqlite3 *db)
 {
     int64_t ended = 0;
-    int rc = connect_number(db, "SELECT ended_at_us IS NOT NULL FROM sessions WHERE id = ?1",
-                            c->session_id, &ended);
+    int rc = connect_read_number(db, "SELECT ended_at_us IS NOT NULL FROM sessions WHERE id = ?1",
+                                 c->session_id, &ended);
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
         return failure_keep(db);
     c->ended = ended != 0;
@@ -286,7 +285,7 @@ static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, 
 {
     struct digest stored;
     *ret_same = false;
-    if (commitment_salt(q, i, ret) && commitment_digest(q, i + 1, &stored)) {
+    if (commitment_read_salt(q, i, ret) && commitment_read_digest(q, i + 1, &stored)) {
         struct digest now = commitment_of_row(q, i + 2, BUNDLE_END, ret);
         *ret_same = digest_eq(&now, &stored);
     }
@@ -301,7 +300,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
     struct leaf leaf = {.type = LEAF_SEAL,
                         .at_us = clock_wall_us(),
                         .records = (int64_t)c->places.n,
-                        .root = places_root(&c->places)};
+                        .root = places_root_digest(&c->places)};
     struct buf end = {0};
     struct salt salt;
     bool same = false;
@@ -314,7 +313,7 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
         leaf.uid = connect_column(q, 0);
         struct slice reason = connect_column(q, 1);
         if (reason.p != NULL)
-            text_json(&end, reason);
+            text_append_json(&end, reason);
         if (end.n >= 2) /* remove the quotes of the JSON string */
             leaf.end = (struct slice){end.p + 1, end.n - 2};
         st = end.failed ? MI_ENOMEM : ledger_add_leaf(db, &leaf, &n);
@@ -325,8 +324,8 @@ static int coverage_add_seal(struct coverage *c, sqlite3 *db)
         return st;
     q = coverage_prepare(db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1",
                          c->session_id);
-    connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
-    connect_bind_blob(q, 3, commitment_bytes(&leaf.digest));
+    connect_bind_blob(q, 2, commitment_get_salt_bytes(&salt));
+    connect_bind_blob(q, 3, commitment_get_digest_bytes(&leaf.digest));
     return coverage_run_statement(db, q);
 }
 

@@ -13,7 +13,7 @@
  * Owns      a statement on the caller's connection: call coverage_close() before the connection is
  *           closed.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes).
- * Lifetime  a session is remembered until coverage_forget(): call that when a transaction was
+ * Lifetime  a session is remembered until coverage_forget_session(): call that when a transaction was
  *           rolled back.
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_COVERAGE_H
@@ -50,8 +50,8 @@ struct covered_event {
 MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
 /* Remembers a session. If the coverage has remembered another session until now, first saves that
  * session. */
-MI_MUST int coverage_use_session(struct coverage *c, sqlite3 *db, int64_t session_id);
-void coverage_forget(struct coverage *c);
+MI_MUST int coverage_set_session(struct coverage *c, sqlite3 *db, int64_t session_id);
+void coverage_forget_session(struct coverage *c);
 void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */
 
 /* These functions set salt and commitment of a record of the remembered session, and count the
@@ -62,7 +62,7 @@ MI_MUST int coverage_add_message(struct coverage *c, struct batch_row *row, stru
 MI_MUST int coverage_add_event(struct coverage *c, struct covered_event *e);
 /* Updates the evidence after the session's row was changed: a session that has ended is sealed
  * again. */
-MI_MUST int coverage_session_changed(struct coverage *c, sqlite3 *db);
+MI_MUST int coverage_on_session_changed(struct coverage *c, sqlite3 *db);
 
 /* Binds the number of records and the tree to two parameters of a statement, with which the caller
  * saves them. Call it directly before the statement runs. A session that has ended also needs

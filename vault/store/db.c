@@ -150,7 +150,7 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
 }
 
 /* Returns the prepared statement with this text that is kept for reuse; NULL if there is none. */
-static sqlite3_stmt **db_find_kept_statement(struct db *d, const char *sql)
+static sqlite3_stmt **db_find_cached_statement(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)
         if (d->kept[i] != NULL && strcmp(sqlite3_sql(d->kept[i]), sql) == 0)
@@ -164,13 +164,13 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
     int st = 0;
     if (strchr(sql, '@') != NULL) {
         if (d->version < 0 && !d->store &&
-            connect_number(d->db, "PRAGMA user_version", 0, &d->version) != SQLITE_OK)
+            connect_read_number(d->db, "PRAGMA user_version", 0, &d->version) != SQLITE_OK)
             return db_fail(d);
         columns_expand_statement(sql, d->version, d->store, &text);
         st = text.failed ? MI_ENOMEM : 0;
     }
     sql = text.n > 0 ? buf_str(&text) : sql;
-    sqlite3_stmt **kept = st == 0 ? db_find_kept_statement(d, sql) : NULL;
+    sqlite3_stmt **kept = st == 0 ? db_find_cached_statement(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
         /* the statement is in use now; db_finish_statement() makes it available again */

@@ -248,7 +248,8 @@ static bool lists_have_same_columns(struct slice list, struct slice known_column
     return all;
 }
 
-static bool object_is_as_known(const struct comparing *c, const struct object *o, sqlite3_stmt *q)
+static bool object_matches_known_layout(const struct comparing *c, const struct object *o,
+                                        sqlite3_stmt *q)
 {
     char hex[DIGEST_HEX + 1] = "";
     struct slice text = connect_column(q, TEXT);
@@ -260,7 +261,7 @@ static bool object_is_as_known(const struct comparing *c, const struct object *o
                            table_sql_is_plain(o, connect_column(q, SQL))));
     if (strcmp(o->type, "index") == 0)
         return slice_is(text, o->text);
-    struct digest d = digest_of(text);
+    struct digest d = digest_of_text(text);
     digest_hex(&d, hex);
     return c->old || memcmp(hex, o->text, DIGEST_HEX) == 0;
 }
@@ -281,7 +282,7 @@ static void compare_object(struct comparing *c, sqlite3_stmt *q)
             continue;
         f.kind = LAYOUT_CHANGED;
         c->found[i] = true;
-        if (object_is_as_known(c, &known[i], q))
+        if (object_matches_known_layout(c, &known[i], q))
             return;
         f.misleads = known[i].key == NULL ? index : !slice_is(key, known[i].key);
     }
@@ -323,7 +324,7 @@ int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
     return st;
 }
 
-void layout_name(const struct layout_fault *f, struct buf *b)
+void layout_append_object_name(const struct layout_fault *f, struct buf *b)
 {
     bool plain = f->name.n > 0 && f->name.n <= 64 && sql_word_len(f->name) == f->name.n;
     buf_adds(b, f->type);
@@ -335,17 +336,17 @@ void layout_name(const struct layout_fault *f, struct buf *b)
 
 /* ---- readers -------------------------------------------------------------------------------- */
 
-static void keep_name_of_misleading_table(void *ctx, const struct layout_fault *f)
+static void copy_name_of_misleading_table(void *ctx, const struct layout_fault *f)
 {
     struct buf *name = ctx;
     if (f->misleads && name->n == 0)
         buf_slice_add(name, f->table);
 }
 
-int layout_check(sqlite3 *db, struct buf *error)
+int layout_check_misleading(sqlite3 *db, struct buf *error)
 {
     struct buf name = {0};
-    int st = layout_compare(db, keep_name_of_misleading_table, &name);
+    int st = layout_compare(db, copy_name_of_misleading_table, &name);
     if (st == 0 && name.n > 0) {
         buf_printf(error,
                    "its table %s or an index of it is not as mcp-interposer makes it, so what it "

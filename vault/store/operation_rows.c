@@ -26,7 +26,7 @@ void operation_rows_close(struct operation_rows *r)
     *r = (struct operation_rows){0};
 }
 
-static sqlite3_stmt *operation_rows_statement(struct operation_rows *r, sqlite3 *db, size_t i)
+static sqlite3_stmt *operation_rows_get_statement(struct operation_rows *r, sqlite3 *db, size_t i)
 {
     if (r->q[i] == NULL &&
         sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &r->q[i], NULL) != SQLITE_OK)
@@ -39,7 +39,7 @@ int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_i
 {
     enum { FIRST = 5 };
     int rc;
-    sqlite3_stmt *q = operation_rows_statement(r, db, READ);
+    sqlite3_stmt *q = operation_rows_get_statement(r, db, READ);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(session_id, 0));
@@ -49,11 +49,11 @@ int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_i
         struct operation op = {
             .seq = sqlite3_column_int64(q, 0),
             .t_us = connect_time(q, 1),
-            .direction = value_of_word(&row_directions, connect_column(q, 2)),
+            .direction = value_find_by_word(&row_directions, connect_column(q, 2)),
         };
         for (size_t i = 0; i < fields_of_operation.n; i++)
             field_set(&fields_of_operation.list[i], &op, db_cell(q, FIRST + (int)i));
-        operations_add_known(to, &op, connect_column(q, 3), connect_column(q, 4));
+        operations_add_stored(to, &op, connect_column(q, 3), connect_column(q, 4));
     }
     int st = rc == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(q);
@@ -64,7 +64,7 @@ int operation_rows_write(struct operation_rows *r, sqlite3 *db, int64_t session_
                          struct operations *from)
 {
     int st = 0;
-    sqlite3_stmt *q = from->changed ? operation_rows_statement(r, db, PUT) : NULL;
+    sqlite3_stmt *q = from->changed ? operation_rows_get_statement(r, db, PUT) : NULL;
     if (from->changed && q == NULL)
         return MI_ESTORE;
     for (struct operation *op = from->kept; from->changed && op < from->kept + OPERATIONS_MAX;

@@ -34,7 +34,7 @@ static struct reader_data *reader_data_of(sqlite3_file *f)
 
 /* ---- a database file ---- */
 
-static int read_only_lock(sqlite3_file *f, int level)
+static int read_only_lock_database(sqlite3_file *f, int level)
 {
     struct reader_data *m = reader_data_of(f);
     int rc = default_methods->xLock(f, level);
@@ -54,7 +54,7 @@ static int read_only_read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 a
         return rc;
     if (stat(m->name, &st) != 0)
         return SQLITE_IOERR_FSTAT;
-    struct timespec now = file_changed_at(&st), at_lock = file_changed_at(&m->at_lock);
+    struct timespec now = file_get_change_time(&st), at_lock = file_get_change_time(&m->at_lock);
     bool same = st.st_size == m->at_lock.st_size && st.st_ino == m->at_lock.st_ino &&
                 now.tv_sec == at_lock.tv_sec && now.tv_nsec == at_lock.tv_nsec;
     return same ? SQLITE_OK : READ_ONLY_CHANGED;
@@ -86,84 +86,84 @@ static int shm_unmap(sqlite3_file *f, int remove)
 
 /* ---- a write-ahead log without content ---- */
 
-static int empty_close(sqlite3_file *f)
+static int empty_file_close(sqlite3_file *f)
 {
     (void)f;
     return SQLITE_OK;
 }
 
-static int empty_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+static int empty_file_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
     (void)f, (void)at;
     memset(to, 0, (size_t)n);
     return SQLITE_IOERR_SHORT_READ;
 }
 
-static int empty_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
+static int empty_file_refuse_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
     (void)f, (void)from, (void)n, (void)at;
     return SQLITE_READONLY;
 }
 
-static int empty_truncate(sqlite3_file *f, sqlite3_int64 n)
+static int empty_file_refuse_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
     (void)f, (void)n;
     return SQLITE_READONLY;
 }
 
-static int empty_size(sqlite3_file *f, sqlite3_int64 *ret)
+static int empty_file_get_size(sqlite3_file *f, sqlite3_int64 *ret)
 {
     (void)f;
     *ret = 0;
     return SQLITE_OK;
 }
 
-static int empty_do_nothing(sqlite3_file *f, int number)
+static int empty_file_do_nothing(sqlite3_file *f, int number)
 {
     (void)f, (void)number;
     return SQLITE_OK;
 }
 
-static int empty_reserved(sqlite3_file *f, int *ret)
+static int empty_file_check_reserved_lock(sqlite3_file *f, int *ret)
 {
     (void)f;
     *ret = 0;
     return SQLITE_OK;
 }
 
-static int empty_control(sqlite3_file *f, int what, void *arg)
+static int empty_file_control(sqlite3_file *f, int what, void *arg)
 {
     (void)f, (void)what, (void)arg;
     return SQLITE_NOTFOUND;
 }
 
-static int empty_property(sqlite3_file *f)
+static int empty_file_get_property(sqlite3_file *f)
 {
     (void)f;
     return 0;
 }
 
 static const sqlite3_io_methods empty_file = {.iVersion = 1,
-                                              .xClose = empty_close,
-                                              .xRead = empty_read,
-                                              .xWrite = empty_write,
-                                              .xTruncate = empty_truncate,
-                                              .xSync = empty_do_nothing,
-                                              .xFileSize = empty_size,
-                                              .xLock = empty_do_nothing,
-                                              .xUnlock = empty_do_nothing,
-                                              .xCheckReservedLock = empty_reserved,
-                                              .xFileControl = empty_control,
-                                              .xSectorSize = empty_property,
-                                              .xDeviceCharacteristics = empty_property};
+                                              .xClose = empty_file_close,
+                                              .xRead = empty_file_read,
+                                              .xWrite = empty_file_refuse_write,
+                                              .xTruncate = empty_file_refuse_truncate,
+                                              .xSync = empty_file_do_nothing,
+                                              .xFileSize = empty_file_get_size,
+                                              .xLock = empty_file_do_nothing,
+                                              .xUnlock = empty_file_do_nothing,
+                                              .xCheckReservedLock = empty_file_check_reserved_lock,
+                                              .xFileControl = empty_file_control,
+                                              .xSectorSize = empty_file_get_property,
+                                              .xDeviceCharacteristics = empty_file_get_property};
 
 /* ---- the VFS ---- */
 
-static void replace_methods(sqlite3_file *f)
+static void replace_file_methods(sqlite3_file *f)
 {
     default_methods = f->pMethods;
     reader_methods = *default_methods;
-    reader_methods.xLock = read_only_lock;
+    reader_methods.xLock = read_only_lock_database;
     reader_methods.xRead = read_only_read_page;
     reader_methods.xShmMap = shm_map;
     reader_methods.xShmLock = shm_lock;
@@ -193,7 +193,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
     (void)vfs;
     *reader_data_of(f) = (struct reader_data){0};
     f->pMethods = NULL;
-    if (!connect_is_file(name))
+    if (!connect_may_open_file(name))
         return SQLITE_CANTOPEN;
     if ((flags & SQLITE_OPEN_WAL) != 0)
         flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
@@ -205,7 +205,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
     int rc = default_vfs->xOpen(default_vfs, name, f, flags, ret_flags);
     if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
         reader_data_of(f)->name = name;
-        replace_methods(f);
+        replace_file_methods(f);
     }
     return rc;
 }

@@ -30,7 +30,8 @@ struct run {
     size_t n, cap;
 };
 
-static sqlite3_stmt *restate_prepare(const struct run *run, const char *sql, int64_t a, int64_t b)
+static sqlite3_stmt *restate_prepare_query(const struct run *run, const char *sql, int64_t a,
+                                           int64_t b)
 {
     sqlite3_stmt *q = columns_prepare(run->r->db, sql);
     if (q != NULL) {
@@ -50,11 +51,11 @@ static int restate_run_statement(const struct run *run, sqlite3_stmt *q)
 
 /* Reads the old commitment of a record from the first column of the row. Makes a salt for the new
  * commitment. *ret_has: whether the record has a commitment. */
-static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *line,
-                              struct salt *salt, bool *ret_has)
+static int restate_read_old_commitment(struct run *run, sqlite3_stmt *q, struct line *line,
+                                       struct salt *salt, bool *ret_has)
 {
     int rc = sqlite3_step(q);
-    *ret_has = rc == SQLITE_ROW && commitment_digest(q, 0, &line->old);
+    *ret_has = rc == SQLITE_ROW && commitment_read_digest(q, 0, &line->old);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return failure_keep(run->r->db);
     return *ret_has ? salts_take_next(run->r->salts, salt) : 0;
@@ -62,24 +63,25 @@ static int restate_begin_line(struct run *run, sqlite3_stmt *q, struct line *lin
 
 /* Moves the old commitment to `replaced`, and stores the new one with `update`, whose ?1 is
  * `id`. */
-static int restate_replace(struct run *run, const struct line *line, const struct salt *salt,
-                           const char *update, int64_t id)
+static int restate_store_commitment(struct run *run, const struct line *line,
+                                    const struct salt *salt, const char *update, int64_t id)
 {
     if (!GROW(run->line, run->n, run->cap))
         return MI_ENOMEM;
     run->line[run->n++] = *line;
-    sqlite3_stmt *q = restate_prepare(run,
-                                      "INSERT INTO replaced (session_id, leaf, record, commitment)"
-                                      " VALUES (?1, ?2, ?3, ?4)",
-                                      run->r->session_id, run->leaf);
+    sqlite3_stmt *q =
+        restate_prepare_query(run,
+                              "INSERT INTO replaced (session_id, leaf, record, commitment)"
+                              " VALUES (?1, ?2, ?3, ?4)",
+                              run->r->session_id, run->leaf);
     connect_bind(q, 3, slice_of(line->record));
-    connect_bind_blob(q, 4, commitment_bytes(&line->old));
+    connect_bind_blob(q, 4, commitment_get_digest_bytes(&line->old));
     int st = restate_run_statement(run, q);
     if (st < 0)
         return st;
-    q = restate_prepare(run, update, id, 0);
-    connect_bind_blob(q, 2, commitment_salt_bytes(salt));
-    connect_bind_blob(q, 3, commitment_bytes(&line->now));
+    q = restate_prepare_query(run, update, id, 0);
+    connect_bind_blob(q, 2, commitment_get_salt_bytes(salt));
+    connect_bind_blob(q, 3, commitment_get_digest_bytes(&line->now));
     return restate_run_statement(run, q);
 }
 
@@ -88,16 +90,17 @@ static int restate_replace(struct run *run, const struct line *line, const struc
 /* Removes the names that were added to the finding of a message after the message was recorded. */
 static int cut_added_names(struct run *run, int64_t seq, struct slice *finding)
 {
-    sqlite3_stmt *q = restate_prepare(run,
-                                      "SELECT json_extract(detail, '$.finding') FROM events"
-                                      " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
-                                      " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
-                                      run->r->session_id, seq);
+    sqlite3_stmt *q =
+        restate_prepare_query(run,
+                              "SELECT json_extract(detail, '$.finding') FROM events"
+                              " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
+                              " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
+                              run->r->session_id, seq);
     int rc;
     /* if the finding does not end with these names, somebody has changed it, and verification
      * reports that */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
-           commitment_cut_added(finding, connect_column(q, 0)))
+           commitment_cut_added_names(finding, connect_column(q, 0)))
         ;
     sqlite3_finalize(q);
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failure_keep(run->r->db);
@@ -129,7 +132,7 @@ static int commitment_of_message(struct run *run, sqlite3_stmt *q, int64_t seq,
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
     int st = cut_added_names(run, seq, &finding);
-    record_begin(&r, salt, "message");
+    record_begin_digest(&r, salt, "message");
     commitment_add_columns(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_add_text(&r, finding);
     if (sqlite3_column_type(q, LENGTH) == SQLITE_NULL)
@@ -137,9 +140,10 @@ static int commitment_of_message(struct run *run, sqlite3_stmt *q, int64_t seq,
     else if (st == 0)
         st = add_body_from_file(run, &r, sqlite3_column_int64(q, OFFSET),
                                 sqlite3_column_int64(q, LENGTH));
-    commitment_add_columns(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
-                           commitment_tail_len(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
-    record_end(&r, ret);
+    commitment_add_columns(
+        &r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
+        commitment_count_tail_columns(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
+    record_finish_digest(&r, ret);
     return st;
 }
 
@@ -150,33 +154,33 @@ static int restate_message(struct run *run, int64_t seq)
                               " WHERE id = (?1 << 36) + ?2";
     struct line line;
     struct salt salt;
-    sqlite3_stmt *q = restate_prepare(run, sql, run->r->session_id, seq);
+    sqlite3_stmt *q = restate_prepare_query(run, sql, run->r->session_id, seq);
     bool has;
-    int st = restate_begin_line(run, q, &line, &salt, &has);
+    int st = restate_read_old_commitment(run, q, &line, &salt, &has);
     if (has && st == 0)
         st = commitment_of_message(run, q, seq, &salt, &line.now);
     sqlite3_finalize(q);
     if (!has || st < 0)
         return st;
     snprintf(line.record, sizeof line.record, "message %lld", (long long)seq);
-    return restate_replace(run, &line, &salt,
-                           "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
-                           schema_message_id(run->r->session_id, (uint64_t)seq));
+    return restate_store_commitment(run, &line, &salt,
+                                    "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
+                                    schema_message_id(run->r->session_id, (uint64_t)seq));
 }
 
 /* ---- other records -------------------------------------------------------------------------- */
 
 /* Makes a new commitment for a record that is a row of its own. `sql` selects the old commitment,
  * the number in the record's name, and the fields of the record. */
-static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
-                       enum bundle_kind kind)
+static int restate_commitment_of_row(struct run *run, const char *sql, const char *update,
+                                     int64_t id, enum bundle_kind kind)
 {
     const char *name = bundle_shape[kind].name;
     struct line line;
     struct salt salt;
-    sqlite3_stmt *q = restate_prepare(run, sql, id, 0);
+    sqlite3_stmt *q = restate_prepare_query(run, sql, id, 0);
     bool has;
-    int st = restate_begin_line(run, q, &line, &salt, &has);
+    int st = restate_read_old_commitment(run, q, &line, &salt, &has);
     if (has && st == 0) {
         line.now = commitment_of_row(q, 2, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)
@@ -186,20 +190,20 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
                      (long long)sqlite3_column_int64(q, 1));
     }
     sqlite3_finalize(q);
-    return !has || st < 0 ? st : restate_replace(run, &line, &salt, update, id);
+    return !has || st < 0 ? st : restate_store_commitment(run, &line, &salt, update, id);
 }
 
 static int restate_session(struct run *run)
 {
     int64_t id = run->r->session_id;
-    int st = restate_row(run, "SELECT commitment, NULL@session_record FROM sessions WHERE id = ?1",
-                         "UPDATE sessions SET salt = ?2, commitment = ?3 WHERE id = ?1", id,
-                         BUNDLE_SESSION);
+    int st = restate_commitment_of_row(
+        run, "SELECT commitment, NULL@session_record FROM sessions WHERE id = ?1",
+        "UPDATE sessions SET salt = ?2, commitment = ?3 WHERE id = ?1", id, BUNDLE_SESSION);
     if (st < 0)
         return st;
-    return restate_row(run, "SELECT end_commitment, NULL@end_record FROM sessions WHERE id = ?1",
-                       "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", id,
-                       BUNDLE_END);
+    return restate_commitment_of_row(
+        run, "SELECT end_commitment, NULL@end_record FROM sessions WHERE id = ?1",
+        "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", id, BUNDLE_END);
 }
 
 /* ---- the leaf ------------------------------------------------------------------------------- */
@@ -209,7 +213,7 @@ static int compare_restated_lines(const void *a, const void *b)
     return strcmp(((const struct line *)a)->record, ((const struct line *)b)->record);
 }
 
-static struct digest restate_digest_lines(struct run *run)
+static struct digest restate_hash_lines(struct run *run)
 {
     struct digest_sum sum;
     struct digest d;
@@ -232,11 +236,11 @@ static int restate_add_leaf(struct run *run)
     struct leaf leaf = {.type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
     int64_t n;
     sqlite3_stmt *q =
-        restate_prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
+        restate_prepare_query(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
     int st = sqlite3_step(q) == SQLITE_ROW ? 0 : failure_keep(run->r->db);
     if (st == 0) {
         leaf.uid = connect_column(q, 0);
-        leaf.digest = restate_digest_lines(run);
+        leaf.digest = restate_hash_lines(run);
         st = ledger_add_leaf(run->r->db, &leaf, &n);
     }
     sqlite3_finalize(q);
@@ -250,7 +254,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
     static const char update_event[] = "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1";
     struct run run = {.r = r};
     int st = 0;
-    if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) !=
+    if (connect_read_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) !=
         SQLITE_OK)
         return failure_keep(r->db);
     for (size_t i = 0; st == 0 && i < n; i++) {
@@ -262,7 +266,8 @@ int restate_records(const struct restate *r, const struct restated *record, size
         if (record[i].kind == RESTATE_MESSAGE)
             st = restate_message(&run, record[i].id);
         else if (record[i].kind == RESTATE_EVENT)
-            st = restate_row(&run, select_event, update_event, record[i].id, BUNDLE_EVENT);
+            st = restate_commitment_of_row(&run, select_event, update_event, record[i].id,
+                                           BUNDLE_EVENT);
         else
             st = restate_session(&run);
     }

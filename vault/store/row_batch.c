@@ -44,7 +44,7 @@ void row_batch_clear(struct row_batch *b)
     FIELD_IF(RARE_##usual)                                                                         \
     (&&!(FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL)))
 
-static bool row_has_usual_values(const struct batch_row *row, int64_t session_id)
+static bool row_has_default_values(const struct batch_row *row, int64_t session_id)
 {
     return row->session_id == session_id && row->redactions == 0 &&
            row->origin.p == row_origin_name(ROW_PEER) &&
@@ -87,7 +87,7 @@ int row_batch_add(struct row_batch *b, const struct batch_row *r)
         return MI_EFULL;
     b->text_n = (size_t)(at - b->text);
     b->n++;
-    b->usual = b->usual && row_has_usual_values(r, b->row[0].session_id);
+    b->usual = b->usual && row_has_default_values(r, b->row[0].session_id);
     return 0;
 }
 

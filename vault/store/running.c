@@ -27,7 +27,7 @@
  * proxy. The time is long, because the wall clock may have been set in between. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
-static enum liveness_place liveness_of_boot(const struct running *r)
+static enum liveness_place compare_boot_with_current(const struct running *r)
 {
     char boot[PROCESS_BOOT_MAX];
     process_read_boot_id(boot);
@@ -36,7 +36,7 @@ static enum liveness_place liveness_of_boot(const struct running *r)
     return strcmp(boot, r->boot) == 0 ? LIVENESS_HERE : LIVENESS_NOT_HERE;
 }
 
-static enum liveness_place liveness_of_pid_namespace(const struct running *r)
+static enum liveness_place running_compare_pid_namespace(const struct running *r)
 {
     if (r->pid_namespace == 0)
         return LIVENESS_PLACE_UNKNOWN;
@@ -45,10 +45,11 @@ static enum liveness_place liveness_of_pid_namespace(const struct running *r)
 
 bool running_pids_are_valid(const struct running *r)
 {
-    return liveness_of_boot(r) == LIVENESS_HERE && liveness_of_pid_namespace(r) == LIVENESS_HERE;
+    return compare_boot_with_current(r) == LIVENESS_HERE &&
+           running_compare_pid_namespace(r) == LIVENESS_HERE;
 }
 
-bool running_is_host(struct slice name)
+bool running_is_this_host(struct slice name)
 {
     char host[_POSIX_HOST_NAME_MAX + 1] = "";
     return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
@@ -57,7 +58,7 @@ bool running_is_host(struct slice name)
 /* Whether the proxy's process runs. Call it only if process ids are valid here. */
 static bool proxy_process_runs(const struct running *r, int64_t started_at_us)
 {
-    if (r->pid_start != 0 || liveness_of_boot(r) == LIVENESS_HERE)
+    if (r->pid_start != 0 || compare_boot_with_current(r) == LIVENESS_HERE)
         return r->pid_start != 0 && process_start(r->pid) == r->pid_start;
     return r->pid > 0 && (kill(r->pid, 0) == 0 || errno != ESRCH) &&
            process_began_us(r->pid) <= started_at_us + PID_REUSE_US;
@@ -68,10 +69,10 @@ enum session_state running_session_state(const struct running_session *s, int lo
     struct liveness f = {.ended = s->ended};
     if (!s->ended)
         f = (struct liveness){
-            .lock = running_lock_check(lock, s->id),
-            .boot = liveness_of_boot(&s->r),
-            .pids = liveness_of_pid_namespace(&s->r),
-            .host = running_is_host(s->host),
+            .lock = running_lock_get_state(lock, s->id),
+            .boot = compare_boot_with_current(&s->r),
+            .pids = running_compare_pid_namespace(&s->r),
+            .host = running_is_this_host(s->host),
             .process = proxy_process_runs(&s->r, s->started_at_us),
         };
     return session_state_by_liveness(&f);
@@ -86,30 +87,30 @@ enum session_state running_row_state(const struct running_list *l, const struct 
     return running_session_state(&s, l->lock);
 }
 
-bool running_has_any(const char *vault)
+bool running_has_any_proxy(const char *vault)
 {
     struct running_list l;
     struct buf error = {0};
-    bool any = running_open(&l, vault, &error) < 0;
+    bool any = running_list_open(&l, vault, &error) < 0;
     for (size_t i = 0; !any && i < l.n; i++)
         any = running_row_state(&l, &l.row[i]) != SESSION_DIED;
-    running_close(&l);
+    running_list_close(&l);
     buf_close(&error);
     return any;
 }
 
-bool running_client_exited(const struct running *r)
+bool running_client_has_exited(const struct running *r)
 {
     return r->client_pid > 0 && r->client_start != 0 &&
            process_start(r->client_pid) != r->client_start;
 }
 
-size_t running_read_group(const struct running *r, struct process *ret, size_t max)
+size_t running_read_process_group(const struct running *r, struct process *ret, size_t max)
 {
     if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
         !running_pids_are_valid(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
         return 0;
-    size_t n = process_group(r->server_group, ret, max);
+    size_t n = process_list_group(r->server_group, ret, max);
     for (size_t i = 0; i < n; i++) {
         bool is_leader = ret[i].pid == r->server_group;
         if (is_leader ? ret[i].start_ticks != r->server_start
@@ -121,7 +122,7 @@ size_t running_read_group(const struct running *r, struct process *ret, size_t m
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int running_fail(sqlite3 *db, const char *vault, struct buf *error)
+static int running_set_error(sqlite3 *db, const char *vault, struct buf *error)
 {
     buf_clear(error);
     buf_printf(error, "cannot use %s/" VAULT_DB ": %s", vault, failure_text(db));
@@ -130,7 +131,8 @@ static int running_fail(sqlite3 *db, const char *vault, struct buf *error)
 
 /* Connects to the database. MI_ENOENT: the database or the table does not exist. The caller closes
  * *ret even after an error. */
-static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
+static int running_connect_database(sqlite3 **ret, const char *vault, bool writes,
+                                    struct buf *error)
 {
     char path[PATH_MAX];
     int64_t version = 0;
@@ -142,7 +144,7 @@ static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, str
     if (rc != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
         schema_version(*ret, &version) < 0)
-        return running_fail(*ret, vault, error);
+        return running_set_error(*ret, vault, error);
     if (version <= SCHEMA_VERSION)
         return version >= SCHEMA_RUNNING ? 0 : MI_ENOENT;
     buf_clear(error);
@@ -203,7 +205,7 @@ static void read_running_row(sqlite3_stmt *q, struct running_row *row)
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
-static int running_load(sqlite3 *db, struct running_list *l)
+static int running_load_list(sqlite3 *db, struct running_list *l)
 {
     static const char sql[] =
         "SELECT s.id, s.started_at_us, " LAST_AT
@@ -231,10 +233,11 @@ bool running_has_rows(sqlite3 *db)
     bool has;
     int64_t n = 0;
     return schema_has_table(db, "running", &has) == 0 && has &&
-           connect_number(db, "SELECT EXISTS (SELECT 1 FROM running)", 0, &n) == SQLITE_OK && n > 0;
+           connect_read_number(db, "SELECT EXISTS (SELECT 1 FROM running)", 0, &n) == SQLITE_OK &&
+           n > 0;
 }
 
-int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
+int running_read_row(sqlite3 *db, int64_t session_id, struct running *ret)
 {
     sqlite3_stmt *q = NULL;
     bool has;
@@ -255,15 +258,15 @@ int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
     return st;
 }
 
-int running_open(struct running_list *ret, const char *vault, struct buf *error)
+int running_list_open(struct running_list *ret, const char *vault, struct buf *error)
 {
     sqlite3 *db;
     *ret = (struct running_list){.lock = -1};
-    int st = running_connect_to(&db, vault, false, error);
+    int st = running_connect_database(&db, vault, false, error);
     if (st == 0) {
-        st = running_load(db, ret);
+        st = running_load_list(db, ret);
         if (st == MI_ESTORE)
-            (void)running_fail(db, vault, error);
+            (void)running_set_error(db, vault, error);
     }
     int dir = st == 0 ? open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (dir >= 0) {
@@ -272,11 +275,11 @@ int running_open(struct running_list *ret, const char *vault, struct buf *error)
     }
     sqlite3_close(db);
     if (st < 0)
-        running_close(ret);
+        running_list_close(ret);
     return st == MI_ENOENT ? 0 : st;
 }
 
-void running_close(struct running_list *l)
+void running_list_close(struct running_list *l)
 {
     free(l->row);
     if (l->lock >= 0)
@@ -304,9 +307,9 @@ static int running_seal_session(sqlite3 *db, int64_t id)
     int st = schema_has_table(db, "leaves", &has);
     if (st < 0 || !has)
         return st;
-    st = coverage_use_session(&c, db, id);
+    st = coverage_set_session(&c, db, id);
     if (st == 0)
-        st = coverage_session_changed(&c, db);
+        st = coverage_on_session_changed(&c, db);
     if (st == 0)
         st = coverage_save(&c, db);
     coverage_close(&c);
@@ -320,10 +323,11 @@ static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
     int64_t n = 0;
     int st = schema_has_table(db, "leaves", ret);
     if (st == 0 && *ret &&
-        connect_number(db,
-                       "SELECT count(*) FROM journals j JOIN sessions s ON s.id = j.session_id"
-                       " WHERE s.id = ?1 AND s.ended_at_us IS NOT NULL AND j.records > s.records",
-                       id, &n) != SQLITE_OK)
+        connect_read_number(
+            db,
+            "SELECT count(*) FROM journals j JOIN sessions s ON s.id = j.session_id"
+            " WHERE s.id = ?1 AND s.ended_at_us IS NOT NULL AND j.records > s.records",
+            id, &n) != SQLITE_OK)
         st = failure_keep(db);
     *ret = n > 0;
     return st;
@@ -351,14 +355,14 @@ static int running_end_session(sqlite3 *db, int64_t id, bool forget)
     return st; /* closing the connection rolls back an open transaction */
 }
 
-int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error)
+int running_end_dead_session(const char *vault, int64_t session_id, bool forget, struct buf *error)
 {
     sqlite3 *db;
-    int st = running_connect_to(&db, vault, true, error);
+    int st = running_connect_database(&db, vault, true, error);
     if (st == 0) {
         st = running_end_session(db, session_id, forget);
         if (st == MI_ESTORE)
-            (void)running_fail(db, vault, error);
+            (void)running_set_error(db, vault, error);
     }
     sqlite3_close(db);
     return st == MI_ENOENT ? 0 : st;
@@ -387,18 +391,18 @@ int running_close_dead_sessions(const char *vault)
 {
     struct running_list l;
     struct buf error = {0};
-    int st = running_open(&l, vault, &error);
+    int st = running_list_open(&l, vault, &error);
     for (size_t i = 0; st == 0 && i < l.n; i++) {
         struct process group[GROUP_MAX];
         const struct running_row *row = &l.row[i];
         if (running_row_state(&l, row) != SESSION_DIED ||
             (!row->ended && session_has_journal(row->uid)))
             continue;
-        bool left = running_read_group(&row->r, group, GROUP_MAX) > 0;
+        bool left = running_read_process_group(&row->r, group, GROUP_MAX) > 0;
         if (!left || !row->ended)
-            st = running_end(vault, row->session_id, !left, &error);
+            st = running_end_dead_session(vault, row->session_id, !left, &error);
     }
-    running_close(&l);
+    running_list_close(&l);
     buf_close(&error);
     return st;
 }

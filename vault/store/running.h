@@ -8,7 +8,7 @@
  * group whose leader has exited is identified by the session (setsid(2)) of its members, and by
  * start times: no member is older than the leader.
  *
- * Owns      a list owns its rows; running_close() frees them.
+ * Owns      a list owns its rows; running_list_close() frees them.
  * Errors    one sentence in `error`.
  * Blocks    on the disk and up to RUNNING_WAIT_MS for a locked database. */
 #ifndef MI_VAULT_STORE_RUNNING_H
@@ -40,12 +40,12 @@ struct running_list {
 
 /* Reads the table, ordered by session. The list is empty if the vault does not have the table: an
  * older version made the vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
-MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
-void running_close(struct running_list *l); /* safe to call twice */
-bool running_has_rows(sqlite3 *db);         /* returns false also if the table cannot be read */
+MI_MUST int running_list_open(struct running_list *ret, const char *vault, struct buf *error);
+void running_list_close(struct running_list *l); /* safe to call twice */
+bool running_has_rows(sqlite3 *db); /* returns false also if the table cannot be read */
 /* Reads the row of one session. Returns 0, MI_ENOENT (the session has no row) or MI_ESTORE (see
  * failure.h). */
-MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
+MI_MUST int running_read_row(sqlite3 *db, int64_t session_id, struct running *ret);
 
 /* The facts about the process of a session, from its rows in `sessions` and `running`. Without a
  * row in `running`, only the member `pid` of `r` is set. */
@@ -61,24 +61,25 @@ enum session_state running_session_state(const struct running_session *s, int lo
  * server may still run after the end of the session. */
 enum session_state running_row_state(const struct running_list *l, const struct running_row *row);
 /* Whether this is the host name of this machine. */
-bool running_is_host(struct slice name);
+bool running_is_this_host(struct slice name);
 /* Whether a proxy may be running with this vault. */
-bool running_has_any(const char *vault);
+bool running_has_any_proxy(const char *vault);
 /* Whether process ids of the row are valid here: in this boot and this PID namespace. */
 bool running_pids_are_valid(const struct running *r);
 /* Whether the process that started the interposer has exited. Call it only if
  * running_pids_are_valid(). */
-bool running_client_exited(const struct running *r);
+bool running_client_has_exited(const struct running *r);
 /* Sets `ret` to the live processes of the server's group, at most `max` of them. Returns their
  * number. Returns 0 if there are none, or if another group may have the same id by now. */
-size_t running_read_group(const struct running *r, struct process *ret, size_t max);
+size_t running_read_process_group(const struct running *r, struct process *ret, size_t max);
 
 /* Closes the session of a dead proxy, unless it is closed: its end_reason is `killed`, its end the
  * time of its last message. A closed session is sealed again if its recorder has stored more
  * records since the seal. forget: also removes the session's row in `running`, because no process
  * of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
-MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
-/* Calls running_end() for the session of every proxy that has exited, unless a journal of the
+MI_MUST int running_end_dead_session(const char *vault, int64_t session_id, bool forget,
+                                     struct buf *error);
+/* Calls running_end_dead_session() for the session of every proxy that has exited, unless a journal of the
  * session will be stored. Keeps the row of a session while processes of its server's group run.
  * Returns 0, MI_ESTORE or MI_ENOMEM; after an error, the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);

@@ -26,7 +26,7 @@ int running_lock_open(int vault)
     return vault_dir_open_file(vault, RUNNING_LOCK, O_RDWR | O_CREAT);
 }
 
-bool running_lock_is_of(int fd, int vault)
+bool running_lock_is_file_of_vault(int fd, int vault)
 {
     struct stat own, named;
     return fstat(fd, &own) == 0 && fstatat(vault, RUNNING_LOCK, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -62,7 +62,7 @@ int running_lock_find(int vault)
     return fd >= 0 ? fd : -1;
 }
 
-enum liveness_lock running_lock_check(int fd, int64_t session_id)
+enum liveness_lock running_lock_get_state(int fd, int64_t session_id)
 {
     char byte = 0;
     if (fd < 0 || session_id <= 0 || pread(fd, &byte, 1, session_id) != 1 || byte != mark)

@@ -23,7 +23,7 @@
  * close-on-exec, or MI_EIO. */
 MI_MUST int running_lock_open(int vault);
 /* Whether the file that fd has open is still VAULT/running.lock. */
-bool running_lock_is_of(int fd, int vault);
+bool running_lock_is_file_of_vault(int fd, int vault);
 /* Takes the lock of a session, writes 'L', and releases all other locks of fd. Returns 0, MI_EFULL
  * (another session has the lock, so the lock file belongs to another database) or MI_EIO (the file
  * system does not support such locks). */
@@ -36,6 +36,6 @@ void running_lock_remove(int vault);
 int running_lock_find(int vault);
 /* Returns what the lock says about the session. fd: the result of running_lock_find(); may be
  * -1. */
-enum liveness_lock running_lock_check(int fd, int64_t session_id);
+enum liveness_lock running_lock_get_state(int fd, int64_t session_id);
 
 #endif

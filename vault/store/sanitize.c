@@ -15,7 +15,7 @@ void sanitize_close(struct row_sanitizer *k)
 }
 
 /* Whether a name is short and has no escapes, so that it need not be copied. */
-static bool name_is_plain(struct slice s)
+static bool name_is_short_without_escapes(struct slice s)
 {
     return s.n <= STORED_NAME_MAX && memchr(s.p, '\\', s.n) == NULL;
 }
@@ -31,8 +31,8 @@ static struct span resolve_escapes(struct buf *b, struct slice raw)
 {
     struct span sp = {.made = true, .from = b->n};
     struct buf name = {0};
-    json_unescape(&name, text_head(raw, STORED_NAME_MAX * 6));
-    text_utf8(b, redact_cut_name(buf_slice(&name), STORED_NAME_MAX));
+    json_unescape(&name, text_prefix(raw, STORED_NAME_MAX * 6));
+    text_append_valid_utf8(b, redact_shorten_name(buf_slice(&name), STORED_NAME_MAX));
     if (name.failed)
         b->failed = true;
     buf_close(&name);
@@ -52,13 +52,13 @@ static int sanitize_make_valid(struct row_sanitizer *k, const struct row *r, str
     struct buf *b = &k->scratch;
     struct span method = {0}, target = {0}, body = {0};
     buf_clear(b);
-    if (r->method.p != NULL && !name_is_plain(r->method))
+    if (r->method.p != NULL && !name_is_short_without_escapes(r->method))
         method = resolve_escapes(b, r->method);
-    if (r->target.p != NULL && !name_is_plain(r->target))
+    if (r->target.p != NULL && !name_is_short_without_escapes(r->target))
         target = resolve_escapes(b, r->target);
     if (r->not_json && text.p != NULL) {
         body = (struct span){.made = true, .from = b->n};
-        text_utf8(b, text);
+        text_append_valid_utf8(b, text);
         body.n = b->n - body.from;
     }
     if (b->failed || (body.made && b->p == NULL && !buf_reserve(b, 1)))
@@ -76,7 +76,7 @@ bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, str
 {
     if (last->rules == r && last->n == name.n && memcmp(last->p, name.p, name.n) == 0)
         return true;
-    if (redact_may_change(r, name))
+    if (redact_may_change_text(r, name))
         return false;
     if (name.n <= sizeof last->p) {
         memcpy(last->p, name.p, name.n);
@@ -97,7 +97,7 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
     int st = redact_text(r, *name, &k->text, &n);
     if (st < 0 || n == 0)
         return st;
-    struct slice head = text_head(buf_slice(&k->text), STORED_NAME_MAX);
+    struct slice head = text_prefix(buf_slice(&k->text), STORED_NAME_MAX);
     buf_slice_add(&k->clean, head);
     /* the pointer is set later, because the buffer may still move in memory */
     *name = (struct slice){NULL, head.n};
@@ -128,11 +128,11 @@ static int sanitize_row_body(struct row_sanitizer *k, struct redact *r, const st
 
 int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret)
 {
-    struct redact *rules = redact_current();
+    struct redact *rules = redact_get_current_sanitizer();
     struct slice body = k->level == RECORD_MINIMAL ? (struct slice){0} : r->body;
     /* a truncated body must not end within a secret */
     if (body.p != NULL && r->findings & FINDING(FIND_TOO_LONG))
-        body.n = redact_whole_words(body, REDACT_CUT_WORD);
+        body.n = redact_length_of_whole_words(body, REDACT_CUT_WORD);
     struct slice method, target;
     int st = rules != NULL ? sanitize_make_valid(k, r, body, ret) : MI_ENOMEM;
     if (st < 0)
@@ -153,14 +153,14 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
         ret->method = (struct slice){k->clean.p, method.n};
     if (target.p == NULL && target.n > 0)
         ret->target = (struct slice){k->clean.p + k->clean.n - target.n, target.n};
-    if (r->revision.p != NULL && !redact_may_change(rules, r->revision))
+    if (r->revision.p != NULL && !redact_may_change_text(rules, r->revision))
         ret->revision = r->revision;
     return 0;
 }
 
 int sanitize_json(struct row_sanitizer *k, struct slice json, struct slice *ret)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     size_t n = 0;
     *ret = json;
     if (r == NULL)

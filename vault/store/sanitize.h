@@ -1,6 +1,6 @@
 /* sanitize.h - sanitizes rows and other texts before they are stored.
  *
- * Every stored text passes through the sanitizer with the active rules (redact_current()). This
+ * Every stored text passes through the sanitizer with the active rules (redact_get_current_sanitizer()). This
  * module sanitizes bodies, methods, targets, noise and stderr lines, the server's command and
  * details of events; writer_session.c sanitizes the other texts of a session. Ids are not changed,
  * because answers are matched by them.

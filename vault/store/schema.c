@@ -266,7 +266,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 int schema_version(sqlite3 *db, int64_t *ret)
 {
     int64_t version;
-    if (connect_number(db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+    if (connect_read_number(db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
         return failure_keep(db);
     *ret = (int64_t)((uint64_t)version & UINT32_MAX);
     return 0;
@@ -290,7 +290,7 @@ static int upgrade_to_evidence(sqlite3 *db)
 {
     char sql[200];
     int64_t after;
-    if (connect_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK)
+    if (connect_read_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK)
         return failure_keep(db);
     snprintf(sql, sizeof sql,
              "ALTER TABLE sessions ADD COLUMN salt BLOB CHECK (salt IS NOT NULL OR id <= %lld)",

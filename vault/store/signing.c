@@ -22,7 +22,7 @@ static int signing_fail_sql(struct signing *s)
     return rc == SQLITE_BUSY || rc == SQLITE_LOCKED ? MI_EBUSY : MI_ESTORE;
 }
 
-static int signing_execute(struct signing *s, const char *sql)
+static int signing_execute_sql(struct signing *s, const char *sql)
 {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : signing_fail_sql(s);
 }
@@ -48,7 +48,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
         return MI_EINVAL;
     }
     struct buf why = {0};
-    int st = layout_check(ret->db, &why);
+    int st = layout_check_misleading(ret->db, &why);
     if (st == MI_EINVAL)
         buf_printf(error, "cannot sign %s/" VAULT_DB ": %s", vault, buf_str(&why));
     ret->changed = st == MI_EINVAL;
@@ -57,7 +57,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
         return st == MI_ESTORE ? signing_fail_sql(ret) : st;
     /* FULL syncs each commit. This connection makes no checkpoints of the write-ahead log: proxies
      * make them. */
-    return signing_execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+    return signing_execute_sql(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 }
 
 void signing_close(struct signing *s)
@@ -83,7 +83,7 @@ struct reading {
     } at[1 + SIGNING_KEPT_MAX];
 };
 
-static int signing_fail_damaged(struct reading *r, int64_t n, const char *why)
+static int signing_fail_damaged_log(struct reading *r, int64_t n, const char *why)
 {
     r->s->changed = true;
     buf_printf(r->s->error, "the log of %s is damaged: leaf %" PRId64 " %s; " SEE_VERIFY,
@@ -97,11 +97,11 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     struct digest hash = tree_leaf_digest(text);
     struct leaf l;
     int st =
-        n != (int64_t)r->tree.n ? signing_fail_damaged(r, (int64_t)r->tree.n, "is missing") : 0;
+        n != (int64_t)r->tree.n ? signing_fail_damaged_log(r, (int64_t)r->tree.n, "is missing") : 0;
     if (st == 0 && (st = leaf_read(text, &l)) == MI_EINVAL)
-        st = signing_fail_damaged(r, n, "is not a leaf as a recorder writes it");
+        st = signing_fail_damaged_log(r, n, "is not a leaf as a recorder writes it");
     if (st == 0 && ((l.type == LEAF_BEGIN) != (n == 0) || (n == 0 && l.uid.n != LEAF_UID)))
-        st = signing_fail_damaged(r, n, n == 0 ? "does not begin it" : "begins it again");
+        st = signing_fail_damaged_log(r, n, n == 0 ? "does not begin it" : "begins it again");
     if (st == 0 && l.type == LEAF_BEGIN)
         snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID,
                  l.uid.p);
@@ -110,7 +110,7 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
         st = key_leaf_check(&l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
                             &r->head.key, &why);
         r->head.has_key |= st == 0;
-        st = st == MI_EINVAL ? signing_fail_damaged(r, n, why) : st;
+        st = st == MI_EINVAL ? signing_fail_damaged_log(r, n, why) : st;
     }
     if (st < 0)
         return st;
@@ -135,13 +135,13 @@ static int signing_read_log(struct signing *s, uint64_t at, struct reading *r)
     if (st == MI_ESTORE)
         return signing_fail_sql(s);
     if (st == 0 && r->tree.n == 0)
-        st = signing_fail_damaged(r, 0, "is missing");
+        st = signing_fail_damaged_log(r, 0, "is missing");
     r->head.size = r->tree.n;
     r->head.root = tree_root_digest(&r->tree);
     return st;
 }
 
-int signing_read_head(struct signing *s, struct log_head *ret)
+int signing_read_log_head(struct signing *s, struct log_head *ret)
 {
     struct reading r;
     int st = signing_read_log(s, UINT64_MAX, &r);
@@ -192,7 +192,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
 
 /* Compares the log with the checkpoints that are kept outside of the vault, where a program that
  * can write the vault cannot change them. */
-static int compare_with_kept_checkpoints(struct signing *s, const struct reading *r)
+static int compare_with_outside_checkpoints(struct signing *s, const struct reading *r)
 {
     const char *why = NULL;
     size_t i = 0;
@@ -234,7 +234,7 @@ static int read_log_that_continues(struct signing *s, struct reading *r)
                    s->vault, last.size);
         return MI_EINVAL;
     }
-    return st == 0 ? compare_with_kept_checkpoints(s, r) : st;
+    return st == 0 ? compare_with_outside_checkpoints(s, r) : st;
 }
 
 /* Adds a leaf `key` that states the public key, and reads the log again. */
@@ -290,7 +290,7 @@ static int signing_sign_head(struct signing *s, const struct log_head *h,
     struct slice signed_note = {note->p + before, note->n - before};
     struct note n;
     /* a wrongly computed signature can reveal the private key */
-    if (st == 0 && (note_read(signed_note, &n) < 0 || note_check(&n, &key->public) < 0)) {
+    if (st == 0 && (note_read(signed_note, &n) < 0 || note_check_signature(&n, &key->public) < 0)) {
         buf_adds(s->error, "the signature is wrong: the machine computes wrongly");
         st = MI_EIO;
     }
@@ -307,7 +307,7 @@ static int signing_sign_log(struct signing *s, const struct secret_key *key,
 {
     struct reading r;
     buf_clear(s->error);
-    int st = signing_execute(s, "BEGIN IMMEDIATE");
+    int st = signing_execute_sql(s, "BEGIN IMMEDIATE");
     if (st < 0)
         return st;
     st = read_log_that_continues(s, &r);
@@ -316,14 +316,14 @@ static int signing_sign_log(struct signing *s, const struct secret_key *key,
     if (st == 0 && note != NULL)
         st = signing_sign_head(s, &r.head, key, note);
     if (st == 0)
-        st = signing_execute(s, "COMMIT");
+        st = signing_execute_sql(s, "COMMIT");
     if (st < 0 && !sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }
 
-int signing_checkpoint(struct signing *s, const struct secret_key *key,
-                       signing_previous_fn previous, void *ctx, struct buf *note)
+int signing_sign_checkpoint(struct signing *s, const struct secret_key *key,
+                            signing_previous_fn previous, void *ctx, struct buf *note)
 {
     return signing_sign_log(s, key, previous, ctx, note);
 }

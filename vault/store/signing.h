@@ -58,7 +58,7 @@ MI_MUST int signing_open(struct signing *ret, const char *vault, struct buf *err
 void signing_close(struct signing *s);
 
 /* Reads the current state of the log. */
-MI_MUST int signing_read_head(struct signing *s, struct log_head *ret);
+MI_MUST int signing_read_log_head(struct signing *s, struct log_head *ret);
 /* Computes the root over the first `size` leaves. Returns MI_EINVAL if the log has fewer leaves. */
 MI_MUST int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret);
 
@@ -68,8 +68,8 @@ typedef int (*signing_previous_fn)(void *ctx, const struct public_key *k, struct
                                    struct buf *error);
 /* Signs the log, and stores the checkpoint. If the last leaf `key` states another key, adds a new
  * leaf `key` first. The signed note is appended to `note`. */
-MI_MUST int signing_checkpoint(struct signing *s, const struct secret_key *key,
-                               signing_previous_fn previous, void *ctx, struct buf *note);
+MI_MUST int signing_sign_checkpoint(struct signing *s, const struct secret_key *key,
+                                    signing_previous_fn previous, void *ctx, struct buf *note);
 /* Adds a leaf `key` if the log needs one. Makes no checkpoint. */
 MI_MUST int signing_key(struct signing *s, const struct secret_key *key,
                         signing_previous_fn previous, void *ctx);

@@ -42,7 +42,7 @@ int writer_take_lock(struct writer *s)
     return begins ? writer_run_prepared(s, Q_BEGIN) : 0;
 }
 
-int writer_run(struct writer *s, enum writer_query i)
+int writer_run_query(struct writer *s, enum writer_query i)
 {
     int st = writer_take_lock(s);
     return st < 0 ? st : writer_run_prepared(s, i);
@@ -53,26 +53,26 @@ void writer_set_level(struct writer *s, enum record_level level)
     s->sanitizer.level = level;
 }
 
-void writer_want_bodies(struct writer *s)
+void writer_require_bodies(struct writer *s)
 {
     s->want_bodies = true;
 }
 
-void writer_set_wait(struct writer *s, int64_t wait_us)
+void writer_set_lock_wait(struct writer *s, int64_t wait_us)
 {
     s->wait_us = wait_us;
     s->busy_until_us = 0;
 }
 
-void writer_begin_later(struct writer *s, int64_t wait_us)
+void writer_defer_begin(struct writer *s, int64_t wait_us)
 {
-    writer_set_wait(s, wait_us);
+    writer_set_lock_wait(s, wait_us);
     s->begins = true;
 }
 
 int writer_begin(struct writer *s, int64_t wait_us)
 {
-    writer_begin_later(s, wait_us);
+    writer_defer_begin(s, wait_us);
     return writer_take_lock(s);
 }
 
@@ -84,7 +84,7 @@ static int writer_insert_rows(struct writer *s)
         return 0;
     if (s->batch.usual)
         sqlite3_bind_int64(s->q[Q_ROWS_USUAL], 1, s->batch.row[0].session_id);
-    int st = writer_run(s, s->batch.usual ? Q_ROWS_USUAL : Q_ROWS);
+    int st = writer_run_query(s, s->batch.usual ? Q_ROWS_USUAL : Q_ROWS);
     if (st == 0 && (st = call_batch_flush(&s->calls, s->db)) < 0)
         st = writer_mark_coverage_failed(s, st);
     row_batch_clear(&s->batch);
@@ -107,7 +107,7 @@ int writer_commit(struct writer *s)
     int st = writer_insert_rows(s);
     if (st == 0 && (st = coverage_save(&s->coverage, s->db)) < 0)
         st = writer_mark_coverage_failed(s, st);
-    return st < 0 ? st : writer_run(s, Q_COMMIT);
+    return st < 0 ? st : writer_run_query(s, Q_COMMIT);
 }
 
 int writer_begin_without_lock(struct writer *s, bool *ret_own)
@@ -127,12 +127,12 @@ int writer_end_without_lock(struct writer *s, bool own, int st)
     return st;
 }
 
-int writer_use_coverage(struct writer *s, int64_t session_id)
+int writer_set_coverage_session(struct writer *s, int64_t session_id)
 {
     /* first save the evidence of the session that was written before, which needs the write lock */
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
     int st = other ? writer_take_lock(s) : 0;
-    if (st == 0 && (st = coverage_use_session(&s->coverage, s->db, session_id)) < 0)
+    if (st == 0 && (st = coverage_set_session(&s->coverage, s->db, session_id)) < 0)
         st = writer_mark_coverage_failed(s, st);
     return st;
 }
@@ -140,16 +140,16 @@ int writer_use_coverage(struct writer *s, int64_t session_id)
 void writer_rollback(struct writer *s)
 {
     row_batch_clear(&s->batch);
-    call_batch_forget(&s->calls);
-    coverage_forget(&s->coverage);
+    call_batch_forget_session(&s->calls);
+    coverage_forget_session(&s->coverage);
     s->begins = false;
     /* On a full disk SQLite rolls back on its own; other errors leave the transaction open. */
     if (!sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
-                            int64_t *ret_id, char ret_uid[UID_LEN + 1])
+int writer_find_session_of_event(struct writer *s, const char *kind, struct slice detail,
+                                 int64_t *ret_id, char ret_uid[UID_LEN + 1])
 {
     sqlite3_stmt *q = s->q[Q_EVENT_SESSION];
     connect_bind(q, 1, slice_of(kind));
@@ -171,7 +171,7 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
     sqlite3_stmt *q = s->q[Q_EVENT];
     int st = writer_take_lock(s);
     if (st == 0)
-        st = writer_use_coverage(s, session_id);
+        st = writer_set_coverage_session(s, session_id);
     if (st == 0 && (st = coverage_add_event(&s->coverage, e)) < 0)
         st = writer_mark_coverage_failed(s, st);
     if (st < 0)
@@ -182,16 +182,16 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
     connect_bind(q, 4, e->detail);
     if (e->covered) {
         sqlite3_bind_int64(q, 5, e->place);
-        connect_bind_blob(q, 6, commitment_salt_bytes(&e->salt));
-        connect_bind_blob(q, 7, commitment_bytes(&e->commitment));
+        connect_bind_blob(q, 6, commitment_get_salt_bytes(&e->salt));
+        connect_bind_blob(q, 7, commitment_get_digest_bytes(&e->commitment));
     }
-    st = writer_run(s, Q_EVENT);
+    st = writer_run_query(s, Q_EVENT);
     sqlite3_clear_bindings(q);
     return st;
 }
 
 /* Writes a long body to the file of bodies. If this fails for another reason than a full disk, and
- * the caller has not called writer_want_bodies(), the row is stored without its body: a body that
+ * the caller has not called writer_require_bodies(), the row is stored without its body: a body that
  * cannot be written must not block all other rows. */
 static int writer_move_body_to_file(struct writer *s, const char *uid, struct batch_row *b,
                                     findings *found)
@@ -228,7 +228,7 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
 /* Switches to a session. Waiting rows of another session are inserted first. */
 static int writer_use_session(struct writer *s, int64_t session_id)
 {
-    int st = writer_use_coverage(s, session_id);
+    int st = writer_set_coverage_session(s, session_id);
     if (st == 0 && s->calls.session_id != session_id)
         st = writer_insert_rows(s);
     if (st == 0 && (st = call_batch_use_session(&s->calls, s->db, session_id)) < 0)
@@ -266,14 +266,14 @@ static struct call_message call_message_of_added_row(const struct row *r,
 
 /* Reads the link of a message from its original text, because the sanitizer may replace the
  * requestState that links requests. */
-static struct link link_of_received_row(const struct row *r)
+static struct link read_link_of_received_row(const struct row *r)
 {
     struct rpc m;
     if (!r->may_link || r->body.p == NULL)
         return (struct link){0};
     if (r->read != NULL)
-        return link_read(r->read);
-    return rpc_read(r->body, &m) == 0 ? link_read(&m) : (struct link){0};
+        return link_from_message(r->read);
+    return rpc_read(r->body, &m) == 0 ? link_from_message(&m) : (struct link){0};
 }
 
 _Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call");
@@ -285,7 +285,7 @@ static int writer_add_to_batch(struct writer *s, const struct row *r, const stru
     if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED ||
         r->may_link) {
         struct call_message m = call_message_of_added_row(r, &s->batch.row[s->batch.n - 1]);
-        m.link = link_of_received_row(r);
+        m.link = read_link_of_received_row(r);
         int st = call_batch_add(&s->calls, s->db, &m);
         if (st < 0)
             return writer_mark_coverage_failed(s, st);
@@ -318,10 +318,10 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
         .batch_seq = (int64_t)r->batch_seq,
         .has_error_code = r->has_error_code,
         .error_code = r->error_code,
-        .direction = value_text(&row_directions, r->direction),
-        .origin = value_text(&row_origins, r->origin),
-        .kind = value_text(&row_kinds, r->kind),
-        .action = value_text(&row_actions, r->action),
+        .direction = value_text_of_number(&row_directions, r->direction),
+        .origin = value_text_of_number(&row_origins, r->origin),
+        .kind = value_text_of_number(&row_kinds, r->kind),
+        .action = value_text_of_number(&row_actions, r->action),
         .rpc_id = k.rpc_id,
         .method = k.method,
         .target = k.target,
@@ -331,7 +331,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
     if ((st = writer_move_body_to_file(s, uid, &b, &set)) < 0)
         return st;
     if (set != 0 || r->rules != 0)
-        finding_list(&found, set, r->rules);
+        finding_append_names(&found, set, r->rules);
     if (found.n > 0)
         b.finding = buf_slice(&found);
     bool kept = b.body.p != NULL || b.is_large;
@@ -362,20 +362,20 @@ bool writer_left_body_unchanged(const struct writer *s)
     return s->left_body;
 }
 
-struct slice writer_last_body(const struct writer *s)
+struct slice writer_get_last_body(const struct writer *s)
 {
     return s->body;
 }
 
-bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT])
+bool writer_get_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT])
 {
     if (s->covered)
         digest_hex(&s->commitment, ret);
     return s->covered;
 }
 
-bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
-                              char ret[WRITER_COMMITMENT])
+bool writer_read_stored_commitment(struct writer *s, int64_t session_id, uint64_t seq,
+                                   char ret[WRITER_COMMITMENT])
 {
     struct digest d;
     sqlite3_stmt *q = NULL;
@@ -383,7 +383,7 @@ bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq
         SQLITE_OK)
         return false;
     sqlite3_bind_int64(q, 1, schema_message_id(session_id, seq));
-    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_digest(q, 0, &d);
+    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_read_digest(q, 0, &d);
     sqlite3_finalize(q);
     if (has)
         digest_hex(&d, ret);
@@ -434,7 +434,7 @@ int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breache
     char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
     bool own;
-    finding_list(&found, 0, rules);
+    finding_append_names(&found, 0, rules);
     if (found.n == 0)
         return 0;
     int st = writer_begin_without_lock(s, &own);
@@ -443,7 +443,7 @@ int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breache
     return writer_end_without_lock(s, own, st);
 }
 
-bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to)
+bool writer_take_new_bodies_range(struct writer *s, int64_t *ret_from, int64_t *ret_to)
 {
     return bodies_take_new_range(&s->bodies, ret_from, ret_to);
 }
@@ -477,14 +477,14 @@ bool writer_database_vanished(const struct writer *s, const char *vault)
            st.st_dev != s->dev;
 }
 
-int64_t writer_wal_pages(const struct writer *s)
+int64_t writer_get_wal_pages(const struct writer *s)
 {
     return s->wal_pages;
 }
 
-int writer_checkpoint(struct writer *s)
+int writer_checkpoint_wal(struct writer *s)
 {
-    writer_set_wait(s, CHECKPOINT_WAIT_US);
+    writer_set_lock_wait(s, CHECKPOINT_WAIT_US);
     if (checkpoint_run(s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     /* the size of the log is unknown until the next commit, which restarts the log and reports its

@@ -8,11 +8,11 @@
  * Batches   writer_add() collects rows. Many rows are inserted with one statement, at the latest in
  *           writer_commit(). So an error may concern an earlier row.
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
- *           After writer_begin_later(), the first call that needs the lock waits for it: the call
+ *           After writer_defer_begin(), the first call that needs the lock waits for it: the call
  *           that inserts rows, or any call except writer_add().
  * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be
  *           added in the order of seq.
- *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint(). */
+ *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint_wal(). */
 #ifndef MI_VAULT_STORE_WRITER_H
 #define MI_VAULT_STORE_WRITER_H
 
@@ -35,18 +35,18 @@ MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool s
 void writer_close(struct writer *s); /* the argument may be NULL */
 /* After this call, writer_add() fails if a long body cannot be written. By default, the row is then
  * stored without the body, with the finding `body-lost`. */
-void writer_want_bodies(struct writer *s);
+void writer_require_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
 
 /* Sets how long the next call may wait for the write lock. Use it for a call outside of
  * writer_begin() and writer_commit(), which is a transaction of its own. */
-void writer_set_wait(struct writer *s, int64_t wait_us);
+void writer_set_lock_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
 /* Begins a transaction that takes the lock only when it is needed: others can write while messages
  * are sanitized. */
-void writer_begin_later(struct writer *s, int64_t wait_us);
+void writer_defer_begin(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 
@@ -55,16 +55,16 @@ void writer_rollback(struct writer *s);
 
 /* Adds a session, without the fields that change while the session runs (UPDATE in
  * model/records.h), and with this program's interposer_version. Texts end at their first NUL. */
-MI_MUST int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id);
-MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
+MI_MUST int writer_add_session(struct writer *s, const struct session_record *n, int64_t *ret_id);
+MI_MUST int writer_update_session(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
 /* These functions store, read and remove the position up to which the journal of a session is
  * stored. Call writer_store_position() in the transaction that stores the entries before the
- * position, so that each entry is stored exactly once. writer_position_read() returns 0 in *ret if
+ * position, so that each entry is stored exactly once. writer_read_position() returns 0 in *ret if
  * there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
-MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
+MI_MUST int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
 /* Adds a message or an event. uid: the session's uid; its file of large bodies has this name. */
 MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
@@ -73,13 +73,13 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 bool writer_left_body_unchanged(const struct writer *s);
 /* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}:
  * the message has no body. Valid until the next call. */
-struct slice writer_last_body(const struct writer *s);
+struct slice writer_get_last_body(const struct writer *s);
 /* These functions return the commitment, in hex, of the message that was added last, or of a stored
  * message. They return false if the message has no commitment. */
 #define WRITER_COMMITMENT 65
-MI_MUST bool writer_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
-MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
-                                      char ret[WRITER_COMMITMENT]);
+MI_MUST bool writer_get_last_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
+MI_MUST bool writer_read_stored_commitment(struct writer *s, int64_t session_id, uint64_t seq,
+                                           char ret[WRITER_COMMITMENT]);
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
 void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
@@ -90,11 +90,11 @@ MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq,
 
 /* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads
  * the whole table. */
-MI_MUST int writer_session_of_event(struct writer *s, const char *kind, struct slice detail,
-                                    int64_t *ret_id, char ret_uid[UID_LEN + 1]);
+MI_MUST int writer_find_session_of_event(struct writer *s, const char *kind, struct slice detail,
+                                         int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
 /* Calls bodies_take_new_range() for the file of large bodies. */
-bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
+bool writer_take_new_bodies_range(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
 const char *writer_error(const struct writer *s); /* returns the reason why the last call failed */
 bool writer_is_busy(const struct writer *s);
@@ -105,10 +105,10 @@ bool writer_is_full(const struct writer *s);
 /* Whether the vault's path leads to another database than the open one, or to none. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
 /* Returns the number of pages in the write-ahead log after the last commit. */
-int64_t writer_wal_pages(const struct writer *s);
+int64_t writer_get_wal_pages(const struct writer *s);
 /* Makes a checkpoint and restarts the write-ahead log (vault/store/checkpoint.h). Waits for the
  * disk. Call it outside a transaction. Returns 0 or MI_ESTORE. If writer_is_busy() is then true,
  * another process prevents the checkpoint, and the log grows until a later call. */
-MI_MUST int writer_checkpoint(struct writer *s);
+MI_MUST int writer_checkpoint_wal(struct writer *s);
 
 #endif

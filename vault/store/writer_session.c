@@ -31,18 +31,18 @@ static int sanitize_session(struct writer *s, struct session_record *n,
         if (clean[i]->p == NULL)
             continue;
         st = redact_append_sanitized(
-            i > 0 ? redact_cut_name(*clean[i], STORED_NAME_MAX) : *clean[i], &text[i]);
+            i > 0 ? redact_shorten_name(*clean[i], STORED_NAME_MAX) : *clean[i], &text[i]);
         *clean[i] = buf_slice(&text[i]);
     }
     return st;
 }
 
-static struct slice cut_at_nul(struct slice text)
+static struct slice truncate_at_nul(struct slice text)
 {
     return (struct slice){text.p, text.p != NULL ? strnlen(text.p, text.n) : 0};
 }
 
-#define CUT(name, type, ...) FIELD_EITHER(FIELD_NUMBER_##type, , n.name = cut_at_nul(n.name);)
+#define CUT(name, type, ...) FIELD_EITHER(FIELD_NUMBER_##type, , n.name = truncate_at_nul(n.name);)
 #define BIND_BEGUN(name, type, null, since, evidence, cassette, store, json, journal)              \
     FIELD_EITHER(                                                                                  \
         FIELD_UPDATE_##journal, ,                                                                  \
@@ -85,7 +85,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         return writer_fail_memory(s);
     }
     sqlite3_bind_int64(q, 1, last);
-    connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
+    connect_bind_blob(q, 2, commitment_get_salt_bytes(&salt));
     SESSION_FIELDS(BIND_BEGUN)
     sqlite3_set_last_insert_rowid(s->db, 0);
     int rc = sqlite3_step(q);
@@ -111,7 +111,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     return st;
 }
 
-int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id)
+int writer_add_session(struct writer *s, const struct session_record *n, int64_t *ret_id)
 {
     bool own;
     int st = writer_begin_without_lock(s, &own);
@@ -134,19 +134,19 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
         db_bind(q, 1 + i, &c, 1);
     }
     sqlite3_bind_int64(q, 1 + FIELDS_OF_UPDATE, id);
-    st = st < 0 ? writer_fail_memory(s) : writer_run(s, Q_UPDATE);
+    st = st < 0 ? writer_fail_memory(s) : writer_run_query(s, Q_UPDATE);
     sqlite3_clear_bindings(q);
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&text[i]);
     if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
-        st = writer_use_coverage(s, id);
-        if (st == 0 && (st = coverage_session_changed(&s->coverage, s->db)) < 0)
+        st = writer_set_coverage_session(s, id);
+        if (st == 0 && (st = coverage_on_session_changed(&s->coverage, s->db)) < 0)
             st = writer_mark_coverage_failed(s, st);
     }
     return st;
 }
 
-int writer_session_update(struct writer *s, int64_t id, const struct session_update *u)
+int writer_update_session(struct writer *s, int64_t id, const struct session_update *u)
 {
     bool own;
     int st = writer_begin_without_lock(s, &own);
@@ -170,7 +170,7 @@ int writer_store_running(struct writer *s, int64_t session_id, const struct runn
         int at = 2;
         RUNNING_FIELDS(BIND)
     }
-    int st = writer_run(s, i);
+    int st = writer_run_query(s, i);
     sqlite3_clear_bindings(q);
     return st;
 }
@@ -180,17 +180,17 @@ int writer_store_position(struct writer *s, int64_t session_id, uint64_t positio
     sqlite3_stmt *q = s->q[Q_POSITION];
     int st = writer_take_lock(s);
     if (st == 0)
-        st = writer_use_coverage(s, session_id);
+        st = writer_set_coverage_session(s, session_id);
     if (st < 0)
         return st;
     sqlite3_bind_int64(q, 1, session_id);
     sqlite3_bind_int64(q, 2, (int64_t)position);
     if ((st = coverage_bind_columns(&s->coverage, q, 3)) < 0)
         return writer_mark_coverage_failed(s, st);
-    return writer_run(s, Q_POSITION);
+    return writer_run_query(s, Q_POSITION);
 }
 
-int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret)
+int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret)
 {
     sqlite3_stmt *q = s->q[Q_POSITION_READ];
     if (writer_take_lock(s) < 0)
@@ -207,7 +207,7 @@ int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret)
 int writer_position_remove(struct writer *s, int64_t session_id)
 {
     sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
-    return writer_run(s, Q_POSITION_REMOVE);
+    return writer_run_query(s, Q_POSITION_REMOVE);
 }
 
 void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b)
@@ -219,7 +219,7 @@ void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, stru
         return;
     sqlite3_bind_int64(q, 1, schema_message_id(session_id, seq));
     if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_type(q, 0) == SQLITE_TEXT) {
-        text_json(&json, slice_of((const char *)sqlite3_column_text(q, 0)));
+        text_append_json(&json, slice_of((const char *)sqlite3_column_text(q, 0)));
         if (!json.failed)
             buf_add(b, json.p + 1, json.n - 2);
     }

@@ -44,10 +44,10 @@ struct writer {
     int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
     int64_t wal_pages;
     bool begins;      /* true: the next statement must begin the transaction */
-    bool want_bodies; /* value set by writer_want_bodies() */
+    bool want_bodies; /* value set by writer_require_bodies() */
     /* true: the sanitizer did not change the body of the message that was added last */
     bool left_body;
-    struct slice body; /* value returned by writer_last_body() */
+    struct slice body; /* value returned by writer_get_last_body() */
     bool covered;      /* true: the message that was added last has a commitment */
     struct digest commitment;
     bool body_lost; /* true: the last long body could not be written, and a warning was logged */
@@ -61,10 +61,10 @@ int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
 int writer_mark_coverage_failed(struct writer *s, int st);
 
-/* Takes the write lock, if writer_begin_later() has postponed taking it. */
+/* Takes the write lock, if writer_defer_begin() has postponed taking it. */
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
-MI_MUST int writer_run(struct writer *s, enum writer_query i);
+MI_MUST int writer_run_query(struct writer *s, enum writer_query i);
 /* These functions begin and end a transaction, unless one is open already. *ret_own: whether the
  * first function began the transaction; pass it as `own` to the second, with the result `st` of the
  * work in between. */
@@ -72,6 +72,6 @@ MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Prepares the evidence of a session. Call it before adding records of the session or changing its
  * row. */
-MI_MUST int writer_use_coverage(struct writer *s, int64_t session_id);
+MI_MUST int writer_set_coverage_session(struct writer *s, int64_t session_id);
 
 #endif

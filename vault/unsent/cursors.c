@@ -15,7 +15,7 @@ int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, siz
     return db_end(&u->d, st);
 }
 
-int cursors_forget(struct unsent *u, struct slice url)
+int cursors_remove_target(struct unsent *u, struct slice url)
 {
     int st = db_begin(&u->d);
     if (st < 0)
@@ -33,7 +33,7 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
                           db_int(t->leaves), db_text(t->error)));
 }
 
-int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
+int cursors_find_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
 {
     sqlite3_stmt *q;
     int st = db_begin_query(&u->d, CURSORS_NEXT, &q, DB_WITH(db_text(url), db_int(after)));

@@ -38,12 +38,13 @@ MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* Removes the rows of a target in one transaction, so that the vault no longer knows what was sent
  * there. */
-MI_MUST int cursors_forget(struct unsent *u, struct slice url);
+MI_MUST int cursors_remove_target(struct unsent *u, struct slice url);
 
 /* Finds the first session with an id greater than `after` that was not sent completely to a target,
  * and how far it was sent. Use it for a target that cannot report which records it has. MI_ENOENT:
  * there is no such session. */
-MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);
+MI_MUST int cursors_find_next(struct unsent *u, struct slice url, int64_t after,
+                              struct cursor *ret);
 
 /* How much is missing at a target. */
 struct target_lag {

@@ -76,7 +76,7 @@ static int unsent_sync_commits(struct unsent *u)
 {
     sqlite3_file *log = NULL;
     int64_t version = 0;
-    if (unsent_version(u, &version) < 0)
+    if (unsent_read_data_version(u, &version) < 0)
         return MI_ESTORE;
     if (version == u->synced)
         return 0;
@@ -141,12 +141,12 @@ int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[
     return st < 0 ? st : 0;
 }
 
-int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
+int unsent_find_session_by_uid(struct unsent *u, struct slice uid, int64_t *ret)
 {
     return db_read_number(&u->d, UNSENT_BY_UID, ret, DB_WITH(db_text(uid)));
 }
 
-int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq)
+int unsent_find_seq_of_finding(struct unsent *u, const struct cell *event, int64_t *ret_seq)
 {
     *ret_seq = 0;
     if (event[EVENT_KIND].type != CELL_TEXT ||
@@ -156,7 +156,7 @@ int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_
     return st == MI_ENOENT ? 0 : st;
 }
 
-int unsent_version(struct unsent *u, int64_t *ret)
+int unsent_read_data_version(struct unsent *u, int64_t *ret)
 {
     return db_read_number(&u->d, UNSENT_VERSION, ret, NULL, 0);
 }

@@ -88,28 +88,30 @@ typedef int (*unsent_fn)(void *ctx, const struct cell *cell);
 MI_MUST int unsent_open(struct unsent **ret, const char *vault, struct buf *error);
 void unsent_close(struct unsent *u); /* the argument may be NULL */
 const char *unsent_error(struct unsent *u);
-const char *unsent_vault(const struct unsent *u); /* returns the absolute path of the vault */
+const char *
+unsent_get_vault_path(const struct unsent *u); /* returns the absolute path of the vault */
 
 /* Calls fn for the rows of one kind that match the key, up to the limits of a batch. *ret_n: number
  * of rows for which fn was called. */
 MI_MUST int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[3],
                              unsent_fn fn, void *ctx, int64_t *ret_n);
 /* Finds the id of a session in this vault. MI_ENOENT: the vault does not have the session. */
-MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
+MI_MUST int unsent_find_session_by_uid(struct unsent *u, struct slice uid, int64_t *ret);
 /* Finds the seq of the message that an event `finding-added` is about; 0 for another event. */
-MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
+MI_MUST int unsent_find_seq_of_finding(struct unsent *u, const struct cell *event,
+                                       int64_t *ret_seq);
 /* Whether the session's file of large bodies has this range. The range may be missing after a power
  * failure. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */
-MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
-                        struct buf *ret);
+MI_MUST int unsent_read_body_bytes(struct unsent *u, const char *uid, int64_t offset, size_t length,
+                                   struct buf *ret);
 /* Until unsent_close(), makes this process the only one that may send this vault to this target.
  * Returns 0, MI_EBUSY (another process sends there) or MI_EIO. After MI_EBUSY and MI_EIO,
  * unsent_error() has a sentence. */
 MI_MUST int unsent_lock(struct unsent *u, const char *target);
 /* Reads a number that changes when another connection has changed the database. */
-MI_MUST int unsent_version(struct unsent *u, int64_t *ret);
+MI_MUST int unsent_read_data_version(struct unsent *u, int64_t *ret);
 
 #endif

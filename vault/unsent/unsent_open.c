@@ -28,7 +28,7 @@ const char *unsent_error(struct unsent *u)
     return u->error.n > 0 && !u->error.failed ? buf_str(&u->error) : "out of memory";
 }
 
-const char *unsent_vault(const struct unsent *u)
+const char *unsent_get_vault_path(const struct unsent *u)
 {
     return u->dir.path;
 }
@@ -47,7 +47,7 @@ static int unsent_connect_to(struct unsent *u)
         buf_printf(&u->error,
                    "%s/" VAULT_DB " was made by a newer mcp-interposer; use that version",
                    u->dir.path);
-    if (st == 0 && (st = layout_check(u->d.db, &why)) == MI_EINVAL)
+    if (st == 0 && (st = layout_check_misleading(u->d.db, &why)) == MI_EINVAL)
         buf_printf(&u->error, "cannot read %s: %s", path, buf_str(&why));
     buf_close(&why);
     return st == MI_ESTORE ? db_fail(&u->d) : st;
@@ -95,7 +95,7 @@ void unsent_close(struct unsent *u)
 
 /* Returns the offset of the byte of the lock file that stands for a target. The process that sends
  * there holds a lock on this byte. */
-static off_t lock_byte_of_target(struct slice target)
+static off_t lock_offset_of_target(struct slice target)
 {
     uint32_t h = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < target.n; i++)
@@ -114,7 +114,7 @@ int unsent_lock(struct unsent *u, const char *target)
 {
     struct flock l = {.l_type = F_WRLCK,
                       .l_whence = SEEK_SET,
-                      .l_start = lock_byte_of_target(slice_of(target)),
+                      .l_start = lock_offset_of_target(slice_of(target)),
                       .l_len = 1};
     if (u->lock_fd < 0)
         u->lock_fd = vault_dir_open_file(u->dir.fd, LOCK, O_RDWR | O_CREAT);
@@ -178,7 +178,8 @@ int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t l
     return st;
 }
 
-int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length, struct buf *ret)
+int unsent_read_body_bytes(struct unsent *u, const char *uid, int64_t offset, size_t length,
+                           struct buf *ret)
 {
     int st = unsent_open_body_file(u, uid);
     if (st == 0 && !buf_reserve(ret, length))

@@ -94,7 +94,7 @@ int health_read(const char *vault, struct health *ret, struct buf *error)
     return health_close(&d, st);
 }
 
-int64_t health_count_unfilled(const char *vault)
+int64_t health_count_without_call_rows(const char *vault)
 {
     struct db d;
     struct buf error = {0};
@@ -122,7 +122,7 @@ static void append_fault(void *ctx, const struct layout_fault *f)
     struct faults *x = ctx;
     x->deceives |= f->deceives;
     buf_adds(x->error, x->error->n > 0 ? "; the " : "the ");
-    layout_name(f, x->error);
+    layout_append_object_name(f, x->error);
     buf_printf(x->error, " %s", what[f->kind]);
 }
 
@@ -183,8 +183,8 @@ static int health_read_checkpoint(struct db *d, int64_t *size, struct buf *note)
     return db_finish_statement(d, q, rc);
 }
 
-int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
-                        struct buf *note, struct buf *error)
+int health_count_unsigned_seals(const char *vault, int64_t before_us, int64_t *ret_unsigned,
+                                struct buf *note, struct buf *error)
 {
     struct db d;
     int64_t version = 0, size = 0;
@@ -246,7 +246,7 @@ int health_check_log(const char *vault, struct health_log *log, struct buf *erro
     return st < 0 ? st : 0;
 }
 
-int64_t health_schema(void)
+int64_t health_get_schema_version(void)
 {
     return SCHEMA_VERSION;
 }

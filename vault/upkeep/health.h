@@ -28,7 +28,7 @@ struct health {
 MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
 /* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
  * database cannot be read: health_check() says why. */
-int64_t health_count_unfilled(const char *vault);
+int64_t health_count_without_call_rows(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. Returns
  * MI_ESTORE if the check finds something: `error` then has the findings. Its other results are
  * those of health_read(). */
@@ -37,8 +37,8 @@ MI_MUST int health_check(const char *vault, struct buf *error);
 /* Appends the last checkpoint of the log to `note`, or nothing if there is none. *ret_unsigned:
  * number of seals that were added to the log after that checkpoint and before the time before_us.
  * Its results are those of health_read(); MI_ENOENT also means that the vault has no evidence. */
-MI_MUST int health_check_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
-                                struct buf *note, struct buf *error);
+MI_MUST int health_count_unsigned_seals(const char *vault, int64_t before_us, int64_t *ret_unsigned,
+                                        struct buf *note, struct buf *error);
 
 /* The identity of the log: its origin, and its root over `size` leaves. The log ends before a
  * damaged or missing leaf. A vault without evidence has no origin. health_check_log() has the
@@ -51,7 +51,7 @@ struct health_log {
 };
 MI_MUST int health_check_log(const char *vault, struct health_log *log, struct buf *error);
 
-int64_t health_schema(void); /* returns the schema version that this program creates */
+int64_t health_get_schema_version(void); /* returns the schema version that this program creates */
 /* Returns the version of the SQLite library, such as "3.40.1". *ret_new_enough: whether this
  * version is supported; *ret_fts5: whether it has FTS5. */
 const char *health_sqlite_version(bool *ret_new_enough, bool *ret_fts5);

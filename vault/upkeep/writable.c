@@ -17,7 +17,7 @@ int writable_check_vault(const char *vault, struct buf *where, int *ret_errno)
     int dir = file_open_dir(vault, 0);
     int e = dir < 0 ? errno : 0;
     for (size_t i = 0; e == 0 && i < MI_COUNT(folders); i++)
-        e = file_test_space(dir, name = folders[i], WRITABLE_BYTES);
+        e = file_test_free_space(dir, name = folders[i], WRITABLE_BYTES);
     for (size_t i = 0; e == 0 && i < MI_COUNT(files); i++) {
         name = files[i];
         int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -3,7 +3,7 @@
  * read-only, a file immutable or the disk full.
  *
  * Rules     each directory must have WRITABLE_BYTES of disk space for a new file
- *           (file_test_space()); the files of the database are opened for writing. Nothing in the
+ *           (file_test_free_space()); the files of the database are opened for writing. Nothing in the
  *           vault changes.
  * Owns      nothing.
  * Blocks    on the file system only. */

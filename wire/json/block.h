@@ -41,7 +41,7 @@ static inline uint64_t json_block_bits(struct json_block b)
 }
 
 /* Returns which bytes equal c. */
-static inline uint64_t json_block_is(struct json_block b, char c)
+static inline uint64_t json_block_match(struct json_block b, char c)
 {
     const __m128i v = _mm_set1_epi8(c);
     return json_block_bits((struct json_block){_mm_cmpeq_epi8(b.a, v), _mm_cmpeq_epi8(b.b, v),
@@ -49,7 +49,7 @@ static inline uint64_t json_block_is(struct json_block b, char c)
 }
 
 /* Returns which bytes are 0x80 or more. */
-static inline uint64_t json_block_non_ascii(struct json_block b)
+static inline uint64_t json_block_non_ascii_mask(struct json_block b)
 {
     return json_block_bits(b);
 }
@@ -63,7 +63,7 @@ static inline uint64_t json_block_control_or_non_ascii(struct json_block b)
                                                _mm_cmplt_epi8(b.c, v), _mm_cmplt_epi8(b.d, v)});
 }
 
-static inline __m128i json_block_letters_of(__m128i v)
+static inline __m128i json_vector_escape_letters(__m128i v)
 {
     __m128i bf =
         _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('b')), _mm_cmpeq_epi8(v, _mm_set1_epi8('f')));
@@ -75,17 +75,17 @@ static inline __m128i json_block_letters_of(__m128i v)
 }
 
 /* Returns the bytes that may follow a backslash, except `"`, `\` and `u`. */
-static inline uint64_t json_block_letters(struct json_block b)
+static inline uint64_t json_block_escape_letters(struct json_block b)
 {
     return json_block_bits(
-        (struct json_block){json_block_letters_of(b.a), json_block_letters_of(b.b),
-                            json_block_letters_of(b.c), json_block_letters_of(b.d)});
+        (struct json_block){json_vector_escape_letters(b.a), json_vector_escape_letters(b.b),
+                            json_vector_escape_letters(b.c), json_vector_escape_letters(b.d)});
 }
 
 /* Returns which of the given backslashes begin an escape: in a row of backslashes, every other one.
  * *carry: 1 if the first byte of the block is escaped; set for the next block. The subtraction
  * carries through each row (as in simdjson). */
-static inline uint64_t json_block_escapes(uint64_t slashes, uint64_t *carry)
+static inline uint64_t json_block_find_escapes(uint64_t slashes, uint64_t *carry)
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;

@@ -39,7 +39,7 @@ size_t json_decode_char(const char **p, const char *end, char *ret)
     }
     if (c >= 0xD800 && c < 0xE000)
         c = 0xFFFD;
-    return text_utf8_put(c, ret);
+    return text_put_utf8_char(c, ret);
 }
 
 int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n)

@@ -25,7 +25,7 @@ MI_MUST static inline bool nesting_open(struct nesting *n, bool object)
 }
 
 /* Whether the innermost open container is an object. At least one must be open. */
-static inline bool nesting_in_object(const struct nesting *n)
+static inline bool nesting_is_in_object(const struct nesting *n)
 {
     unsigned i = (unsigned)n->depth - 1;
     return n->is_object[i / 64] >> (i % 64) & 1;

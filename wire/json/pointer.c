@@ -75,7 +75,7 @@ static int read_tokens(struct pointer *p, struct slice pointer, struct buf *text
     return 0;
 }
 
-static int pointers_add_one(struct pointers *p, struct slice pointer, struct buf *error)
+static int pointers_append_pointer(struct pointers *p, struct slice pointer, struct buf *error)
 {
     struct buf text = {0};
     struct pointer *list = realloc(p->list, (p->n + 1) * sizeof *list);
@@ -104,7 +104,7 @@ int pointers_add(struct pointers *p, const char *below, struct slice text, struc
     } else {
         buf_adds(&whole, below);
         buf_slice_add(&whole, text);
-        st = whole.failed ? MI_ENOMEM : pointers_add_one(p, buf_slice(&whole), &reason);
+        st = whole.failed ? MI_ENOMEM : pointers_append_pointer(p, buf_slice(&whole), &reason);
     }
     if (reason.n > 0)
         buf_printf(error, "'%.*s' %s", (int)text.n, text.p, buf_str(&reason));
@@ -153,7 +153,7 @@ pointer_set pointers_below_index(const struct pointers *p, pointer_set from, siz
     return pointers_below_member(p, from, depth, (struct slice){digits + at, sizeof digits - at});
 }
 
-bool pointers_end_at(const struct pointers *p, pointer_set set, size_t depth)
+bool pointers_end_at_depth(const struct pointers *p, pointer_set set, size_t depth)
 {
     for (; set != 0; set &= set - 1)
         if (p->list[__builtin_ctzll(set)].n == depth)

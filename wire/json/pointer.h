@@ -59,6 +59,6 @@ pointer_set pointers_below_member(const struct pointers *p, pointer_set from, si
 pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
                                  size_t index);
 /* Whether a pointer of the set ends at this depth (0: the root). */
-bool pointers_end_at(const struct pointers *p, pointer_set set, size_t depth);
+bool pointers_end_at_depth(const struct pointers *p, pointer_set set, size_t depth);
 
 #endif

@@ -72,7 +72,7 @@ static inline unsigned find_special_bytes(const char *p)
 
 /* Skips to the next special byte of a string: a quote, a backslash, a control character or a byte
  * from 0x80 up. */
-static inline const char *skip_plain(const char *p, const char *end)
+static inline const char *skip_to_special_byte(const char *p, const char *end)
 {
 #ifdef PLAIN_BLOCK
     for (; end - p >= PLAIN_BLOCK; p += PLAIN_BLOCK) {
@@ -103,7 +103,7 @@ static const char *scan_escape(struct scanner *s, const char *p)
 }
 
 /* Scans a run of non-ASCII characters. */
-static const char *scan_wide(struct scanner *s, const char *p)
+static const char *scan_non_ascii_run(struct scanner *s, const char *p)
 {
     do {
         size_t len = text_utf8_len(p, (size_t)(s->end - p));
@@ -117,8 +117,8 @@ static const char *scan_wide(struct scanner *s, const char *p)
 #if JSON_BLOCKS
 /* Whether the non-ASCII bytes `wide` of a block are valid UTF-8. Sets *ret_carry to the bytes of
  * the next block that belong to the last character of this block. */
-static bool are_valid_characters(const struct scanner *s, const char *p, uint64_t wide,
-                                 uint64_t *ret_carry)
+static bool are_valid_utf8_characters(const struct scanner *s, const char *p, uint64_t wide,
+                                      uint64_t *ret_carry)
 {
     while (wide != 0) {
         unsigned i = (unsigned)__builtin_ctzll(wide);
@@ -141,14 +141,14 @@ static const char *skip_blocks(struct scanner *s, const char *p)
     uint64_t escaped_first = 0, wide_first = 0;
     for (; s->end - p >= JSON_BLOCK; p += JSON_BLOCK) {
         struct json_block b = json_block_at(p);
-        uint64_t quotes = json_block_is(b, '"'), slashes = json_block_is(b, '\\');
-        uint64_t odd = json_block_control_or_non_ascii(b), wide = json_block_non_ascii(b);
+        uint64_t quotes = json_block_match(b, '"'), slashes = json_block_match(b, '\\');
+        uint64_t odd = json_block_control_or_non_ascii(b), wide = json_block_non_ascii_mask(b);
         uint64_t carry = escaped_first, wide_carry = 0;
-        uint64_t escapes = json_block_escapes(slashes, &carry);
+        uint64_t escapes = json_block_find_escapes(slashes, &carry);
         uint64_t escaped = escapes << 1 | escaped_first;
         if ((quotes & ~escaped) != 0 || odd != wide ||
-            (escaped != 0 && (escaped & ~(quotes | slashes | json_block_letters(b))) != 0) ||
-            !are_valid_characters(s, p, wide & ~wide_first, &wide_carry))
+            (escaped != 0 && (escaped & ~(quotes | slashes | json_block_escape_letters(b))) != 0) ||
+            !are_valid_utf8_characters(s, p, wide & ~wide_first, &wide_carry))
             break;
         s->escaped |= escapes != 0;
         escaped_first = carry;
@@ -172,7 +172,7 @@ static const char *scan_long_string(struct scanner *s, const char *p)
     for (unsigned specials = 1; p != NULL; specials++) {
         if (specials % JSON_BLOCK_AFTER == 0)
             p = skip_blocks(s, p);
-        p = skip_plain(p, s->end);
+        p = skip_to_special_byte(p, s->end);
         if (p >= s->end)
             return json_scan_fail(s, p, JSON_SYNTAX);
         if (*p == '"')
@@ -183,7 +183,7 @@ static const char *scan_long_string(struct scanner *s, const char *p)
         } else if ((unsigned char)*p < 0x20) {
             return json_scan_fail(s, p, JSON_CONTROL);
         } else {
-            p = scan_wide(s, p);
+            p = scan_non_ascii_run(s, p);
         }
     }
     return NULL;
@@ -257,14 +257,14 @@ static const char *scan_scalar(struct scanner *s, const char *p)
     }
 }
 
-static inline uint64_t load4(const char *p)
+static inline uint64_t load_u32(const char *p)
 {
     uint32_t w;
     memcpy(&w, p, sizeof w);
     return w;
 }
 
-static inline uint64_t load1(const char *p)
+static inline uint64_t load_u8(const char *p)
 {
     return (unsigned char)*p;
 }
@@ -288,9 +288,9 @@ static inline uint32_t hash_key(struct slice key)
     }
     const char *last = key.p + key.n - 1;
     if (key.n >= 4) /* the two loads overlap in keys of less than 8 bytes */
-        h = mix_hash(h, load4(key.p) | load4(last - 3) << 32);
+        h = mix_hash(h, load_u32(key.p) | load_u32(last - 3) << 32);
     else if (key.n > 0)
-        h = mix_hash(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
+        h = mix_hash(h, load_u8(key.p) | load_u8(key.p + key.n / 2) << 8 | load_u8(last) << 16);
     return (uint32_t)h;
 }
 
@@ -420,7 +420,7 @@ close:
     s->open.depth--;
     if (s->open.depth == 0)
         return p;
-    object = nesting_in_object(&s->open);
+    object = nesting_is_in_object(&s->open);
     goto ended;
 
 key:

@@ -45,7 +45,8 @@ static struct json_value json_set_element(struct json_value array, size_t index,
 
 /* Returns the member or element that a token names. b: the unescaped token, as read_token() writes
  * it. */
-static struct json_value find_child(struct json_value parent, struct slice token, struct buf *b)
+static struct json_value find_child_by_token(struct json_value parent, struct slice token,
+                                             struct buf *b)
 {
     size_t index, n;
     if (parent.type == JSON_OBJECT)
@@ -55,13 +56,13 @@ static struct json_value find_child(struct json_value parent, struct slice token
     return (struct json_value){0};
 }
 
-struct json_value json_find_pointer(struct json_value root, struct slice pointer)
+struct json_value json_find_at_pointer(struct json_value root, struct slice pointer)
 {
     struct json_value at = root;
     struct slice token;
     struct buf b = {0};
     while (at.type != JSON_NONE && pointer_next(&pointer, &token))
-        at = read_token(&b, token) ? find_child(at, token, &b) : (struct json_value){0};
+        at = read_token(&b, token) ? find_child_by_token(at, token, &b) : (struct json_value){0};
     buf_close(&b);
     return pointer.n == 0 ? at : (struct json_value){0};
 }
@@ -69,7 +70,8 @@ struct json_value json_find_pointer(struct json_value root, struct slice pointer
 /* ---- changing ---- */
 
 /* Appends the value, wrapped in new objects for the missing tokens of the pointer. */
-static bool add_nested(struct buf *out, struct slice rest, struct slice value, struct buf *b)
+static bool append_value_in_new_objects(struct buf *out, struct slice rest, struct slice value,
+                                        struct buf *b)
 {
     struct slice token;
     size_t depth = 0;
@@ -77,7 +79,7 @@ static bool add_nested(struct buf *out, struct slice rest, struct slice value, s
         if (!read_token(b, token))
             return false;
         buf_addc(out, '{');
-        text_json(out, buf_slice(b));
+        text_append_json(out, buf_slice(b));
         buf_addc(out, ':');
     }
     buf_slice_add(out, value);
@@ -97,10 +99,10 @@ static int json_set_append(struct buf *out, struct slice text, struct json_value
     buf_add(out, text.p, end);
     buf_adds(out, json_walk_peek(&w, &key, &first) ? "," : "");
     if (into.type == JSON_OBJECT && read_token(b, token)) {
-        text_json(out, buf_slice(b));
+        text_append_json(out, buf_slice(b));
         buf_addc(out, ':');
     }
-    bool good = add_nested(out, rest, value, b);
+    bool good = append_value_in_new_objects(out, rest, value, b);
     buf_add(out, text.p + end, text.n - end);
     return good ? 0 : MI_EINVAL;
 }
@@ -110,7 +112,7 @@ static int json_set_replace(struct buf *out, struct slice text, struct slice old
 {
     size_t at = (size_t)(old.p - text.p);
     buf_add(out, text.p, at);
-    bool good = add_nested(out, rest, value, b);
+    bool good = append_value_in_new_objects(out, rest, value, b);
     buf_add(out, text.p + at + old.n, text.n - at - old.n);
     return good ? 0 : MI_EINVAL;
 }
@@ -149,7 +151,7 @@ static int set_at_pointer(struct buf *out, struct slice text, struct slice point
                                                 : "true or false");
             return MI_EINVAL;
         }
-        struct json_value next = find_child(at, token, b);
+        struct json_value next = find_child_by_token(at, token, b);
         if (next.type == JSON_NONE && at.type == JSON_ARRAY &&
             !token_names_next_element(at, token, error))
             return MI_EINVAL;

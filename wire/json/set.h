@@ -18,6 +18,6 @@
 MI_MUST int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
                      struct buf *error);
 /* Returns the value at this pointer; type JSON_NONE if there is none. */
-struct json_value json_find_pointer(struct json_value root, struct slice pointer);
+struct json_value json_find_at_pointer(struct json_value root, struct slice pointer);
 
 #endif

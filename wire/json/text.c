@@ -92,7 +92,7 @@ static const char *skip_value(const char *p)
     return p;
 }
 
-struct json_walk json_walk_at(const char *bracket)
+struct json_walk json_walk_begin_at_bracket(const char *bracket)
 {
     return (struct json_walk){.p = bracket + 1, .object = *bracket == '{'};
 }
@@ -101,7 +101,7 @@ struct json_walk json_walk_begin(struct json_value container)
 {
     if (container.type != JSON_OBJECT && container.type != JSON_ARRAY)
         return (struct json_walk){0};
-    return json_walk_at(container.text.p);
+    return json_walk_begin_at_bracket(container.text.p);
 }
 
 bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value)
@@ -143,14 +143,14 @@ static size_t json_char_len(const char *p)
     return *p != '\\' ? text_utf8_len(p, 4) : p[1] == 'u' ? 6 : 2;
 }
 
-struct slice json_string_head(const char *quote, size_t max)
+struct slice json_string_first_bytes(const char *quote, size_t max)
 {
     struct slice head = {quote + 1, 0};
     const char *quote_end = memchr(head.p, '"', max);
     size_t n = quote_end != NULL ? (size_t)(quote_end - head.p) : max;
     /* a string without escapes ends at `quote_end`, or has more than `max` bytes */
     if (memchr(head.p, '\\', n) == NULL)
-        return text_head((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
+        return text_prefix((struct slice){head.p, quote_end != NULL ? n : max + 1}, n);
     /* Finds the next quotation mark, which may be escaped, or the end of the first `max` bytes. */
     const char *end = NULL;
     for (;;) {
@@ -159,7 +159,7 @@ struct slice json_string_head(const char *quote, size_t max)
             end = memchr(at, '"', max - head.n);
             end = end != NULL ? end : at + (max - head.n);
         }
-        head.n += text_plain_run((struct slice){at, (size_t)(end - at)}, '\\', 0);
+        head.n += text_plain_run_len((struct slice){at, (size_t)(end - at)}, '\\', 0);
         if (head.n == max || head.p[head.n] == '"' || json_char_len(head.p + head.n) > max - head.n)
             return head;
         head.n += json_char_len(head.p + head.n);
@@ -247,7 +247,7 @@ static bool strings_equal(struct slice a, struct slice b)
     return equal;
 }
 
-struct json_value json_get_raw(struct json_value object, struct slice name)
+struct json_value json_get_by_raw_name(struct json_value object, struct slice name)
 {
     struct slice key;
     struct json_value v, found = {0};
@@ -291,11 +291,11 @@ static bool objects_equal(struct json_value a, struct json_value b, int depth)
     struct slice key;
     struct json_value x, y;
     for (struct json_walk w = json_walk_begin(b); json_walk_next(&w, &key, &y);)
-        if (json_get_raw(a, key).type == JSON_NONE)
+        if (json_get_by_raw_name(a, key).type == JSON_NONE)
             return false;
     for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
-        bool last = json_get_raw(a, key).text.p == x.text.p;
-        y = json_get_raw(b, key);
+        bool last = json_get_by_raw_name(a, key).text.p == x.text.p;
+        y = json_get_by_raw_name(b, key);
         if (y.type == JSON_NONE || (last && !json_values_equal(x, y, depth)))
             return false;
     }

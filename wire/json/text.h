@@ -40,7 +40,8 @@ struct json_walk {
     bool object;
 };
 struct json_walk json_walk_begin(struct json_value container);
-struct json_walk json_walk_at(const char *bracket); /* bracket: first byte of an object or array */
+struct json_walk
+json_walk_begin_at_bracket(const char *bracket); /* bracket: first byte of an object or array */
 bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
 /* Returns one past the container's closing bracket. Call it after json_walk_next() or
@@ -48,13 +49,13 @@ bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_valu
 const char *json_walk_end(const struct json_walk *w);
 /* Returns at most the first max bytes of the string that begins at `quote`, without the quote.
  * Never splits a character or an escape. */
-struct slice json_string_head(const char *quote, size_t max);
+struct slice json_string_first_bytes(const char *quote, size_t max);
 
 /* Returns the last member with this name, which most parsers use; type JSON_NONE if there is
  * none. */
 struct json_value json_get(struct json_value object, const char *name);
 /* Like json_get(), for a raw name; both names may contain escapes. */
-struct json_value json_get_raw(struct json_value object, struct slice name);
+struct json_value json_get_by_raw_name(struct json_value object, struct slice name);
 /* Whether the values are equal, regardless of the order of members, white space and the spelling of
  * strings and numbers. Of duplicate members the last one is compared, as with json_get(). Values
  * longer than JSON_EQUAL_MAX bytes, and those in more than JSON_TREE_DEPTH levels, are equal only

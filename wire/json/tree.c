@@ -13,8 +13,8 @@
 
 /* Makes a node for each token, except for the keys of objects. node_of and `last` are scratch
  * arrays: the node of each token, and the last child of each node. */
-static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
-                       uint32_t *node_of, uint32_t *last)
+static void make_tree_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
+                            uint32_t *node_of, uint32_t *last)
 {
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
@@ -55,7 +55,7 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
     t->node = malloc(n * sizeof *t->node);
     if (t->node == NULL)
         return MI_ENOMEM;
-    link_nodes(t, text.p, tok, n, node_of, node_of + n);
+    make_tree_nodes(t, text.p, tok, n, node_of, node_of + n);
     return 0;
 }
 

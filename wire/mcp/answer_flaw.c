@@ -69,8 +69,8 @@ static int repair_one_answer(struct slice text, const struct rpc *m, const struc
     return changes_add(c, from, to);
 }
 
-int answer_flaw_repair(struct slice text, const struct rpc *answer, const struct answered *q,
-                       bool id_differs, struct changes *c, struct repairs *r)
+int answer_flaw_add_repairs(struct slice text, const struct rpc *answer, const struct answered *q,
+                            bool id_differs, struct changes *c, struct repairs *r)
 {
     struct rpc m = *answer; /* a copy of the answer, in which repaired flaws are removed */
     int st = id_differs ? changes_add(c, m.id.text, q->id) : 0;
@@ -85,12 +85,12 @@ int answer_flaw_repair(struct slice text, const struct rpc *answer, const struct
     return st == 0 ? repair_one_answer(text, &m, q, c, r) : st;
 }
 
-int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
-                     struct buf *out, struct repairs *r)
+int answer_flaw_write_repaired(const struct rpc *answer, const struct answered *q, bool id_differs,
+                               struct buf *out, struct repairs *r)
 {
     struct changes c = {0};
     buf_clear(out);
-    int st = answer_flaw_repair(answer->text, answer, q, id_differs, &c, r);
+    int st = answer_flaw_add_repairs(answer->text, answer, q, id_differs, &c, r);
     size_t n = changes_text_size(&c, answer->text);
     if (st == 0 && c.n > 0 && !buf_reserve(out, n))
         st = MI_ENOMEM;

@@ -38,13 +38,13 @@ enum finding answer_flaw_find(const struct rpc *answer, struct slice method);
 bool answer_flaw_is_final(enum finding flaw, struct slice method);
 /* Adds the changes of `text` that repair an answer, and adds the repairs to `r`. id_differs: the id
  * of the answer has another JSON type than the id of the request. Returns 0 or MI_ENOMEM. */
-MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
-                               const struct answered *q, bool id_differs, struct changes *c,
-                               struct repairs *r);
+MI_MUST int answer_flaw_add_repairs(struct slice text, const struct rpc *answer,
+                                    const struct answered *q, bool id_differs, struct changes *c,
+                                    struct repairs *r);
 /* Writes the repaired answer to `out`, replacing its content; `out` is empty if there is nothing to
  * repair. The findings are stored in `r`. Returns 0 or MI_ENOMEM. */
-MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
-                             struct buf *out, struct repairs *r);
+MI_MUST int answer_flaw_write_repaired(const struct rpc *answer, const struct answered *q,
+                                       bool id_differs, struct buf *out, struct repairs *r);
 
 MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
 /* changes_text_size() returns the length of the changed text, changes_write_text() writes it. */

@@ -186,7 +186,7 @@ breaches protocol_check_input_required(struct protocol *p, const struct rpc *m,
 
 /* ---- responses ------------------------------------------------------------------------------ */
 
-bool protocol_roots_invalid(struct protocol *p, struct json_value roots)
+bool protocol_has_invalid_roots(struct protocol *p, struct json_value roots)
 {
     struct slice key;
     struct json_value one;
@@ -206,7 +206,7 @@ breaches protocol_check_responses(struct protocol *p, const struct rpc *m)
     struct slice key;
     struct json_value one, all = json_get(m->params, "inputResponses");
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &one);)
-        if (protocol_roots_invalid(p, json_get(one, "roots")))
+        if (protocol_has_invalid_roots(p, json_get(one, "roots")))
             return RULE(RULE_INVALID_PARAMS);
     return 0;
 }

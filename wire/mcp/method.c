@@ -383,7 +383,7 @@ static const struct {
 
 /* Whether the value of a member of capabilities declares capability `c`. part: value of the member
  * capabilities[c].part. */
-static bool part_declares_capability(struct json_value part, unsigned c)
+static bool value_declares_capability(struct json_value part, unsigned c)
 {
     if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)
         return part.type == JSON_OBJECT;
@@ -391,7 +391,7 @@ static bool part_declares_capability(struct json_value part, unsigned c)
     return type == (capabilities[c].is_flag ? JSON_TRUE : JSON_OBJECT);
 }
 
-uint32_t capabilities_declared(struct json_value declared)
+uint32_t capabilities_read_declared(struct json_value declared)
 {
     uint32_t set = 0;
     struct slice key;
@@ -400,7 +400,7 @@ uint32_t capabilities_declared(struct json_value declared)
         for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
             /* if several members have the same name, the last of them is used */
             if (json_key_is(key, capabilities[c].part))
-                set = (set & ~(1u << c)) | (part_declares_capability(part, c) ? 1u << c : 0);
+                set = (set & ~(1u << c)) | (value_declares_capability(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
     if ((set & 1u << CAP_ELICITATION) != 0 && (set & 1u << CAP_ELICITATION_URL) == 0)
         set |= 1u << CAP_ELICITATION_FORM;
@@ -412,7 +412,7 @@ uint32_t capabilities_declared(struct json_value declared)
 #define NAME_MAX_BYTES 48 /* size of a buffer that holds every method name, in bytes */
 
 /* name: the name of a method, without escapes. */
-static const struct method *method_find_plain(struct slice name)
+static const struct method *method_find_by_plain_name(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(methods); i++)
         if (methods[i].name_n == name.n && memcmp(methods[i].name, name.p, name.n) == 0)
@@ -426,14 +426,14 @@ const struct method *method_find(struct slice raw)
     size_t n;
     if (raw.p == NULL)
         return NULL;
-    const struct method *m = method_find_plain(raw);
+    const struct method *m = method_find_by_plain_name(raw);
     if (m == NULL && memchr(raw.p, '\\', raw.n) != NULL &&
         json_unescape_to(raw, plain, sizeof plain, &n) == 0)
-        m = method_find_plain((struct slice){plain, n});
+        m = method_find_by_plain_name((struct slice){plain, n});
     return m;
 }
 
-const struct method *method_get(size_t i)
+const struct method *method_at_index(size_t i)
 {
     return i < MI_COUNT(methods) ? &methods[i] : NULL;
 }

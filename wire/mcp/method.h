@@ -62,7 +62,7 @@ enum capability {
     CAP_COUNT
 };
 /* Returns the capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
-uint32_t capabilities_declared(struct json_value declared);
+uint32_t capabilities_read_declared(struct json_value declared);
 
 enum method_flag {
     /* the call may take arbitrarily long: it has no deadline unless the user sets one */
@@ -103,7 +103,7 @@ struct method {
 /* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
 /* returns NULL if `i` is greater than the index of the last method */
-const struct method *method_get(size_t i);
+const struct method *method_at_index(size_t i);
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
 /* Whether `name` can be a method that a client requests. True for a method of MCP or LSP, and for a

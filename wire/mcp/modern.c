@@ -7,7 +7,7 @@
 
 /* ---- log messages --------------------------------------------------------------------------- */
 
-unsigned protocol_log_level(struct slice name)
+unsigned protocol_log_level_number(struct slice name)
 {
     static const char *const levels[PROTOCOL_LEVELS] = {
         "", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"};
@@ -19,7 +19,7 @@ unsigned protocol_log_level(struct slice name)
 
 breaches protocol_check_log_level(const struct protocol *p, const struct rpc *m)
 {
-    unsigned level = protocol_log_level(json_string_raw(json_get(m->params, "level")));
+    unsigned level = protocol_log_level_number(json_string_raw(json_get(m->params, "level")));
     unsigned wanted = 1;
     while (wanted < level && p->log_requests[wanted] == 0)
         wanted++;
@@ -47,7 +47,7 @@ static bool is_valid_meta_entry(struct slice key, struct json_value v)
     if (json_key_is(key, "tracestate") || json_key_is(key, "baggage"))
         return text.p != NULL && meta_is_pair_list(text);
     if (json_key_is(key, META_LOG_LEVEL))
-        return protocol_log_level(text) != 0;
+        return protocol_log_level_number(text) != 0;
     if (json_key_is(key, META_CLIENT))
         return is_valid_implementation(v);
     return memchr(key.p, '\\', key.n) != NULL || meta_is_key(key);
@@ -77,11 +77,11 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
             p->blame = meta_entry_name(key);
             r |= RULE(RULE_INVALID_META);
         } else if (json_key_is(key, META_LOG_LEVEL)) {
-            a->log_level = (uint8_t)protocol_log_level(json_string_raw(v));
+            a->log_level = (uint8_t)protocol_log_level_number(json_string_raw(v));
         }
     }
     a->modern = p->modern = true;
-    a->capabilities = capabilities_declared(capabilities);
+    a->capabilities = capabilities_read_declared(capabilities);
     p->log_requests[a->log_level]++;
     if (a->revision == REV_COUNT)
         r |= RULE(RULE_UNKNOWN_REVISION);
@@ -124,7 +124,8 @@ static breaches check_complete_result(struct protocol *p, const struct rpc *m,
     if (slice_begins(slice_of(a->method->name), "tasks/"))
         r |= protocol_check_task_answer(p, m, a);
     if (slice_is(slice_of("server/discover"), a->method->name)) {
-        p->discovered_capabilities = capabilities_declared(json_get(m->result, "capabilities"));
+        p->discovered_capabilities =
+            capabilities_read_declared(json_get(m->result, "capabilities"));
         p->discovered = true;
     }
     return r;

@@ -24,7 +24,7 @@ void own_write_initialize_params(struct buf *b, enum revision revision)
 void own_write_initialized(struct buf *b)
 {
     struct json_out j = json_out_to(b);
-    rpc_out_notification(&j, "notifications/initialized");
+    rpc_out_begin_notification(&j, "notifications/initialized");
     rpc_out_end(&j);
 }
 
@@ -41,7 +41,7 @@ void own_write_meta(struct buf *b)
 void own_write_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor)
 {
     struct json_out j = json_out_to(b);
-    rpc_out_request(&j, id, "tools/list");
+    rpc_out_begin_request(&j, id, "tools/list");
     json_out_object(&j, "params");
     if (meta.p != NULL)
         json_out_raw(&j, "_meta", meta);
@@ -53,7 +53,7 @@ void own_write_tools_list(struct buf *b, struct slice id, struct slice meta, str
 void own_write_cancelled(struct buf *b, struct slice id, const char *reason)
 {
     struct json_out j = json_out_to(b);
-    rpc_out_notification(&j, "notifications/cancelled");
+    rpc_out_begin_notification(&j, "notifications/cancelled");
     json_out_object(&j, "params");
     json_out_raw(&j, "requestId", id);
     if (reason != NULL)

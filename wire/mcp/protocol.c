@@ -82,7 +82,7 @@ static bool log_level_is_invalid(struct protocol *p, const struct method *k, con
     while (n < end && n->types != 0 && n->field != FIELD_LEVEL)
         n++;
     if (n == end || n->types == 0 || m->in_params[FIELD_LEVEL] != JSON_STRING ||
-        protocol_log_level(json_string_raw(json_get(m->params, "level"))) > 0)
+        protocol_log_level_number(json_string_raw(json_get(m->params, "level"))) > 0)
         return false;
     p->blame = field_name(FIELD_LEVEL);
     return true;
@@ -96,14 +96,14 @@ static breaches check_initialize_request(struct protocol *p, const struct rpc *m
     breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
     if (p->phase == PHASE_NEW)
         p->phase = PHASE_ASKED;
-    p->capabilities[PARTY_CLIENT] = capabilities_declared(json_get(m->params, "capabilities"));
+    p->capabilities[PARTY_CLIENT] = capabilities_read_declared(json_get(m->params, "capabilities"));
     p->declared[PARTY_CLIENT] = true;
     return r;
 }
 
 /* Checks that a request of the older revisions follows the handshake. Each violation is reported
  * once, because some clients never send initialize. */
-static breaches check_phase(struct protocol *p, const struct method *k)
+static breaches check_handshake_phase(struct protocol *p, const struct method *k)
 {
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
         return 0;
@@ -163,7 +163,7 @@ static breaches check_client_request(struct protocol *p, const struct rpc *m,
     p->client_spoke = true;
     if (protocol_is_modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
         a->revision = REV_2026_07_28;
-    r |= modern ? protocol_check_meta(p, m, a) : check_phase(p, k);
+    r |= modern ? protocol_check_meta(p, m, a) : check_handshake_phase(p, k);
     if (modern)
         (void)id_set_add(&p->modern_ids, m->id);
     if (k == NULL)
@@ -219,12 +219,12 @@ breaches protocol_check_request(struct protocol *p, enum protocol_party from, co
     return r;
 }
 
-void protocol_forget_asked(struct protocol *p, const struct protocol_asked *a)
+void protocol_forget_rejected_request(struct protocol *p, const struct protocol_asked *a)
 {
     unsigned flags = a->method != NULL ? a->method->flags : 0;
     p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
     if (a->modern && (flags & METHOD_LISTENS))
-        protocol_stream_forget(p, a->id);
+        protocol_stream_remove(p, a->id);
     if ((flags & METHOD_UNCANCELLED) && p->phase == PHASE_ASKED)
         p->phase = PHASE_NEW;
 }
@@ -245,7 +245,7 @@ static breaches check_server_notification(struct protocol *p, const struct rpc *
     if (k != NULL && (k->from_server & REVS_LEGACY) == 0 &&
         m->in_params[FIELD_TASK_ID] != JSON_NONE)
         r |= protocol_check_task_notification(p, m);
-    protocol_list_changed(p, m);
+    protocol_note_list_changed(p, m);
     if (k == NULL && p->after_error)
         r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
     p->after_error = false;
@@ -347,7 +347,7 @@ static void check_initialize_answer(struct protocol *p, const struct rpc *m, bre
     struct json_value version = json_get(m->result, "protocolVersion");
     p->phase = p->said_initialized ? PHASE_READY : PHASE_ANSWERED;
     p->revision = revision_by_date(json_string_raw(version));
-    p->capabilities[PARTY_SERVER] = capabilities_declared(json_get(m->result, "capabilities"));
+    p->capabilities[PARTY_SERVER] = capabilities_read_declared(json_get(m->result, "capabilities"));
     p->declared[PARTY_SERVER] = true;
     if (p->revision == REV_COUNT && version.type == JSON_STRING)
         *r |= RULE(RULE_UNKNOWN_REVISION);
@@ -380,7 +380,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     if (plain && (a->method->flags & METHOD_CACHED))
         r |= protocol_check_page(p, m, a);
     if (a->method->result[0].field == FIELD_ROOTS && m->in_result[FIELD_ROOTS] == JSON_ARRAY &&
-        protocol_roots_invalid(p, json_get(m->result, "roots")))
+        protocol_has_invalid_roots(p, json_get(m->result, "roots")))
         r |= RULE(RULE_INVALID_RESULT);
     if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
         rpc_id_hash_json(m->next_cursor) == a->cursor)

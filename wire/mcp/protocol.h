@@ -148,7 +148,7 @@ breaches protocol_check_request(struct protocol *p, enum protocol_party from, co
                                 struct protocol_asked *ret);
 /* Forgets a request that was rejected and therefore not sent to the server: it is not pending, and
  * it opens and initializes nothing. Its id still counts as used. */
-void protocol_forget_asked(struct protocol *p, const struct protocol_asked *asked);
+void protocol_forget_rejected_request(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_check_notification(struct protocol *p, enum protocol_party from,
                                      const struct rpc *m);
 /* asked: *ret of protocol_check_request() for the request that this message answers */

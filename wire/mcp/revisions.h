@@ -37,14 +37,14 @@ breaches protocol_check_page(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a);
 /* Handles a notification of the server that a list has changed: an entry may now move from a page
  * that the client has read to a later page. */
-void protocol_list_changed(struct protocol *p, const struct rpc *m);
+void protocol_note_list_changed(struct protocol *p, const struct rpc *m);
 
 /* ---- modern.c ---- */
 
 /* Reads and checks the _meta of a request. */
 breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
 /* Returns the number of a level of log messages, from 1; 0 if the level is unknown. */
-unsigned protocol_log_level(struct slice name);
+unsigned protocol_log_level_number(struct slice name);
 /* Checks that a pending request has asked for log messages of the level that this message has. */
 breaches protocol_check_log_level(const struct protocol *p, const struct rpc *m);
 /* *ret_plain: true if `m` is an ordinary result of the method; false if it is input_required or a
@@ -65,7 +65,7 @@ uint64_t protocol_hash_target(const struct rpc *m, const struct method *k);
 breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
                                uint32_t capabilities);
 /* Returns whether a URI in a list of roots does not begin with file://. If so, sets p->blame. */
-bool protocol_roots_invalid(struct protocol *p, struct json_value roots);
+bool protocol_has_invalid_roots(struct protocol *p, struct json_value roots);
 /* Checks the lists of roots in the inputResponses of a request. */
 breaches protocol_check_responses(struct protocol *p, const struct rpc *m);
 breaches protocol_check_input_required(struct protocol *p, const struct rpc *m,
@@ -79,7 +79,7 @@ breaches protocol_check_retry(const struct protocol *p, const struct rpc *m,
 
 void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct protocol_asked *a);
 /* Forgets the stream of a request that was rejected. */
-void protocol_stream_forget(struct protocol *p, uint64_t id);
+void protocol_stream_remove(struct protocol *p, uint64_t id);
 void protocol_streams_close(struct protocol *p);
 /* Ends the stream whose request's id has this hash. Returns whether there was such a stream. Also
  * returns true if there were more than PROTOCOL_STREAMS streams, because the stream may have been

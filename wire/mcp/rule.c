@@ -241,7 +241,7 @@ enum severity rule_severity(enum rule r)
     return table[r].severity;
 }
 
-breaches rules_keep_errors(breaches set)
+breaches rules_select_errors(breaches set)
 {
     breaches grave = 0;
     for (int r = 0; set >> r != 0; r++)
@@ -258,7 +258,7 @@ static void rule_add_name(struct buf *b, bool *first, const char *name)
     *first = false;
 }
 
-void finding_list(struct buf *b, findings set, breaches broken)
+void finding_append_names(struct buf *b, findings set, breaches broken)
 {
     bool first = true;
     for (int f = 0; f < FIND_COUNT; f++)

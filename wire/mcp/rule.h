@@ -83,10 +83,10 @@ const char *rule_remedy(enum rule r);  /* sentences that state the usual cause a
 enum severity rule_severity(enum rule r);
 /* Returns the rules of the set that are a MUST in the specification; these have the severity
  * error. */
-breaches rules_keep_errors(breaches set);
+breaches rules_select_errors(breaches set);
 
 /* Appends the names of the findings, then those of the broken rules, joined by commas. */
-void finding_list(struct buf *b, findings set, breaches broken);
+void finding_append_names(struct buf *b, findings set, breaches broken);
 
 struct finding_info {
     const char *name, *meaning, *remedy;

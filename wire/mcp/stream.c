@@ -23,7 +23,7 @@ static const struct {
 
 /* Returns the kinds of notifications that the object `notifications` requests, one bit for each
  * kind. */
-static uint8_t notification_kinds_in(struct json_value notifications)
+static uint8_t read_notification_kinds(struct json_value notifications)
 {
     uint8_t set = 0;
     for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
@@ -61,12 +61,12 @@ void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct 
     struct json_value notifications = json_get(m->params, "notifications");
     struct protocol_stream *s = &p->stream[p->next_stream++ % PROTOCOL_STREAMS];
     *s = (struct protocol_stream){
-        .id = a->id, .kinds = notification_kinds_in(notifications), .what = s->what};
+        .id = a->id, .kinds = read_notification_kinds(notifications), .what = s->what};
     s->tasks = (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0;
     stream_set_notifications(s, notifications);
 }
 
-void protocol_stream_forget(struct protocol *p, uint64_t id)
+void protocol_stream_remove(struct protocol *p, uint64_t id)
 {
     struct protocol_stream *s = find_stream(p, id);
     if (s != NULL)
@@ -90,7 +90,8 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
 /* Whether the subscription lists this task, this resource, or a resource that contains this
  * resource. Also true if the text has escapes: such a text has several spellings, so it is not
  * compared. */
-static bool stream_may_list_name(const struct protocol_stream *s, unsigned kind, struct slice name)
+static bool subscription_may_list_name(const struct protocol_stream *s, unsigned kind,
+                                       struct slice name)
 {
     struct slice key;
     struct json_value one, what = {JSON_OBJECT, buf_slice(&s->what)};
@@ -111,11 +112,11 @@ static bool stream_may_list_name(const struct protocol_stream *s, unsigned kind,
 }
 
 /* Whether the client has requested everything that the server agrees to send. */
-static bool agreed_is_subset(const struct protocol_stream *s, struct json_value agreed)
+static bool agreed_kinds_were_requested(const struct protocol_stream *s, struct json_value agreed)
 {
     struct slice key;
     struct json_value one;
-    if ((notification_kinds_in(agreed) & ~s->kinds) != 0)
+    if ((read_notification_kinds(agreed) & ~s->kinds) != 0)
         return false;
     if (agreed.text.n > PROTOCOL_STREAM_SET)
         return true;
@@ -124,7 +125,7 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
         if (kinds[i].named == NULL || list.type != JSON_ARRAY)
             continue;
         for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
-            if (!stream_may_list_name(s, i, json_string_raw(one)))
+            if (!subscription_may_list_name(s, i, json_string_raw(one)))
                 return false;
     }
     return true;
@@ -135,12 +136,12 @@ static bool agreed_is_subset(const struct protocol_stream *s, struct json_value 
 static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");
-    breaches r = agreed_is_subset(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
+    breaches r = agreed_kinds_were_requested(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
     if (!s->tasks && json_get(agreed, kinds[KIND_TASKS].member).type == JSON_ARRAY)
         r |= RULE(RULE_UNDECLARED_CAPABILITY);
     s->state = STREAM_AGREED;
     if (agreed.type == JSON_OBJECT) {
-        s->kinds &= notification_kinds_in(agreed);
+        s->kinds &= read_notification_kinds(agreed);
         stream_set_notifications(s, agreed);
     }
     return r;
@@ -165,7 +166,7 @@ breaches protocol_check_streamed(struct protocol *p, const struct rpc *m)
         return s->state == STREAM_ASKED ? stream_acknowledge(s, m) : 0;
     bool agreed =
         s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
-        (kinds[kind].named == NULL || stream_may_list_name(s, kind, json_string_raw(m->uri)));
+        (kinds[kind].named == NULL || subscription_may_list_name(s, kind, json_string_raw(m->uri)));
     return agreed ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
 }
 

@@ -15,7 +15,7 @@ enum task_status {
     TASK_CANCELLED
 };
 
-static enum task_status task_status_of(struct json_value task)
+static enum task_status read_task_status(struct json_value task)
 {
     static const char *const names[] = {"working", "input_required", "completed", "failed",
                                         "cancelled"};
@@ -72,7 +72,7 @@ static const char *find_task_flaw(struct json_value task, bool detailed)
 {
     static const char *const texts[] = {"taskId", "createdAt", "lastUpdatedAt"};
     struct json_value ttl = json_get(task, "ttlMs"), poll = json_get(task, "pollIntervalMs");
-    enum task_status status = task_status_of(task);
+    enum task_status status = read_task_status(task);
     for (size_t i = 0; i < MI_COUNT(texts); i++)
         if (json_get(task, texts[i]).type != JSON_STRING)
             return texts[i];
@@ -175,7 +175,7 @@ breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
     *t = (struct protocol_task){.id = id,
                                 .request = a->id,
                                 .capabilities = a->capabilities,
-                                .status = (uint8_t)task_status_of(m->result)};
+                                .status = (uint8_t)read_task_status(m->result)};
     return r;
 }
 
@@ -204,7 +204,7 @@ static breaches check_task_state(struct protocol *p, struct json_value task, uin
     /* an older state may arrive after the final state, because two answers to tasks/get may arrive
      * in any order */
     if (t->status < TASK_COMPLETED)
-        t->status = (uint8_t)task_status_of(task);
+        t->status = (uint8_t)read_task_status(task);
     if (requests.type == JSON_OBJECT) {
         r |= protocol_check_inputs(p, requests, capabilities | t->capabilities);
         r |= task_note_input_keys(p, t, requests);
@@ -230,7 +230,7 @@ breaches protocol_check_task_answer(struct protocol *p, const struct rpc *m,
     r |= check_task_state(p, m->result, a->capabilities);
     if (a->target != rpc_id_hash_json(json_get(m->result, "taskId")))
         r |= fail_invalid_task(p, "taskId");
-    else if (a->task_over && before >= TASK_COMPLETED && task_status_of(m->result) != before)
+    else if (a->task_over && before >= TASK_COMPLETED && read_task_status(m->result) != before)
         r |= fail_invalid_task(p, "status");
     return r;
 }
@@ -242,7 +242,7 @@ breaches protocol_check_task_notification(struct protocol *p, const struct rpc *
 
 breaches protocol_check_legacy_task(struct protocol *p, struct json_value task)
 {
-    return json_get(task, "status").type == JSON_STRING && task_status_of(task) == TASK_NONE
+    return json_get(task, "status").type == JSON_STRING && read_task_status(task) == TASK_NONE
                ? fail_invalid_task(p, "status")
                : 0;
 }

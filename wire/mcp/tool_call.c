@@ -62,8 +62,9 @@ static const char *find_name_fault(struct json_value params, struct buf *name)
     return NULL;
 }
 
-enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
-                                  const struct rpc *m, struct buf *name, const char **ret_fault)
+enum tool_verdict tool_call_get_verdict(const struct tool_rule *r, const struct tool_hints *hints,
+                                        const struct rpc *m, struct buf *name,
+                                        const char **ret_fault)
 {
     *ret_fault = find_message_fault(m);
     if (*ret_fault != NULL)
@@ -73,7 +74,7 @@ enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_h
     *ret_fault = find_name_fault(m->params, name);
     if (*ret_fault != NULL)
         return TOOL_CALL_AMBIGUOUS;
-    if (!tool_rule_keeps_name(r, buf_slice(name)))
+    if (!tool_rule_allows_name(r, buf_slice(name)))
         return TOOL_CALL_HIDDEN;
     if (!r->read_only || hints == NULL)
         return TOOL_CALL_KEPT;
@@ -89,7 +90,7 @@ enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_h
     }
 }
 
-enum finding tool_call_finding(enum tool_verdict v)
+enum finding tool_call_finding_of_verdict(enum tool_verdict v)
 {
     switch (v) {
     case TOOL_CALL_AMBIGUOUS:
@@ -104,7 +105,7 @@ enum finding tool_call_finding(enum tool_verdict v)
 
 void tool_call_add_rule(const struct tool_rule *r, struct buf *b)
 {
-    struct slice all = buf_slice(&r->text), head = text_head(all, RULE_SHOWN);
+    struct slice all = buf_slice(&r->text), head = text_prefix(all, RULE_SHOWN);
     buf_slice_add(b, head);
     buf_adds(b, head.n < all.n ? "…" : "");
 }
@@ -112,7 +113,7 @@ void tool_call_add_rule(const struct tool_rule *r, struct buf *b)
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why)
 {
-    struct slice head = text_head(name, NAME_SHOWN);
+    struct slice head = text_prefix(name, NAME_SHOWN);
     if (v == TOOL_CALL_AMBIGUOUS) {
         buf_printf(
             why, "ambiguous message: programs may read different tool names from this message: %s",
@@ -120,7 +121,7 @@ void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const cha
         return;
     }
     buf_adds(why, v == TOOL_CALL_UNKNOWN ? "tool '" : "unknown tool '");
-    text_visible(why, head);
+    text_append_visible(why, head);
     buf_adds(why, head.n < name.n ? "…'" : "'");
     if (v == TOOL_CALL_UNKNOWN) {
         buf_printf(

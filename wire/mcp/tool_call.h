@@ -20,15 +20,16 @@ enum tool_verdict {
 };
 /* Decides whether a message is forwarded. hints: NULL means that every tool counts as read-only.
  * *name: unescaped name of the called tool, unless the message is ambiguous or not a call. */
-enum tool_verdict tool_call_judge(const struct tool_rule *r, const struct tool_hints *hints,
-                                  const struct rpc *m, struct buf *name, const char **ret_fault);
+enum tool_verdict tool_call_get_verdict(const struct tool_rule *r, const struct tool_hints *hints,
+                                        const struct rpc *m, struct buf *name,
+                                        const char **ret_fault);
 /* Appends the reason why a call is refused. failure: the reason why no list of tools is known; ""
  * if nothing failed. */
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why);
 /* Returns the finding of a refused call. The answer has the name of the finding in
  * error.data.cause. */
-enum finding tool_call_finding(enum tool_verdict v);
+enum finding tool_call_finding_of_verdict(enum tool_verdict v);
 /* Appends the text of the rule, truncated. */
 void tool_call_add_rule(const struct tool_rule *r, struct buf *b);
 

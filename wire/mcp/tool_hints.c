@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void tool_hints_forget(struct tool_hints *h)
+void tool_hints_clear(struct tool_hints *h)
 {
     intern_close(&h->names);
     free(h->reads);
@@ -14,7 +14,7 @@ void tool_hints_forget(struct tool_hints *h)
 bool tool_hints_begin_page(struct tool_hints *h, uint64_t cursor, uint64_t next)
 {
     if (cursor == 0)
-        tool_hints_forget(h);
+        tool_hints_clear(h);
     else if (!h->begun || h->next != cursor)
         return false;
     h->begun = true;

@@ -37,7 +37,7 @@ struct tool_hints {
  * not be added. */
 MI_MUST bool tool_hints_begin_page(struct tool_hints *h, uint64_t cursor, uint64_t next);
 void tool_hints_add(struct tool_hints *h, struct slice name, bool reads);
-void tool_hints_forget(struct tool_hints *h); /* forgets the list and frees everything */
+void tool_hints_clear(struct tool_hints *h); /* forgets the list and frees everything */
 enum tool_hint tool_hints_get(const struct tool_hints *h, struct slice name);
 
 #endif

@@ -26,7 +26,7 @@ static struct slice trim_rule_word(struct slice s)
 static int refuse_pattern(struct buf *why, struct slice pattern, const char *problem)
 {
     buf_addc(why, '\'');
-    text_visible(why, text_head(pattern, 100));
+    text_append_visible(why, text_prefix(pattern, 100));
     buf_printf(why, "' %s", problem);
     return MI_EINVAL;
 }
@@ -101,7 +101,7 @@ static int add_rule_list(struct tool_rule *r, bool hides, struct slice list, str
     return 0;
 }
 
-static int add_read_only(struct tool_rule *r)
+static int set_rule_read_only(struct tool_rule *r)
 {
     buf_adds(&r->text, r->text.n > 0 ? "; read-only" : "read-only");
     r->read_only = true;
@@ -123,10 +123,10 @@ int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, boo
     int st = tools != NULL ? add_rule_list(r, false, slice_of(tools), why) : 0;
     if (st == 0 && hide != NULL)
         st = add_rule_list(r, true, slice_of(hide), why);
-    return st == 0 && read_only ? add_read_only(r) : st;
+    return st == 0 && read_only ? set_rule_read_only(r) : st;
 }
 
-static bool cut_option_key(struct slice *part, const char *key)
+static bool strip_option_key(struct slice *part, const char *key)
 {
     struct slice rest = *part;
     if (!slice_begins(rest, key))
@@ -147,12 +147,12 @@ int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why)
         size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
         struct slice part = trim_rule_word((struct slice){text.p, n});
         int st = MI_EINVAL;
-        if (cut_option_key(&part, "tools"))
+        if (strip_option_key(&part, "tools"))
             st = add_rule_list(r, false, part, why);
-        else if (cut_option_key(&part, "hide-tools"))
+        else if (strip_option_key(&part, "hide-tools"))
             st = add_rule_list(r, true, part, why);
         else if (slice_is(part, "read-only"))
-            st = add_read_only(r);
+            st = set_rule_read_only(r);
         else
             refuse_pattern(why, part, "is not `tools = …`, `hide-tools = …` or `read-only`");
         if (st < 0)
@@ -217,7 +217,7 @@ static bool pattern_matches(const struct tool_rule *r, const struct tool_pattern
     return p->glob ? glob_matches(text, name) : slice_eq(text, name);
 }
 
-bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name)
+bool tool_rule_allows_name(const struct tool_rule *r, struct slice name)
 {
     bool kept = !r->keeps;
     if (name.n > TOOL_RULE_NAME_MAX)
@@ -258,7 +258,7 @@ bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slic
 
 /* Returns the ASCII letter that equals a character if case is ignored as in Go; 0 if there is none.
  * Two characters outside ASCII also equal a letter. */
-static char folded_letter(const char *p, size_t len)
+static char fold_letter_case(const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
     if (c == 0x17F) /* LATIN SMALL LETTER LONG S */
@@ -271,12 +271,12 @@ static char folded_letter(const char *p, size_t len)
 }
 
 /* Whether an unescaped key equals this lower-case name if case is ignored. */
-static bool key_folds_to(struct slice key, const char *name)
+static bool key_equals_ignoring_case(struct slice key, const char *name)
 {
     size_t n = strlen(name), k = 0;
     for (size_t i = 0, len; i < key.n; i += len, k++) {
         len = rule_char_len(key, i);
-        if (k == n || folded_letter(key.p + i, len) != name[k])
+        if (k == n || fold_letter_case(key.p + i, len) != name[k])
             return false;
     }
     return k == n;
@@ -305,7 +305,7 @@ bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
         return false;
     struct slice key = {plain, n};
     *ret_exact = head.n == raw.n && slice_is(key, name);
-    return *ret_exact || key_folds_to(key, name);
+    return *ret_exact || key_equals_ignoring_case(key, name);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------- */
@@ -362,7 +362,7 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
             if (name->failed)
                 return MI_ENOMEM;
             tool_rule_note_matches(r, buf_slice(name));
-            kept = kept && tool_rule_keeps_name(r, buf_slice(name));
+            kept = kept && tool_rule_allows_name(r, buf_slice(name));
         }
     }
     ret->read_only = hints && read_only;
@@ -372,7 +372,8 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
 
 /* Cuts a definition and one comma out of the list: the comma before the definition, or the comma
  * after it if no earlier definition remains. */
-static int cut_member(struct changes *c, struct slice tool, const char *before, const char *behind)
+static int cut_tool_definition(struct changes *c, struct slice tool, const char *before,
+                               const char *behind)
 {
     struct slice nothing = {"", 0};
     const char *from = tool.p, *end = tool.p + tool.n;
@@ -388,7 +389,7 @@ static int cut_member(struct changes *c, struct slice tool, const char *before, 
 }
 
 /* Returns the comma after an element of a valid array; NULL if it is the last element. */
-static const char *find_comma_behind(struct slice value)
+static const char *find_comma_after(struct slice value)
 {
     const char *p = value.p + value.n;
     while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
@@ -404,7 +405,8 @@ struct cutting {
     void *ctx;
 };
 
-static int cut_array(const struct cutting *k, struct json_value tools, struct buf *name)
+static int remove_hidden_tools_from_array(const struct cutting *k, struct json_value tools,
+                                          struct buf *name)
 {
     struct slice key;
     struct json_value tool;
@@ -413,7 +415,7 @@ static int cut_array(const struct cutting *k, struct json_value tools, struct bu
     int st = 0;
     for (struct json_walk w = json_walk_begin(tools); st == 0 && json_walk_next(&w, &key, &tool);) {
         struct definition d;
-        const char *behind = find_comma_behind(tool.text);
+        const char *behind = find_comma_after(tool.text);
         st = read_definition(k->r, tool, name, &d);
         if (st < 0)
             break;
@@ -422,8 +424,8 @@ static int cut_array(const struct cutting *k, struct json_value tools, struct bu
         if (k->named != NULL)
             k->named(k->ctx, buf_slice(name), d.read_only, d.kept ? TOOL_KEPT : TOOL_HIDDEN);
         if (!d.kept)
-            st = any_kept ? cut_member(k->c, tool.text, comma, NULL)
-                          : cut_member(k->c, tool.text, NULL, behind);
+            st = any_kept ? cut_tool_definition(k->c, tool.text, comma, NULL)
+                          : cut_tool_definition(k->c, tool.text, NULL, behind);
         any_kept |= d.kept;
         comma = behind;
     }
@@ -444,7 +446,7 @@ int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes 
         return 0;
     for (struct json_walk w = json_walk_begin(result); st == 0 && json_walk_next(&w, &key, &v);)
         if (v.type == JSON_ARRAY && tool_rule_key(key, "tools", &exact))
-            st = cut_array(&k, v, &name);
+            st = remove_hidden_tools_from_array(&k, v, &name);
     buf_close(&name);
     return st;
 }

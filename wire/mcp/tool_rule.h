@@ -61,7 +61,7 @@ static inline bool tool_rule_exists(const struct tool_rule *r)
 }
 
 /* Whether --tools and --hide-tools keep a tool with this unescaped name. */
-bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name);
+bool tool_rule_allows_name(const struct tool_rule *r, struct slice name);
 /* Finds the next pattern that has not matched any tool. *at must be 0 in the first call. Returns
  * false if there is no such pattern. */
 bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);

@@ -12,15 +12,15 @@ static void explain_unchecked_keyword(const struct check *c, struct buf *b)
     const struct json_node *k = schema_node(c->s, c->unsure);
     if (json_key_is(k->key, "$schema")) {
         buf_adds(b, "the dialect is not supported: ");
-        buf_slice_add(b, text_head(k->value.text, 120));
+        buf_slice_add(b, text_prefix(k->value.text, 120));
     } else if (json_key_is(k->key, "$ref") || json_key_is(k->key, "$dynamicRef") ||
                json_key_is(k->key, "$recursiveRef")) {
         buf_adds(b, "the schema has a reference outside itself, which is not fetched: ");
-        buf_slice_add(b, text_head(k->value.text, 120));
+        buf_slice_add(b, text_prefix(k->value.text, 120));
     } else {
         bool named = json_key_is(k->key, "pattern");
         buf_adds(b, "the pattern is invalid or not supported: ");
-        buf_slice_add(b, text_head(named ? k->value.text : k->key, 120));
+        buf_slice_add(b, text_prefix(named ? k->value.text : k->key, 120));
     }
 }
 
@@ -37,7 +37,7 @@ static bool check_any_of(struct check *c, enum keyword word, const struct json_n
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0 && (all || yes < enough); i = schema_next_sibling(c, i)) {
-        enum truth t = schema_judge_quietly(c, i, here, &unsure);
+        enum truth t = schema_check_without_reporting(c, i, here, &unsure);
         yes += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;
         if (t == TRUTH_MAYBE)
@@ -61,7 +61,7 @@ static bool check_any_of(struct check *c, enum keyword word, const struct json_n
 static bool check_not_schema(struct check *c, uint32_t at, const struct place *here)
 {
     uint32_t unsure;
-    enum truth t = schema_judge_quietly(c, at, here, &unsure);
+    enum truth t = schema_check_without_reporting(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
         schema_note_unsure(c, unsure, here);
     if (t != TRUTH_YES || c->gave_up)
@@ -80,7 +80,8 @@ static bool check_then_or_else(struct check *c, const struct schema_rule *r, uin
     uint32_t unused;
     for (size_t i = 0; i < MI_COUNT(branches); i++) {
         const struct schema_keyword *k = schema_find_sibling_keyword(c, r, branches[i]);
-        enum truth t = k != NULL ? schema_judge_quietly(c, k->at, here, &unused) : TRUTH_YES;
+        enum truth t =
+            k != NULL ? schema_check_without_reporting(c, k->at, here, &unused) : TRUTH_YES;
         yes += t == TRUTH_YES;
         no += t == TRUTH_NO;
     }
@@ -93,16 +94,16 @@ static bool check_then_or_else(struct check *c, const struct schema_rule *r, uin
     return true;
 }
 
-static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
-                     const struct place *here)
+static bool check_if_then_else(struct check *c, const struct schema_rule *r, uint32_t at,
+                               const struct place *here)
 {
     uint32_t unsure;
-    enum truth t = schema_judge_quietly(c, at, here, &unsure);
+    enum truth t = schema_check_without_reporting(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
         return check_then_or_else(c, r, unsure, here);
     const struct schema_keyword *k =
         schema_find_sibling_keyword(c, r, t == TRUTH_YES ? KW_THEN : KW_ELSE);
-    return k == NULL || schema_fits_at(c, k->at, here);
+    return k == NULL || schema_node_fits_value(c, k->at, here);
 }
 
 /* ---- references ----------------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return c->fits(c, kw->group != 0 ? find_dynamic_target(c, kw) : kw->rule - 1, here);
     case KW_ALL_OF:
         for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i))
-            if (!schema_fits_at(c, i, here))
+            if (!schema_node_fits_value(c, i, here))
                 return false;
         return true;
     case KW_ANY_OF:
@@ -169,15 +170,15 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
     case KW_NOT:
         return check_not_schema(c, kw->at, here);
     case KW_IF:
-        return check_if(c, r, kw->at, here);
-    case KW_THEN: /* check_if() checks `then` and `else` */
+        return check_if_then_else(c, r, kw->at, here);
+    case KW_THEN: /* check_if_then_else() checks `then` and `else` */
     case KW_ELSE:
     case KW_MIN_CONTAINS: /* minContains and maxContains are checked together with `contains` */
     case KW_MAX_CONTAINS:
     case KW_DEFS:
         return true;
     default:
-        return schema_children_fit(c, r, kw, here);
+        return schema_children_are_valid(c, r, kw, here);
     }
 }
 
@@ -213,7 +214,7 @@ static bool schema_check_fits(struct check *c, uint32_t rule, const struct place
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault)
 {
     struct json_tree v;
-    struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
+    struct work work = work_begin_with_limits(SCHEMA_STEPS, s->limits->cpu_us);
     /* count the steps that building the tree of the value takes */
     (void)work_count_steps(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8);
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;

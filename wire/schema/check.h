@@ -88,7 +88,7 @@ static inline bool schema_count_steps(struct check *c, size_t n)
 }
 /* Whether the values are equal. The comparison counts steps; if it exceeds their limit, returns
  * true. */
-bool schema_equal(struct check *c, struct json_value a, struct json_value b);
+bool schema_values_are_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason, or
  * NULL if no reason is needed. */
 struct buf *schema_begin_fault(struct check *c, const struct place *p);
@@ -102,15 +102,16 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
 /* Notes that the keyword with this node cannot be checked for this value. */
 void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
-static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)
+static inline bool schema_node_fits_value(struct check *c, uint32_t schema,
+                                          const struct place *there)
 {
     uint32_t rule = c->s->rule_of[schema];
     return rule == SCHEMA_NO_RULE || c->fits(c, rule, there);
 }
 /* Checks a schema whose failure does not decide the result of the check. *ret_unsure: set if the
  * result is TRUTH_MAYBE. */
-enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct place *here,
-                                uint32_t *ret_unsure);
+enum truth schema_check_without_reporting(struct check *c, uint32_t schema,
+                                          const struct place *here, uint32_t *ret_unsure);
 /* Returns another keyword of the same schema, or NULL if absent. */
 static inline const struct schema_keyword *
 schema_find_sibling_keyword(struct check *c, const struct schema_rule *r, enum keyword word)
@@ -127,8 +128,8 @@ static inline uint32_t schema_next_sibling(struct check *c, uint32_t at)
     return schema_count_steps(c, 1) ? schema_node(c->s, at)->next : 0;
 }
 /* Checks the keywords that descend into objects and arrays, or count their children. */
-bool schema_children_fit(struct check *c, const struct schema_rule *r,
-                         const struct schema_keyword *kw, const struct place *here);
+bool schema_children_are_valid(struct check *c, const struct schema_rule *r,
+                               const struct schema_keyword *kw, const struct place *here);
 
 /* Whether the value is the value of the innermost scope. */
 static inline bool schema_is_in_scope(const struct check *c, const struct place *here)

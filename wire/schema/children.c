@@ -68,7 +68,7 @@ static bool check_children_count(struct check *c, enum keyword word, const struc
     return good;
 }
 
-static struct place member_place(const struct place *here, uint32_t at)
+static struct place make_member_place(const struct place *here, uint32_t at)
 {
     return (struct place){.up = here, .at = at};
 }
@@ -77,8 +77,8 @@ static bool check_properties(struct check *c, const struct json_node *k, const s
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
         uint32_t m = find_last_member(c, c->v, here->at, schema_node(c->s, i)->key);
-        struct place there = member_place(here, m);
-        if (m != 0 && !schema_fits_at(c, i, &there))
+        struct place there = make_member_place(here, m);
+        if (m != 0 && !schema_node_fits_value(c, i, &there))
             return false;
         if (m != 0)
             evaluated_note_child(c, m, here);
@@ -96,10 +96,10 @@ static bool check_pattern_properties(struct check *c, const struct json_node *k,
         }
         for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
              m = next_child_of_value(c, m)) {
-            struct place there = member_place(here, m);
+            struct place there = make_member_place(here, m);
             if (!schema_pattern_matches(c, c->s->pattern[i], schema_value_node(c, m)->key))
                 continue;
-            if (!schema_fits_at(c, i, &there))
+            if (!schema_node_fits_value(c, i, &there))
                 return false;
             evaluated_note_child(c, m, here);
         }
@@ -126,7 +126,7 @@ static bool check_additional_properties(struct check *c, const struct schema_rul
     uint32_t rule = c->s->rule_of[at];
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct place there = member_place(here, m);
+        struct place there = make_member_place(here, m);
         if (rule == SCHEMA_NO_RULE || !member_is_additional(c, r, schema_value_node(c, m)->key) ||
             c->gave_up)
             continue;
@@ -134,7 +134,7 @@ static bool check_additional_properties(struct check *c, const struct schema_rul
             SAY(c, &there, "unexpected member");
             return false;
         }
-        if (!schema_fits_at(c, at, &there))
+        if (!schema_node_fits_value(c, at, &there))
             return false;
         evaluated_note_child(c, m, here);
     }
@@ -155,12 +155,12 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
         /* note no evaluated children: the node of the name is not in the tree of the value */
         inner.seen = NULL;
         inner.quiet = 1;
-        bool good = schema_fits_at(&inner, at, &top);
+        bool good = schema_node_fits_value(&inner, at, &top);
         c->gave_up = inner.gave_up;
         c->unsure = inner.unsure;
         if (good)
             continue;
-        struct place there = member_place(here, m);
+        struct place there = make_member_place(here, m);
         SAY(c, &there, "member name not allowed");
         return false;
     }
@@ -175,7 +175,7 @@ static bool check_dependencies(struct check *c, const struct json_node *k, const
         if (find_last_member(c, c->v, here->at, d->key) == 0)
             continue;
         if (d->value.type == JSON_ARRAY ? !value_has_all_names(c, d, here)
-                                        : !schema_fits_at(c, i, here))
+                                        : !schema_node_fits_value(c, i, here))
             return false;
     }
     return true;
@@ -192,7 +192,7 @@ static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struc
         struct place there = {here, m, index, true};
         if (index < skip)
             continue;
-        if (!schema_fits_at(c, at, &there))
+        if (!schema_node_fits_value(c, at, &there))
             return false;
         evaluated_note_child(c, m, here);
     }
@@ -205,7 +205,7 @@ static bool check_prefix_items(struct check *c, const struct json_node *k, const
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0 && i != 0;
          m = schema_value_node(c, m)->next, index++) {
         struct place there = {here, m, index, true};
-        if (!schema_fits_at(c, i, &there))
+        if (!schema_node_fits_value(c, i, &there))
             return false;
         evaluated_note_child(c, m, here);
         i = schema_next_sibling(c, i);
@@ -234,8 +234,8 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
         most = INT64_MAX;
     for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct place there = member_place(here, m);
-        enum truth t = schema_judge_quietly(c, at, &there, &unsure);
+        struct place there = make_member_place(here, m);
+        enum truth t = schema_check_without_reporting(c, at, &there, &unsure);
         n += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;
         if (t == TRUTH_MAYBE)
@@ -260,8 +260,8 @@ static bool check_unique_items(struct check *c, const struct json_node *k, const
     for (uint32_t a = v->child; a != 0; a = schema_value_node(c, a)->next)
         for (uint32_t b = schema_value_node(c, a)->next; b != 0;
              b = schema_value_node(c, b)->next) {
-            bool same =
-                schema_equal(c, schema_value_node(c, a)->value, schema_value_node(c, b)->value);
+            bool same = schema_values_are_equal(c, schema_value_node(c, a)->value,
+                                                schema_value_node(c, b)->value);
             if (c->gave_up)
                 return true;
             if (same) {
@@ -287,7 +287,7 @@ static bool check_unevaluated_children(struct check *c, uint32_t at, const struc
             SAY(c, &there, there.in_array ? "unexpected item" : "unexpected member");
             return false;
         }
-        if (!schema_fits_at(c, at, &there))
+        if (!schema_node_fits_value(c, at, &there))
             return false;
         evaluated_note_child(c, m, here);
     }
@@ -317,8 +317,8 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
     }
 }
 
-bool schema_children_fit(struct check *c, const struct schema_rule *r,
-                         const struct schema_keyword *kw, const struct place *here)
+bool schema_children_are_valid(struct check *c, const struct schema_rule *r,
+                               const struct schema_keyword *kw, const struct place *here)
 {
     const struct json_node *k = schema_node(c->s, kw->at);
     enum json_type type = schema_value_node(c, here->at)->value.type;

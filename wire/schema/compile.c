@@ -109,7 +109,7 @@ static int compile_children(struct schema *s, uint32_t at, bool patterns)
     return st;
 }
 
-static int compile_inner(struct schema *s, uint32_t at, enum inner inner)
+static int compile_inner_schemas(struct schema *s, uint32_t at, enum inner inner)
 {
     enum json_type type = schema_node(s, at)->value.type;
     switch (inner) {
@@ -253,7 +253,7 @@ int schema_compile(struct schema *s, uint32_t at)
         uint32_t value = s->keyword[i].at;
         if (keyword_of_member(s, value, &inner) == KW_COUNT)
             continue;
-        int st = compile_inner(s, value, inner);
+        int st = compile_inner_schemas(s, value, inner);
         if (st < 0)
             return st;
     }

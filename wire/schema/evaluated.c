@@ -58,13 +58,13 @@ void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *h
         c->seen->in.blind = true;
 }
 
-enum truth schema_judge_quietly(struct check *c, uint32_t schema, const struct place *here,
-                                uint32_t *ret_unsure)
+enum truth schema_check_without_reporting(struct check *c, uint32_t schema,
+                                          const struct place *here, uint32_t *ret_unsure)
 {
     uint32_t before = c->unsure;
     c->unsure = 0;
     c->quiet++;
-    bool good = schema_fits_at(c, schema, here);
+    bool good = schema_node_fits_value(c, schema, here);
     c->quiet--;
     *ret_unsure = c->unsure;
     c->unsure = before;

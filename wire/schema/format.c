@@ -93,7 +93,8 @@ static bool text_is_uuid(struct slice s)
     if (s.n != 36)
         return false;
     for (size_t i = 0; i < 36; i++)
-        if (i == 8 || i == 13 || i == 18 || i == 23 ? s.p[i] != '-' : char_hex(s.p[i]) < 0)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? s.p[i] != '-'
+                                                    : char_hex_digit_value(s.p[i]) < 0)
             return false;
     return true;
 }
@@ -158,7 +159,8 @@ static bool text_is_uri(struct slice s)
         if (c == '#' && fragment)
             return false;
         fragment = fragment || c == '#';
-        if (c == '%' ? i + 2 >= s.n || char_hex(s.p[i + 1]) < 0 || char_hex(s.p[i + 2]) < 0
+        if (c == '%' ? i + 2 >= s.n || char_hex_digit_value(s.p[i + 1]) < 0 ||
+                           char_hex_digit_value(s.p[i + 2]) < 0
                      : !char_is_letter(c) && !char_is_digit(c) &&
                            (c == '\0' || strchr("-._~:/?#@!$&'()*+,;=", c) == NULL) &&
                            !(i < end && (c == '[' || c == ']')))
@@ -215,7 +217,7 @@ static const struct {
     {"uuid", "a UUID", text_is_uuid},
 };
 
-bool schema_format_fits(struct slice format, struct slice text)
+bool schema_text_has_format(struct slice format, struct slice text)
 {
     for (size_t i = 0; i < MI_COUNT(formats); i++)
         if (json_key_is(format, formats[i].name))
@@ -223,7 +225,7 @@ bool schema_format_fits(struct slice format, struct slice text)
     return true;
 }
 
-const char *schema_format_in_words(struct slice format)
+const char *schema_describe_format(struct slice format)
 {
     for (size_t i = 0; i < MI_COUNT(formats); i++)
         if (json_key_is(format, formats[i].name))

@@ -48,7 +48,7 @@ struct schema_names {
     struct buf want, part;           /* buffers that the search for a target uses */
 };
 
-static const struct json_node *schema_names_node(const struct schema_names *n, uint32_t at)
+static const struct json_node *schema_node_at(const struct schema_names *n, uint32_t at)
 {
     return &n->tree->node[at];
 }
@@ -80,9 +80,9 @@ static struct slice schema_id_of_node(struct schema_names *n, uint32_t at)
     uint32_t id = n->s->rule_of[at] != SCHEMA_NO_RULE
                       ? json_tree_get(n->tree, at, d == DIALECT_DRAFT4 ? "id" : "$id")
                       : 0;
-    struct slice uri =
-        id != 0 ? schema_names_unescape(n, json_string_raw(schema_names_node(n, id)->value))
-                : (struct slice){0};
+    struct slice uri = id != 0
+                           ? schema_names_unescape(n, json_string_raw(schema_node_at(n, id)->value))
+                           : (struct slice){0};
     if (uri.n == 0 || *uri.p == '#' ||
         (d <= DIALECT_DRAFT7 && json_tree_get(n->tree, at, "$ref") != 0))
         return (struct slice){0};
@@ -99,10 +99,10 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
 
 /* Sets the base of each node, and the address of each base. A parent comes before its children in
  * the tree. */
-static int add_addresses(struct schema_names *n)
+static int set_base_addresses(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
-        uint32_t above = at > 0 ? n->base[schema_names_node(n, at)->up] : 0;
+        uint32_t above = at > 0 ? n->base[schema_node_at(n, at)->up] : 0;
         struct slice id = schema_id_of_node(n, at);
         n->base[at] = id.p != NULL ? at : above;
         if (id.p == NULL)
@@ -130,7 +130,7 @@ static bool reserve_texts(struct schema_names *n)
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
     size_t need = 1;
     for (uint32_t at = 1; at < n->tree->n; at++) {
-        const struct json_node *v = schema_names_node(n, at);
+        const struct json_node *v = schema_node_at(n, at);
         need += v->key.p != NULL ? v->key.n : INDEX_MAX;
         for (size_t i = 0; i < MI_COUNT(names) && v->value.type == JSON_STRING; i++)
             if (json_key_is(v->key, names[i]))
@@ -142,9 +142,8 @@ static bool reserve_texts(struct schema_names *n)
 static bool add_members(struct schema_names *n, uint32_t parent)
 {
     size_t index = 0;
-    for (uint32_t c = schema_names_node(n, parent)->child; c != 0;
-         c = schema_names_node(n, c)->next) {
-        struct slice name = schema_names_node(n, c)->key;
+    for (uint32_t c = schema_node_at(n, parent)->child; c != 0; c = schema_node_at(n, c)->next) {
+        struct slice name = schema_node_at(n, c)->key;
         if (name.p == NULL) {
             size_t from = n->texts.n;
             buf_uint(&n->texts, index++);
@@ -163,7 +162,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
  * `$recursiveAnchor` of true, which has no name. */
 static bool add_anchor(struct schema_names *n, uint32_t at)
 {
-    const struct json_node *v = schema_names_node(n, at);
+    const struct json_node *v = schema_node_at(n, at);
     enum dialect d = n->s->dialect;
     if (v->key.n == 0 || n->s->rule_of[v->up] == SCHEMA_NO_RULE)
         return true;
@@ -202,8 +201,8 @@ static int compare_schema_names(const void *a, const void *b)
 
 /* Finds the node with this name. If there are several, they are sorted by rank, and the first one
  * is used. */
-static bool schema_names_lookup(const struct schema_name_list *l, uint32_t scope, struct slice text,
-                                uint32_t *ret)
+static bool schema_names_find_in_scope(const struct schema_name_list *l, uint32_t scope,
+                                       struct slice text, uint32_t *ret)
 {
     size_t low = 0, high = l->n;
     while (low < high) {
@@ -244,7 +243,7 @@ static int schema_names_open(struct schema_names *n, struct schema *s)
     n->address = calloc(tree->n, sizeof *n->address);
     int st = n->base == NULL || n->address == NULL || !reserve_texts(n) ? MI_ENOMEM : 0;
     if (st == 0)
-        st = add_addresses(n);
+        st = set_base_addresses(n);
     for (uint32_t at = 0; st == 0 && at < tree->n; at++)
         if (!add_members(n, at) || !add_anchor(n, at))
             st = MI_ENOMEM;
@@ -268,9 +267,10 @@ static struct slice read_token(struct schema_names *n, struct slice raw)
     buf_clear(&n->want);
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
-        if (c == '%' && i + 2 < raw.n && char_hex(raw.p[i + 1]) >= 0 &&
-            char_hex(raw.p[i + 2]) >= 0) {
-            c = (char)(char_hex(raw.p[i + 1]) << 4 | char_hex(raw.p[i + 2]));
+        if (c == '%' && i + 2 < raw.n && char_hex_digit_value(raw.p[i + 1]) >= 0 &&
+            char_hex_digit_value(raw.p[i + 2]) >= 0) {
+            c = (char)(char_hex_digit_value(raw.p[i + 1]) << 4 |
+                       char_hex_digit_value(raw.p[i + 2]));
             i += 2;
         }
         buf_addc(&n->part, c);
@@ -295,16 +295,17 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
         if (!work_count_steps(&n->s->work, text_n / (memchr(uri.p, '.', uri.n) != NULL ? 4 : 32)))
             return false;
         uri_resolve(&n->want, n->address[base], uri);
-        if (n->want.failed || !schema_names_lookup(&n->addresses, 0, buf_slice(&n->want), &base))
+        if (n->want.failed ||
+            !schema_names_find_in_scope(&n->addresses, 0, buf_slice(&n->want), &base))
             return false;
     }
     if (fragment.n > 0 && *fragment.p != '/')
-        return schema_names_lookup(&n->anchors, base, fragment, ret);
+        return schema_names_find_in_scope(&n->anchors, base, fragment, ret);
     /* the fragment is a JSON Pointer; the empty fragment refers to the base itself */
     uint32_t at = base;
     for (struct slice raw; pointer_next(&fragment, &raw);) {
         struct slice token = read_token(n, raw);
-        if (n->want.failed || !schema_names_lookup(&n->members, at, token, &at))
+        if (n->want.failed || !schema_names_find_in_scope(&n->members, at, token, &at))
             return false;
     }
     *ret = at;
@@ -315,7 +316,7 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
 static bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node, struct slice name)
 {
     uint32_t found;
-    return schema_names_lookup(&n->dynamic, n->base[node], name, &found) && found == node;
+    return schema_names_find_in_scope(&n->dynamic, n->base[node], name, &found) && found == node;
 }
 
 /* ---- linking -------------------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static int make_anchor_table(struct linking *l)
     size_t bytes = from->n * sizeof *s->anchor;
     if (l->named != NULL)
         return 0;
-    if (!quota_take(&s->limits->memory, bytes))
+    if (!quota_reserve(&s->limits->memory, bytes))
         return MI_EFULL;
     s->taken += bytes;
     s->anchor = malloc(bytes);
@@ -387,7 +388,7 @@ static uint32_t anchor_group_of_name(const struct linking *l, struct slice name)
 
 /* Links a $dynamicRef or $recursiveRef. It remains a plain reference unless its static target is a
  * dynamic anchor. */
-static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t target)
+static int link_dynamic_reference(struct linking *l, size_t i, struct slice ref, uint32_t target)
 {
     struct schema *s = l->s;
     const char *hash = ref.n > 0 ? memchr(ref.p, '#', ref.n) : NULL;
@@ -404,7 +405,7 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
 
 /* Links a reference to its target, which is compiled if necessary. Compiling may add references;
  * schema_link() links them later. */
-static int link_ref(struct linking *l, size_t i)
+static int link_reference(struct linking *l, size_t i)
 {
     struct schema *s = l->s;
     uint32_t at, value = s->keyword[i].at;
@@ -416,7 +417,7 @@ static int link_ref(struct linking *l, size_t i)
         if (st == 0 && s->rule_of[at] != SCHEMA_NO_RULE)
             s->keyword[i].rule = s->rule_of[at] + 1;
         if (st == 0 && s->keyword[i].rule != 0 && s->keyword[i].word == KW_DYNAMIC_REF)
-            st = link_dynamic(l, i, buf_slice(&ref), at);
+            st = link_dynamic_reference(l, i, buf_slice(&ref), at);
     }
     buf_close(&ref);
     return st == 0 && s->work.steps < 0 ? MI_EFULL : st;
@@ -434,7 +435,7 @@ int schema_link(struct schema *s)
         if (l.names.tree == NULL)
             st = schema_names_open(&l.names, s);
         if (st == 0)
-            st = link_ref(&l, i);
+            st = link_reference(&l, i);
     }
     for (uint32_t at = 0; st == 0 && s->anchors > 0 && at < s->tree.n; at++)
         if (s->rule_of[at] != SCHEMA_NO_RULE)

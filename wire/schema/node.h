@@ -135,8 +135,8 @@ MI_MUST int schema_compile(struct schema *s, uint32_t at);
 MI_MUST int schema_link(struct schema *s);
 
 /* Whether the text has this format. Always true for an unknown format. */
-bool schema_format_fits(struct slice format, struct slice text);
+bool schema_text_has_format(struct slice format, struct slice text);
 /* Returns a format in words, such as "a date as in RFC 3339"; NULL if the format is not checked. */
-const char *schema_format_in_words(struct slice format);
+const char *schema_describe_format(struct slice format);
 
 #endif

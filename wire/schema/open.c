@@ -8,7 +8,7 @@ static int schema_allocate_arrays(struct schema *s)
 {
     size_t n = s->tree.n, node = sizeof *s->tree.node + sizeof *s->rule + sizeof *s->rule_of +
                                  sizeof *s->pattern + sizeof *s->keyword;
-    if (!quota_take(&s->limits->memory, s->text_n + n * node))
+    if (!quota_reserve(&s->limits->memory, s->text_n + n * node))
         return MI_EFULL;
     s->taken = s->text_n + n * node;
     s->rule = calloc(n, sizeof *s->rule);
@@ -46,7 +46,7 @@ static int schema_open_prepare(struct schema *s, struct slice text, struct buf *
 }
 
 /* Appends the name of the limit that was exceeded, unless `why` has a reason already. */
-static void schema_open_explain(const struct schema *s, struct buf *why)
+static void schema_explain_open_failure(const struct schema *s, struct buf *why)
 {
     if (why->n > 0)
         return;
@@ -73,14 +73,14 @@ int schema_open(struct schema **ret, struct slice text, struct schema_limits *li
     s->limits->memory.refused = false;
     if (s->limits->memory.max == 0)
         s->limits->memory.max = SCHEMA_BYTES_MAX;
-    s->work = work_begin(SCHEMA_OPEN_STEPS, s->limits->cpu_us);
+    s->work = work_begin_with_limits(SCHEMA_OPEN_STEPS, s->limits->cpu_us);
     int st = schema_open_prepare(s, text, why);
     if (st == 0)
         st = schema_compile(s, 0);
     if (st == 0)
         st = schema_link(s);
     if (st == MI_EFULL)
-        schema_open_explain(s, why);
+        schema_explain_open_failure(s, why);
     if (st < 0)
         schema_close(s);
     else
@@ -94,7 +94,7 @@ void schema_close(struct schema *s)
         return;
     for (size_t i = 0; s->pattern != NULL && i < s->tree.n; i++)
         pattern_close(s->pattern[i]);
-    quota_give_back(&s->limits->memory, s->taken);
+    quota_return_bytes(&s->limits->memory, s->taken);
     free(s->pattern);
     free(s->anchor);
     free(s->rule_of);

@@ -14,7 +14,7 @@ static void tool_close(struct tool *t)
     *t = (struct tool){0};
 }
 
-void tools_forget(struct tools *t)
+void tools_forget_all(struct tools *t)
 {
     for (size_t i = 0; i < t->n; i++)
         tool_close(&t->tool[i]);
@@ -25,7 +25,7 @@ void tools_forget(struct tools *t)
 
 void tools_close(struct tools *t)
 {
-    tools_forget(t);
+    tools_forget_all(t);
     free(t->tool);
     *t = (struct tools){0};
 }
@@ -143,7 +143,7 @@ void tools_add_page(struct tools *t, const struct rpc *m, uint64_t cursor)
         return; /* this page belongs to another list than the pages so far */
     }
     if (list.type != JSON_ARRAY) {
-        tools_forget(t);
+        tools_forget_all(t);
         return;
     }
     t->begun = true;

@@ -9,7 +9,7 @@
  *           limits of struct schema_limits: a schema that exceeds them is not checked. For each
  *           tool, the first message that cannot be checked, for this or another reason, gets the
  *           finding schema-not-checked.
- * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be
+ * Lifetime  a tool is valid until the next page, tools_forget_all() or tools_close(). The struct may be
  *           moved only until a schema is compiled, because the schema points to the limits.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_SCHEMA_TOOLS_H
@@ -65,7 +65,7 @@ void tools_close(struct tools *t); /* safe to call twice */
  * without an array `tools` removes all tools. */
 void tools_add_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* Drops the list, because it is outdated: all tools are unknown until the next list. */
-void tools_forget(struct tools *t);
+void tools_forget_all(struct tools *t);
 /* Whether all pages of the list have been read. */
 bool tools_are_complete(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */

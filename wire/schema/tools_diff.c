@@ -15,8 +15,8 @@ static bool tools_have_equal_json(const struct tool *a, const struct tool *b)
                       (struct json_value){JSON_OBJECT, b->text});
 }
 
-size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
-                  tools_change_fn fn, void *ctx)
+size_t tools_list_differences(const struct tools *before, const struct tools *now,
+                              tools_equal_fn equal, tools_change_fn fn, void *ctx)
 {
     size_t i = 0, k = 0, n = 0;
     if (equal == NULL)

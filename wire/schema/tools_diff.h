@@ -19,7 +19,7 @@ typedef void (*tools_change_fn)(void *ctx, enum tools_change change, struct slic
 /* Calls fn for each difference, in the order of the tools' names. Returns the number of
  * differences. If `equal` is NULL, the JSON texts of the definitions are compared. fn may be
  * NULL. */
-size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
-                  tools_change_fn fn, void *ctx);
+size_t tools_list_differences(const struct tools *before, const struct tools *now,
+                              tools_equal_fn equal, tools_change_fn fn, void *ctx);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* For arrays and objects, the steps grow with the square of the length: json_equal() searches each
  * member of one object in the other object. */
-bool schema_equal(struct check *c, struct json_value a, struct json_value b)
+bool schema_values_are_equal(struct check *c, struct json_value a, struct json_value b)
 {
     size_t n = a.type == b.type ? size_min(a.text.n, b.text.n) : 0;
     size_t pairs = a.type >= JSON_ARRAY && n <= JSON_EQUAL_MAX ? n * n / 1024 : 0;
@@ -31,7 +31,7 @@ static void write_pointer(const struct check *c, struct buf *b, const struct pla
     struct buf name = {0}, escaped = {0};
     json_unescape(&name, schema_value_node(c, p->at)->key);
     pointer_add(&escaped, buf_slice(&name));
-    buf_slice_add(b, text_head(buf_slice(&escaped), 101));
+    buf_slice_add(b, text_prefix(buf_slice(&escaped), 101));
     buf_close(&name);
     buf_close(&escaped);
 }
@@ -47,7 +47,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p)
 /* Appends a value of the schema as JSON, at most 120 bytes of it. */
 static void add_truncated_json(struct buf *b, struct slice json)
 {
-    struct slice head = text_head(json, 120);
+    struct slice head = text_prefix(json, 120);
     buf_slice_add(b, head);
     if (head.n < json.n)
         buf_adds(b, "…");
@@ -108,7 +108,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (schema_equal(c, v, schema_node(c->s, i)->value))
+        if (schema_values_are_equal(c, v, schema_node(c->s, i)->value))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -121,7 +121,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
 static bool check_const(struct check *c, const struct json_node *k, const struct place *here)
 {
     struct json_value v = schema_value_node(c, here->at)->value;
-    if (schema_equal(c, v, k->value))
+    if (schema_values_are_equal(c, v, k->value))
         return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -186,7 +186,7 @@ static bool check_length(struct check *c, enum keyword word, const struct json_n
         !schema_count_steps(c, 1 + v.text.n / 16))
         return true;
     struct slice text = schema_unescape(c, 0, json_string_raw(v));
-    int64_t n = (int64_t)text_utf8_chars(text);
+    int64_t n = (int64_t)text_count_utf8_chars(text);
     bool good = word == KW_MIN_LENGTH ? n >= limit : n <= limit;
     if (!good)
         SAY(c, here, "must have at %s %lld characters, has %lld",
@@ -198,11 +198,11 @@ static bool check_format(struct check *c, const struct json_node *k, const struc
 {
     struct json_value v = schema_value_node(c, here->at)->value;
     struct slice format = json_string_raw(k->value);
-    if (v.type != JSON_STRING || schema_format_in_words(format) == NULL ||
+    if (v.type != JSON_STRING || schema_describe_format(format) == NULL ||
         !schema_count_steps(c, 1 + v.text.n / 16) ||
-        schema_format_fits(format, schema_unescape(c, 0, json_string_raw(v))))
+        schema_text_has_format(format, schema_unescape(c, 0, json_string_raw(v))))
         return true;
-    SAY(c, here, "must be %s", schema_format_in_words(format));
+    SAY(c, here, "must be %s", schema_describe_format(format));
     return false;
 }
 

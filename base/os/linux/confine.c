@@ -70,7 +70,7 @@ static const struct {
     {"/dev/null", READ_FILE | WRITE_FILE},
 };
 
-int confine_kernel_support(const char **ret_text)
+int confine_detect_kernel_support(const char **ret_text)
 {
     long v = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, CREATE_RULESET_VERSION);
     if (v > 0) {
@@ -119,7 +119,7 @@ int confine_self(const int *dir, size_t n)
     const char *why;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 0; /* Landlock requires PR_SET_NO_NEW_PRIVS */
-    int kernel = confine_kernel_support(&why);
+    int kernel = confine_detect_kernel_support(&why);
     if (kernel == 0)
         return 0;
     const struct version *v = versions;

@@ -110,7 +110,7 @@ static int allow_conditional_calls(scmp_filter_ctx filter)
 
 /* libseccomp 2.5.4 runs for ever if an allocation fails in seccomp_load(): so a timer kills this
  * process with SIGVTALRM, and another recorder is started. Loading normally takes 1 ms. */
-static int load_filter_in_time(scmp_filter_ctx filter)
+static int load_filter_with_time_limit(scmp_filter_ctx filter)
 {
     const struct itimerval limit = {.it_value.tv_sec = 1}, none = {{0}, {0}};
     int st = setitimer(ITIMER_VIRTUAL, &limit, NULL) == 0 ? seccomp_load(filter) : MI_EIO;
@@ -131,7 +131,7 @@ int confine_system_calls(struct confine_denied *ret)
     if (st == 0)
         st = allow_conditional_calls(filter);
     if (st == 0)
-        st = load_filter_in_time(filter);
+        st = load_filter_with_time_limit(filter);
     if (filter != NULL)
         seccomp_release(filter);
     return st == 0 ? 0 : MI_EIO;

@@ -42,7 +42,7 @@ bool file_exists(int dir, const char *name)
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int file_rename_new(int dir, const char *from, const char *to)
+int file_rename_no_replace(int dir, const char *from, const char *to)
 {
     if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
         return 0;
@@ -73,7 +73,7 @@ pid_t file_lock_owner(const char *path, int64_t at)
 }
 
 /* Tests the disk space with an unnamed temporary file. */
-int file_test_space(int dir, const char *folder, size_t n)
+int file_test_free_space(int dir, const char *folder, size_t n)
 {
     int fd = openat(dir, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -85,20 +85,20 @@ int file_test_space(int dir, const char *folder, size_t n)
 
 /* ---- times and contents --------------------------------------------------------------------- */
 
-int64_t file_next_hole(int fd, int64_t at)
+int64_t file_find_next_hole(int fd, int64_t at)
 {
     struct stat st;
     off_t hole = lseek(fd, at, SEEK_HOLE);
     return hole >= 0 && fstat(fd, &st) == 0 && hole < st.st_size ? hole : INT64_MAX;
 }
 
-int64_t file_next_data(int fd, int64_t at)
+int64_t file_find_next_data(int fd, int64_t at)
 {
     off_t data = lseek(fd, at, SEEK_DATA);
     return data >= 0 ? data : errno == ENXIO ? INT64_MAX : at;
 }
 
-struct timespec file_changed_at(const struct stat *st)
+struct timespec file_get_change_time(const struct stat *st)
 {
     return st->st_mtim;
 }
@@ -108,7 +108,7 @@ int file_sync_data(int fd)
     return fdatasync(fd) == 0 ? 0 : MI_EIO;
 }
 
-void file_write_out(int fd, int64_t from, int64_t to)
+void file_write_to_disk(int fd, int64_t from, int64_t to)
 {
     const unsigned wait =
         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

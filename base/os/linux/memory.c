@@ -19,7 +19,7 @@
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-const char *memory_dir(void)
+const char *memory_get_directory(void)
 {
     return "/dev/shm";
 }
@@ -65,7 +65,7 @@ int memory_make_private(void *p, size_t n)
     return done ? 0 : MI_EIO;
 }
 
-void memory_touch(void *p, size_t n)
+void memory_map_all_pages(void *p, size_t n)
 {
     (void)madvise(p, n, MADV_POPULATE_WRITE);
 }

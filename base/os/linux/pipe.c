@@ -21,7 +21,7 @@ size_t pipe_widen(int fd, size_t n)
     return (size_t)before;
 }
 
-bool pipe_narrow(int fd, size_t n)
+bool pipe_reduce_buffer(int fd, size_t n)
 {
     return fcntl(fd, F_SETPIPE_SZ, (int)n) >= 0 || errno != EBUSY;
 }

@@ -99,7 +99,7 @@ static size_t parse_complete_pids(char *text, size_t *text_n, pid_t *ret, size_t
 
 /* A long list needs several reads, and a number may be split between two reads. A blank follows
  * each number. */
-size_t process_children(pid_t pid, pid_t *ret, size_t max)
+size_t process_read_children(pid_t pid, pid_t *ret, size_t max)
 {
     char text[4096];
     size_t n = 0, text_n = 0;
@@ -122,7 +122,7 @@ static bool process_is_alive(const struct process *p)
     return p->state != 'Z' && p->state != 'X';
 }
 
-size_t process_group(pid_t group, struct process *ret, size_t max)
+size_t process_list_group(pid_t group, struct process *ret, size_t max)
 {
     DIR *d = opendir("/proc");
     size_t n = 0;
@@ -150,7 +150,7 @@ int64_t process_began_us(pid_t pid)
     if (process_read(pid, &p) < 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
         return 0;
     int64_t since_boot_us = (int64_t)boot.tv_sec * 1000000 + boot.tv_nsec / 1000;
-    return clock_wall_us() - since_boot_us + process_ticks_us((int64_t)p.start_ticks);
+    return clock_wall_us() - since_boot_us + process_ticks_to_us((int64_t)p.start_ticks);
 }
 
 /* A pidfd always refers to the same process. If its process has a start time other than `start`,
@@ -205,7 +205,7 @@ void process_read_boot_id(char *ret)
     ret[n] = '\0';
 }
 
-int64_t process_ticks_us(int64_t ticks)
+int64_t process_ticks_to_us(int64_t ticks)
 {
     long hz = sysconf(_SC_CLK_TCK);
     return hz > 0 ? ticks * (1000000 / hz) : 0;
@@ -217,7 +217,7 @@ int64_t process_pid_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)st.st_ino : 0;
 }
 
-char *process_program(void)
+char *process_program_path(void)
 {
     return realpath("/proc/self/exe", NULL);
 }
@@ -233,7 +233,7 @@ const char *process_compile_target(void)
 #endif
 }
 
-const char *process_libc(void)
+const char *process_libc_version(void)
 {
 #ifdef __GLIBC__
     static char text[32];
@@ -244,13 +244,13 @@ const char *process_libc(void)
 #endif
 }
 
-bool process_is_static(void)
+bool process_is_statically_linked(void)
 {
     return getauxval(AT_BASE) == 0; /* AT_BASE is the address of the dynamic linker */
 }
 
 /* getpwuid() would load shared libraries (NSS), which a static program cannot do. */
-const char *process_home(void)
+const char *process_find_home_directory(void)
 {
     FILE *file = fopen("/etc/passwd", "re");
     const struct passwd *pw;

@@ -52,7 +52,7 @@ int history_add_session(struct newest *to, struct query *q, const struct filter 
     any_age.since_us = INT64_MIN;
     int st = query_message_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);
     if (st == 0 && g.status == 0 && !filter_has_call(f))
-        st = query_events_backwards(q, s->id, event, history_on_event, &g);
+        st = query_events_newest_first(q, s->id, event, history_on_event, &g);
     return st < 0 ? st : g.status;
 }
 

@@ -41,7 +41,7 @@ static void swap_newest_rows(struct newest_row *a, struct newest_row *b)
 }
 
 /* Moves the first row down to its place in the heap. */
-static void newest_heap_down(struct newest *l)
+static void newest_sift_heap_down(struct newest *l)
 {
     for (size_t i = 0, child; (child = 2 * i + 1) < l->n; i = child) {
         if (child + 1 < l->n && newest_compare(&l->row[child + 1], &l->row[child]) < 0)
@@ -53,7 +53,7 @@ static void newest_heap_down(struct newest *l)
 }
 
 /* Moves the last row up to its place in the heap. */
-static void newest_heap_up(struct newest *l)
+static void newest_sift_heap_up(struct newest *l)
 {
     for (size_t i = l->n - 1; i > 0 && newest_compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;
          i = (i - 1) / 2)
@@ -66,15 +66,15 @@ int newest_add(struct newest *l, const struct newest_row *row)
         if (!GROW(l->row, l->n, l->cap))
             return MI_ENOMEM;
         l->row[l->n++] = *row;
-        newest_heap_up(l);
+        newest_sift_heap_up(l);
     } else if (l->max > 0 && newest_compare(row, &l->row[0]) > 0) {
         l->row[0] = *row;
-        newest_heap_down(l);
+        newest_sift_heap_down(l);
     }
     return 0;
 }
 
-void newest_sort(struct newest *l)
+void newest_sort_rows(struct newest *l)
 {
     if (l->n > 1)
         qsort(l->row, l->n, sizeof *l->row, newest_compare);

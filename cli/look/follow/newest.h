@@ -16,7 +16,8 @@ struct newest_row {
 };
 
 struct newest {
-    struct newest_row *row; /* owned; a heap whose first row is the oldest, until newest_sort() */
+    struct newest_row
+        *row; /* owned; a heap whose first row is the oldest, until newest_sort_rows() */
     size_t n, cap, max;
 };
 
@@ -26,6 +27,7 @@ void newest_close(struct newest *l);
  * already. */
 bool newest_would_keep_row(const struct newest *l, int64_t at_us);
 MI_MUST int newest_add(struct newest *l, const struct newest_row *row);
-void newest_sort(struct newest *l); /* sorts the rows, oldest first; no row can be added later */
+void newest_sort_rows(
+    struct newest *l); /* sorts the rows, oldest first; no row can be added later */
 
 #endif

@@ -92,7 +92,7 @@ static bool tail_on_event(void *ctx, const struct query_event *e)
     return t->status == 0;
 }
 
-static void tail_print(struct tail *t)
+static void tail_print_page(struct tail *t)
 {
     int st = tail_page_print(&t->page);
     t->status = t->status == 0 ? st : t->status;
@@ -144,7 +144,7 @@ static bool tail_read_new_rows(struct tail *t)
         if (s->unwanted || !tail_can_read_session(t, i))
             continue;
         tail_set_session(t, s);
-        tail_page_mark_stale(&t->page, s->s.id);
+        tail_page_mark_session_stale(&t->page, s->s.id);
         int st =
             query_read_newer(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
         if (t->status == 0)
@@ -215,7 +215,7 @@ static void drop_ended_sessions(struct tail *t)
         }
         followed_remove_session(&t->live, i);
     }
-    tail_print(t);
+    tail_print_page(t);
 }
 
 /* Reads and prints what is new in the vault. Returns false if there is more: then the caller must
@@ -223,8 +223,8 @@ static void drop_ended_sessions(struct tail *t)
 static bool tail_poll_vault(struct tail *t)
 {
     int64_t version = t->version;
-    query_forget(t->q);
-    t->status = query_version(t->q, &version);
+    query_forget_store_pages(t->q);
+    t->status = query_read_change_counter(t->q, &version);
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new_sessions(t);
@@ -232,13 +232,13 @@ static bool tail_poll_vault(struct tail *t)
      * session are printed. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
-        t->status = query_session_end(t->q, t->live.session[i]->s.id, &at_us);
+        t->status = query_read_session_end_time(t->q, t->live.session[i]->s.id, &at_us);
         t->live.session[i]->ended = at_us != 0;
     }
     bool some = true;
     for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_has_ended(&t->page.out); i++) {
         some = tail_read_new_rows(t);
-        tail_print(t);
+        tail_print_page(t);
         out_flush(&t->page.out);
     }
     if (some) /* there is more to read; the next call first looks for new sessions */
@@ -267,7 +267,7 @@ static int tail_follow_from_end(struct tail *t, const struct query_session *s, i
 {
     bool known = t->filter.client == NULL || s->client_name.p != NULL;
     int64_t seq = 0, event = 0;
-    int st = known ? query_last_positions(t->q, s->id, &seq, &event) : 0;
+    int st = known ? query_last_seq_and_event(t->q, s->id, &seq, &event) : 0;
     struct followed_session *added = NULL;
     if (st == 0)
         st = tail_follow_session(t, s, &added);
@@ -288,7 +288,7 @@ static int tail_follow_from_end(struct tail *t, const struct query_session *s, i
 static bool tail_on_old_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
-    enum session_state state = session_state_of(t->q, s);
+    enum session_state state = session_determine_state(t->q, s);
     bool is_open = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
     int64_t seq = INT64_MAX, event = INT64_MAX;
     t->newest = t->seen = s->id > t->seen ? s->id : t->seen;
@@ -326,11 +326,11 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
     if (!tail_load_row(t, r->session_id, &s))
         return;
     tail_page_set_session(&t->page, &s);
-    int st = r->is_event ? query_events_backwards(t->q, s.id, r->number, tail_on_old_event, t)
+    int st = r->is_event ? query_events_newest_first(t->q, s.id, r->number, tail_on_old_event, t)
                          : query_timeline(t->q, s.id, r->number, t->history.row[end - 1].number,
                                           tail_on_old_message, NULL, t);
     t->status = t->status == 0 ? st : t->status;
-    tail_print(t);
+    tail_print_page(t);
     if (t->page.out.b.n > PRINTED_MAX)
         out_flush(&t->page.out);
 }
@@ -340,11 +340,11 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
 static int tail_begin_following(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);
-    int st = query_version(t->q, &t->version);
+    int st = query_read_change_counter(t->q, &t->version);
     if (st == 0)
         st = query_sessions(t->q, 0, tail_on_old_session, t);
     t->status = t->status == 0 ? st : t->status;
-    newest_sort(&t->history);
+    newest_sort_rows(&t->history);
     if (!t->page.json && !t->follow && t->history.n == 0 && last > 0)
         session_warn_empty_list(t->q, "no matching message");
     else if (!t->page.json && t->status == 0)
@@ -368,15 +368,16 @@ static void tail_follow_until_end(struct tail *t)
         if (t->live.left_out && !t->said_left_out)
             log_warn("only %d running sessions are followed", FOLLOWED_MAX);
         t->said_left_out = t->live.left_out;
-        tail_page_show_open(&t->page, &t->live);
+        tail_page_show_open_calls(&t->page, &t->live);
         if (t->status == 0)
-            r = query_is_store(t->q) ? watch_wait_for_input(&w, done ? STORE_MS : 0)
-                                     : watch_wait(&w, !done                ? 0
-                                                      : t->page.open_shown ? REFRESH_MS
-                                                                           : WATCH_IDLE_MS);
+            r = query_is_store(t->q)
+                    ? watch_wait_for_input(&w, done ? STORE_MS : 0)
+                    : watch_wait_for_change(&w, !done                ? 0
+                                                : t->page.open_shown ? REFRESH_MS
+                                                                     : WATCH_IDLE_MS);
     }
     watch_close(&w);
-    tail_page_hide_open(&t->page);
+    tail_page_erase_open_calls(&t->page);
 }
 
 /* ---- the command ---- */
@@ -399,12 +400,12 @@ static int tail_print_vault(struct query *q, const struct settings *s)
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = filter_find_session(&t.filter, s, q);
     if (st == 0)
-        st = tail_begin_following(&t, settings_number(s, "last"));
+        st = tail_begin_following(&t, settings_get_number(s, "last"));
     if (st == 0 && t.follow)
         tail_follow_until_end(&t);
     st = st == 0 ? t.status : st;
     if (st < 0)
-        (void)session_fail(q, st);
+        (void)session_report_query_error(q, st);
     followed_close(&t.live);
     int status = tail_page_close(&t.page);
     return st < 0 ? EXIT_TROUBLE : status;
@@ -439,7 +440,7 @@ static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_
     *ret_status = vault != NULL ? EXIT_FINE : EXIT_TROUBLE;
     while (vault != NULL && *ret_status == EXIT_FINE && !stored) {
         if (!watch_nearest_directory(&w, watched, vault) &&
-            watch_wait(&w, WATCH_IDLE_MS) == WATCH_END)
+            watch_wait_for_change(&w, WATCH_IDLE_MS) == WATCH_END)
             break;
         query_close(*q);
         *q = NULL;

@@ -42,7 +42,7 @@ void tail_page_set_session(struct tail_page *p, const struct query_session *s)
     p->timeline.session = s;
 }
 
-void tail_page_mark_stale(struct tail_page *p, int64_t session_id)
+void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id)
 {
     for (size_t i = 0; i < TAIL_KNOWN; i++)
         p->known[i].stale |= p->known[i].session_id == session_id;
@@ -82,7 +82,7 @@ static int tail_page_add_line(struct tail_page *p, int64_t t_us, size_t from)
 int tail_page_add_message(struct tail_page *p, const struct query_message *m)
 {
     size_t from = p->page.b.n;
-    timeline_measure_message(&p->timeline, m);
+    timeline_measure_columns(&p->timeline, m);
     int st = tail_page_use_operations(p);
     if (st == 0)
         st = timeline_print_message(&p->timeline, m);
@@ -105,7 +105,7 @@ int tail_page_add_session(struct tail_page *p, const struct query_session *now, 
         int st = session_read_view(p->q, now, false, &v);
         if (st < 0)
             return st;
-        record_json_session(&p->page.b, now, &v);
+        record_json_append_session(&p->page.b, now, &v);
         buf_addc(&p->page.b, '\n');
         session_close(&v);
     } else {
@@ -142,7 +142,7 @@ int tail_page_print(struct tail_page *p)
     if (p->line_n > 1)
         qsort(p->line, p->line_n, sizeof *p->line, compare_tail_lines);
     if (p->line_n > 0)
-        tail_page_hide_open(p);
+        tail_page_erase_open_calls(p);
     for (size_t i = 0; i < p->line_n; i++)
         buf_add(&p->out.b, p->page.b.p + p->line[i].from, p->line[i].to - p->line[i].from);
     int st = p->page.b.failed ? MI_ENOMEM : 0;
@@ -151,14 +151,14 @@ int tail_page_print(struct tail_page *p)
     return st;
 }
 
-void tail_page_hide_open(struct tail_page *p)
+void tail_page_erase_open_calls(struct tail_page *p)
 {
     if (p->open_shown)
         out_raw(&p->out, "\r\033[K");
     p->open_shown = false;
 }
 
-static void tail_page_print_open(struct tail_page *p, const struct followed *f)
+static void tail_page_print_open_calls(struct tail_page *p, const struct followed *f)
 {
     struct out *o = &p->out;
     struct buf *b = &p->text;
@@ -172,14 +172,14 @@ static void tail_page_print_open(struct tail_page *p, const struct followed *f)
     }
     p->open_shown = f->open_n > 0;
     if (p->open_shown)
-        out_fit(o, OUT_YELLOW, buf_slice(b), o->columns > 1 ? o->columns - 1 : 1);
+        out_add_fitting_text(o, OUT_YELLOW, buf_slice(b), o->columns > 1 ? o->columns - 1 : 1);
 }
 
-void tail_page_show_open(struct tail_page *p, const struct followed *f)
+void tail_page_show_open_calls(struct tail_page *p, const struct followed *f)
 {
     if (p->shows_open) {
-        tail_page_hide_open(p);
-        tail_page_print_open(p, f);
+        tail_page_erase_open_calls(p);
+        tail_page_print_open_calls(p, f);
     }
     out_flush(&p->out);
 }

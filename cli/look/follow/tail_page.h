@@ -2,13 +2,13 @@
  *
  * Rules     a line says which call its message continues or ends (vault/query/operation_list.h),
  *           but not if the vault is a store. The operations of a session are read before its first
- *           line, and read again after tail_page_mark_stale(). Lines are kept until
+ *           line, and read again after tail_page_mark_session_stale(). Lines are kept until
  *           tail_page_print(). On a terminal, the last line lists the open calls; that line is
  *           erased before other lines are printed.
  * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, and
  *           scratch buffers; tail_page_close() frees them.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
- * Blocks    on standard output, in tail_page_print(), tail_page_show_open() and
+ * Blocks    on standard output, in tail_page_print(), tail_page_show_open_calls() and
  *           tail_page_close(). */
 #ifndef MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
 #define MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
@@ -57,7 +57,7 @@ MI_MUST int tail_page_close(struct tail_page *p);
 /* Sets the session of the next lines, which is borrowed. */
 void tail_page_set_session(struct tail_page *p, const struct query_session *s);
 /* Must be called before new messages of this session are added. Its operations are read again. */
-void tail_page_mark_stale(struct tail_page *p, int64_t session_id);
+void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id);
 MI_MUST int tail_page_add_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_add_event(struct tail_page *p, const struct query_event *e);
 /* Adds a line for the start or the end of the session. */
@@ -68,8 +68,8 @@ void tail_page_print_titles(struct tail_page *p);
 /* Prints the pending lines. */
 MI_MUST int tail_page_print(struct tail_page *p);
 /* Shows the line of open calls, if p->shows_open, and writes the output. */
-void tail_page_show_open(struct tail_page *p, const struct followed *f);
+void tail_page_show_open_calls(struct tail_page *p, const struct followed *f);
 /* Erases the line of open calls. */
-void tail_page_hide_open(struct tail_page *p);
+void tail_page_erase_open_calls(struct tail_page *p);
 
 #endif

@@ -44,7 +44,7 @@ void watch_close(struct watch *w)
 
 /* Waits for a write to the vault, for input, for a signal, or until `ms` milliseconds have passed.
  * If `written` is NULL, writes are ignored. */
-static enum watch_result watch_wait_for(const struct watch *w, int64_t ms, bool *written)
+static enum watch_result watch_wait_for_event(const struct watch *w, int64_t ms, bool *written)
 {
     struct pollfd p[] = {
         {w->output, 0, 0}, {w->input, POLLIN, 0}, {written != NULL ? w->fd : -1, POLLIN, 0}};
@@ -82,10 +82,10 @@ static int64_t watch_next_poll_ms(const struct watch *w)
 
 enum watch_result watch_wait_for_input(const struct watch *w, int ms)
 {
-    return watch_wait_for(w, ms, NULL);
+    return watch_wait_for_event(w, ms, NULL);
 }
 
-enum watch_result watch_wait(struct watch *w, int max_ms)
+enum watch_result watch_wait_for_change(struct watch *w, int max_ms)
 {
     bool written = false;
     int64_t took_us = clock_mono_us() - w->last_us;
@@ -93,7 +93,7 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
     bool later = max_ms < ms;
     enum watch_result r = WATCH_LOOK;
     if (max_ms > 0)
-        r = watch_wait_for(w, later ? max_ms : ms, &written);
+        r = watch_wait_for_event(w, later ? max_ms : ms, &written);
     if (written)
         changes_discard_events(w->fd);
     if (written || max_ms == 0) {
@@ -105,7 +105,7 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
         ms = (gap_us - (clock_mono_us() - w->last_us)) / 1000;
         /* the next poll sees writes that happen during the pause as well */
         if (r == WATCH_LOOK && ms > 0)
-            r = watch_wait_for(w, ms, NULL);
+            r = watch_wait_for_event(w, ms, NULL);
     } else if (!later && r != WATCH_INPUT) {
         w->looks++;
     }

@@ -9,7 +9,7 @@
  *
  * Owns      a descriptor. After watch_open(), SIGINT and SIGTERM end the current or the next
  *           wait.
- * Blocks    watch_wait(). */
+ * Blocks    watch_wait_for_change(). */
 #ifndef MI_CLI_LOOK_FOLLOW_WATCH_H
 #define MI_CLI_LOOK_FOLLOW_WATCH_H
 
@@ -25,7 +25,7 @@
 struct watch {
     int fd;          /* owned; changes_open() */
     int looks;       /* number of polls since the last write */
-    int64_t last_us; /* time at which watch_wait() last returned */
+    int64_t last_us; /* time at which watch_wait_for_change() last returned */
     /* The caller sets the following members after watch_open(): */
     int input;  /* descriptor whose input ends a wait; -1: none */
     int output; /* descriptor; a wait ends when its other end closes; default: stdout; -1: none */
@@ -46,6 +46,6 @@ bool watch_is_stopped(void); /* whether SIGINT or SIGTERM has arrived */
  * writes: stores do not report changes. */
 enum watch_result watch_wait_for_input(const struct watch *w, int ms);
 /* Waits for a write, at most max_ms. max_ms 0: only pauses before the next poll. */
-enum watch_result watch_wait(struct watch *w, int max_ms);
+enum watch_result watch_wait_for_change(struct watch *w, int max_ms);
 
 #endif

@@ -85,7 +85,7 @@ static void finder_add_session(struct finder *f, const struct query_session *x)
         .wanted = question_matches_session(f->question, x),
     };
     snprintf(r->id.uid, sizeof r->id.uid, "%.*s", (int)x->uid.n, x->uid.p);
-    buf_slice_add(&f->names, text_head(x->name, SERVER_NAME_MAX));
+    buf_slice_add(&f->names, text_prefix(x->name, SERVER_NAME_MAX));
     buf_addc(&f->names, '\0');
     f->status = f->names.failed ? MI_ENOMEM : 0;
 }
@@ -137,7 +137,7 @@ static void finder_try_message(struct finder *f, const struct session_row *r, in
     if (!question_includes_position(f->question, r->id.id, seq))
         return;
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, seq, seq};
-    finder_set_status(f, query_timeline_of(f->q, &x, finder_on_candidate, NULL, f));
+    finder_set_status(f, query_messages_and_events(f->q, &x, finder_on_candidate, NULL, f));
 }
 
 /* ---- the messages of one session ---- */
@@ -154,8 +154,8 @@ static bool finder_add_seq(struct finder *f, struct seq_list *l, int64_t seq)
 
 /* Tries the messages whose fields match, newest first. If `list` is not NULL, tries only messages
  * in the list. */
-static void finder_try_matching(struct finder *f, const struct session_row *r,
-                                const struct seq_list *list)
+static void finder_try_matching_messages(struct finder *f, const struct session_row *r,
+                                         const struct seq_list *list)
 {
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, 1, INT64_MAX};
     int64_t seq[MATCHING];
@@ -182,7 +182,7 @@ static void finder_try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
     if (f->question->narrowed && list->n > TRY_EACH_MAX)
-        finder_try_matching(f, r, list);
+        finder_try_matching_messages(f, r, list);
     else
         for (size_t i = list->n; finder_should_continue(f) && i-- > 0;)
             finder_try_message(f, r, list->seq[i]);
@@ -207,10 +207,11 @@ static void finder_scan_session(struct finder *f, const struct session_row *r)
     f->session = r;
     f->candidates.n = 0;
     if (f->question->terms.n == 0) {
-        finder_try_matching(f, r, NULL);
+        finder_try_matching_messages(f, r, NULL);
         return;
     }
-    finder_set_status(f, query_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
+    finder_set_status(f,
+                      query_read_message_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
     if (f->status == 0)
         finder_try_candidates(f, r);
 }
@@ -290,7 +291,7 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
         ids[i] = row[i].id;
     int st = search_update_file(f->index, ids, n, show_indexing_progress, f);
     if (st == 0)
-        st = search_ask_words(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
+        st = search_find_messages(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
     if (st == 0)
         try_indexed_candidates(&g);
     free(ids);

@@ -10,15 +10,15 @@
 #define BEFORE 48 /* columns of context shown before a match */
 #define PIPED 116 /* bytes of context around a match, if stdout is a pipe */
 
-struct slice found_context(const struct found *f, size_t before, size_t after)
+struct slice found_get_context(const struct found *f, size_t before, size_t after)
 {
     struct slice text = f->text, at = f->at;
     const char *from = at.p - size_min(before, (size_t)(at.p - text.p));
     const char *end = text.p + text.n;
     const char *to = at.p + at.n + size_min(after, (size_t)(end - (at.p + at.n)));
-    while (from < at.p && text_utf8_cont(from))
+    while (from < at.p && text_is_utf8_continuation(from))
         from++;
-    while (to < end && text_utf8_cont(to))
+    while (to < end && text_is_utf8_continuation(to))
         to--;
     return (struct slice){from, (size_t)(to - from)};
 }
@@ -39,7 +39,7 @@ void found_add_json_members(struct json_out *j, const struct found *f)
     json_out_text(j, "target", session_target_of_message(m));
     json_out_str(j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
     json_out_text(j, "found", f->at);
-    json_out_text(j, "context", found_context(f, 100, 200));
+    json_out_text(j, "context", found_get_context(f, 100, 200));
 }
 
 /* Prints method and target; begins a new line if they need more than `left` columns. */
@@ -53,10 +53,10 @@ static void print_found_subject(struct out *o, struct slice method, struct slice
     }
     out_raw(o, "  ");
     left -= size_min(left, 2);
-    left -= size_min(left, out_fit(o, OUT_PLAIN, method, size_min(40, left)) + 1);
+    left -= size_min(left, out_add_fitting_text(o, OUT_PLAIN, method, size_min(40, left)) + 1);
     if (target.p != NULL) {
         out_raw(o, " ");
-        out_fit(o, OUT_PLAIN, target, size_min(60, left));
+        out_add_fitting_text(o, OUT_PLAIN, target, size_min(60, left));
     }
 }
 
@@ -64,7 +64,7 @@ static void print_found_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
     char number[32], seq[32];
-    struct clock_text when = clock_local(f->started_at_us + m->t_us);
+    struct clock_text when = clock_format_local_time(f->started_at_us + m->t_us);
     bool to_server = m->direction == ROW_C2S;
     enum call_status status = session_status_of_message(m);
     struct slice method = session_method_of_message(m), target = session_target_of_message(m);
@@ -73,18 +73,19 @@ static void print_found_title(struct out *o, const struct found *f)
     snprintf(seq, sizeof seq, " --seq %lld", (long long)m->seq);
     struct slice session = slice_of(number);
     if (f->several)
-        session = text_head(slice_of(f->uid), f->uid_shown);
-    out_styled(o, OUT_BOLD, session);
+        session = text_prefix(slice_of(f->uid), f->uid_shown);
+    out_write_styled(o, OUT_BOLD, session);
     out_printf(o, "%s  ", seq);
-    out_styled_words(o, OUT_DIM, when.s);
+    out_print_styled_words(o, OUT_DIM, when.s);
     out_raw(o, "  ");
-    out_styled(o, OUT_CYAN, slice_of(f->server));
-    out_printf(o, "  %s  ", out_arrow(o, to_server));
-    out_styled_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
+    out_write_styled(o, OUT_CYAN, slice_of(f->server));
+    out_printf(o, "  %s  ", out_direction_arrow(o, to_server));
+    out_print_styled_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN,
+                           what);
     if (method.p != NULL || target.p != NULL) {
         size_t used = out_width(o, session) + strlen(seq) + strlen(when.s) +
                       out_width(o, slice_of(f->server)) +
-                      out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;
+                      out_width(o, slice_of(out_direction_arrow(o, to_server))) + strlen(what) + 8;
         print_found_subject(o, method, target, o->columns > used ? o->columns - used : 0);
     }
     out_end_line(o);
@@ -97,16 +98,16 @@ static void print_found_context(struct out *o, const struct found *f)
     bool piped = o->columns == OUT_UNLIMITED;
     size_t columns = piped ? PIPED : o->columns > 6 ? o->columns - 6 : 1;
     size_t rest = PIPED > BEFORE + at.n ? PIPED - BEFORE - at.n : 0;
-    struct slice around = found_context(f, BEFORE, piped ? rest : 4 * columns);
+    struct slice around = found_get_context(f, BEFORE, piped ? rest : 4 * columns);
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
     out_raw(o, "    ");
     out_text(o, before);
     columns -= size_min(columns, out_width(o, before));
-    out_fit(o, OUT_YELLOW, at, columns);
-    columns -= size_min(columns, out_width(o, text_head(at, columns)));
+    out_add_fitting_text(o, OUT_YELLOW, at, columns);
+    columns -= size_min(columns, out_width(o, text_prefix(at, columns)));
     if (columns > 0)
-        out_fit(o, OUT_PLAIN, after, columns);
+        out_add_fitting_text(o, OUT_PLAIN, after, columns);
     out_end_line(o);
 }
 
@@ -120,14 +121,14 @@ static void print_found_preview(struct out *o, const struct found *f)
     preview_add(&b, m, m->body.p != NULL ? m->body : f->text, piped ? PIPED : 4 * columns);
     if (b.n > 0) {
         out_raw(o, "    ");
-        out_fit(o, OUT_PLAIN, buf_slice(&b), columns);
+        out_add_fitting_text(o, OUT_PLAIN, buf_slice(&b), columns);
         out_end_line(o);
     }
     o->b.failed |= b.failed;
     buf_close(&b);
 }
 
-void found_text(struct out *o, const struct found *f)
+void found_print_text(struct out *o, const struct found *f)
 {
     print_found_title(o, f);
     if (f->at.n > 0)

@@ -47,7 +47,7 @@ static bool looks_like_field(const char *word, size_t n)
 
 /* Rejects a word such as `tools:x`, which is probably a misspelt field. With --exact, accepts the
  * word as text. */
-static int question_check_misspelt(const struct reading *r, const char *word)
+static int question_reject_misspelt_field(const struct reading *r, const char *word)
 {
     char name[NEAREST_MAX + 1];
     size_t n = strcspn(word, ":");
@@ -68,7 +68,7 @@ static int question_check_misspelt(const struct reading *r, const char *word)
 }
 
 /* Reads a field such as `tool:x`. *ret_taken stays false if the word is text. */
-static int question_take_field(const struct reading *r, const char *word, bool *ret_taken)
+static int question_read_field_word(const struct reading *r, const char *word, bool *ret_taken)
 {
     struct question *x = r->x;
     for (size_t i = 0; i < QUESTION_FIELDS; i++) {
@@ -87,13 +87,13 @@ static int question_take_field(const struct reading *r, const char *word, bool *
         }
         return EXIT_FINE;
     }
-    return question_check_misspelt(r, word);
+    return question_reject_misspelt_field(r, word);
 }
 
-static int question_take_word(const struct reading *r, const char *word)
+static int question_parse_word(const struct reading *r, const char *word)
 {
     bool taken = false;
-    int status = question_take_field(r, word, &taken);
+    int status = question_read_field_word(r, word, &taken);
     if (status != EXIT_FINE || taken)
         return status;
     if (word[0] == '\0') {
@@ -139,10 +139,10 @@ bool question_set_field(struct question *x, enum question_field field, const cha
         break;
     case QUESTION_STATUS:
         f->failed = strcmp(value, "failed") == 0;
-        f->statuses = f->failed ? 0 : 1u << value_of_word(&call_statuses, slice_of(value));
+        f->statuses = f->failed ? 0 : 1u << value_find_by_word(&call_statuses, slice_of(value));
         break;
     case QUESTION_KIND:
-        f->kinds = 1u << value_of_word(&row_kinds, slice_of(value));
+        f->kinds = 1u << value_find_by_word(&row_kinds, slice_of(value));
         break;
     case QUESTION_TOOK: /* `took:1s` is accepted as well, because a shell needs no quotes for it */
         value += value[0] == '>';
@@ -173,7 +173,7 @@ int question_read_words(struct question *x, char *const *words, bool exact, stru
 {
     struct reading r = {x, exact, error};
     for (size_t i = 0; words[i] != NULL; i++) {
-        int status = question_take_word(&r, words[i]);
+        int status = question_parse_word(&r, words[i]);
         if (status != EXIT_FINE)
             return status;
     }
@@ -209,7 +209,7 @@ int question_open(struct question *x, const struct settings *s)
     return status;
 }
 
-bool question_make_prefixes(struct question *x)
+bool question_make_last_words_prefixes(struct question *x)
 {
     bool changed = false;
     for (size_t i = 0; i < x->terms.n; i++) {

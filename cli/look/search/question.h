@@ -66,7 +66,7 @@ MI_MUST int question_read_words(struct question *x, char *const *words, bool exa
 
 /* Makes the last word of each text a prefix, as if the text ended with `*`. Returns false if no
  * text has changed. */
-bool question_make_prefixes(struct question *x);
+bool question_make_last_words_prefixes(struct question *x);
 
 /* Whether the session may have matching messages. */
 bool question_matches_session(const struct question *x, const struct query_session *s);

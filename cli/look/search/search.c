@@ -57,7 +57,7 @@ static bool search_on_found(void *ctx, const struct found *f)
         json_out_end(&j);
         out_end_line(&s->out);
     } else {
-        found_text(&s->out, f);
+        found_print_text(&s->out, f);
     }
     s->found++;
     return !out_has_ended(&s->out);
@@ -75,7 +75,7 @@ static bool search_stop_at_match(void *ctx, const struct found *f)
 static int print_nothing_found(struct searching *s, struct query *q)
 {
     bool any = false;
-    int st = question_make_prefixes(&s->question)
+    int st = question_make_last_words_prefixes(&s->question)
                  ? find_messages(q, &s->question, 1, search_stop_at_match, &any)
                  : 0;
     out_raw(&s->out, "nothing found");
@@ -92,13 +92,14 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
     out_open(&s->out);
     int st = filter_find_session(&s->question.filter, settings, q);
     if (st == 0)
-        st = find_messages(q, &s->question, settings_number(settings, "limit"), search_on_found, s);
+        st = find_messages(q, &s->question, settings_get_number(settings, "limit"), search_on_found,
+                           s);
     bool empty = s->found == 0 && !s->json && session_vault_is_empty(q);
     if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)
         st = print_nothing_found(s, q);
     int status = out_close(&s->out);
     if (st < 0)
-        return session_fail(q, st);
+        return session_report_query_error(q, st);
     if (status != EXIT_FINE || s->found > 0)
         return status;
     if (empty)

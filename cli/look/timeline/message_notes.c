@@ -7,7 +7,7 @@
  * not determine the status. */
 static bool answer_has_status(const struct query_message *m)
 {
-    return call_answer_ends(m->kind, m->action);
+    return call_answer_ends_request(m->kind, m->action);
 }
 
 const char *message_outcome_word(const struct query_message *m, enum out_style *ret_style)
@@ -18,7 +18,7 @@ const char *message_outcome_word(const struct query_message *m, enum out_style *
     };
     *ret_style = styles[m->kind];
     if (answer_has_status(m)) {
-        enum call_status status = query_status(m);
+        enum call_status status = query_get_call_status(m);
         *ret_style = session_status_style(status);
         return call_status_name(status);
     }
@@ -28,7 +28,7 @@ const char *message_outcome_word(const struct query_message *m, enum out_style *
 /* Adds the findings, except the one that the column WHAT already shows. */
 static void message_notes_add_findings(struct buf *b, const struct query_message *m)
 {
-    const char *shown = answer_has_status(m) ? call_status_name(query_status(m)) : "";
+    const char *shown = answer_has_status(m) ? call_status_name(query_get_call_status(m)) : "";
     const char *gap = b->n > 0 ? ": " : "";
     for (struct slice rest = m->finding; rest.n > 0;) {
         const char *comma = memchr(rest.p, ',', rest.n);
@@ -80,8 +80,8 @@ void message_notes_append(struct buf *b, const struct query_message *m, bool una
 void operation_notes_append(struct buf *b, const struct query_message *m,
                             const struct operation_list *l)
 {
-    int64_t first = m->kind == KIND_REQUEST ? operation_list_continues(l, m->seq) : 0;
-    const struct listed_operation *o = operation_list_ended_by(l, m->seq);
+    int64_t first = m->kind == KIND_REQUEST ? operation_list_find_continued_seq(l, m->seq) : 0;
+    const struct listed_operation *o = operation_list_find_ended_by(l, m->seq);
     const struct listed_operation *of = first != 0 ? operation_list_find(l, first) : NULL;
     if (of != NULL)
         message_notes_add(b, of->direction == m->direction ? "continues " : "for ", first);

@@ -36,7 +36,7 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
     };
     for (int64_t n = v->summary.last_seq; n >= 1000; n /= 10)
         t->widths.seq++;
-    layout_choose(&t->layout, &t->widths);
+    layout_choose_level(&t->layout, &t->widths);
 }
 
 void timeline_show_many_sessions(struct timeline *t)
@@ -44,7 +44,7 @@ void timeline_show_many_sessions(struct timeline *t)
     t->widths.of_many = true;
     t->widths.method = MANY_METHOD;
     t->widths.short_method = MANY_SHORT_METHOD;
-    layout_choose(&t->layout, &t->widths);
+    layout_choose_level(&t->layout, &t->widths);
 }
 
 void timeline_close(struct timeline *t)
@@ -79,7 +79,7 @@ static void timeline_add_cell(struct timeline *t, struct slice text, size_t widt
                               enum out_style style)
 {
     width = size_min(width, timeline_columns_left(t));
-    out_fixed_cell(t->out, style, text, width, right);
+    out_add_fixed_cell(t->out, style, text, width, right);
     t->taken += width;
 }
 
@@ -87,7 +87,7 @@ static void timeline_add_cell(struct timeline *t, struct slice text, size_t widt
 static void timeline_add_text(struct timeline *t, struct slice text, size_t max,
                               enum out_style style)
 {
-    t->taken += out_fit(t->out, style, text, size_min(max, timeline_columns_left(t)));
+    t->taken += out_add_fitting_text(t->out, style, text, size_min(max, timeline_columns_left(t)));
 }
 
 static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
@@ -135,7 +135,7 @@ static struct slice timeline_method_text(struct timeline *t, const struct query_
     return buf_slice(&t->text);
 }
 
-void timeline_measure_message(struct timeline *t, const struct query_message *m)
+void timeline_measure_columns(struct timeline *t, const struct query_message *m)
 {
     struct layout_widths *w = &t->widths;
     if (is_stderr_or_noise(m))
@@ -151,7 +151,7 @@ void timeline_measure_message(struct timeline *t, const struct query_message *m)
          * level. */
         layout_set_columns(&t->layout, w, t->layout.level);
     else
-        layout_choose(&t->layout, w);
+        layout_choose_level(&t->layout, w);
 }
 
 /* ---- the beginning of a line ---- */
@@ -165,7 +165,8 @@ static void timeline_begin_line(struct timeline *t, int64_t seq, int64_t t_us, c
     if (t->widths.of_many) {
         int64_t at_us = t->session->started_at_us + t_us;
         buf_clear(&t->text);
-        buf_printf(&t->text, "%s.%03d", clock_local(at_us).s + 11, (int)(at_us / 1000 % 1000));
+        buf_printf(&t->text, "%s.%03d", clock_format_local_time(at_us).s + 11,
+                   (int)(at_us / 1000 % 1000));
         struct slice time = {buf_str(&t->text), size_min(t->text.n, l->time)};
         timeline_add_cell(t, time, l->time, false, OUT_DIM);
         timeline_add_gap(t, l->gap);
@@ -242,7 +243,7 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
     if (t->operations != NULL)
         operation_notes_append(&t->text, m, t->operations);
     bool whole = t->text.n > 0;
-    message_notes_append(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
+    message_notes_append(&t->text, m, query_summary_request_is_open(&t->view->summary, m->seq));
     if (t->text.n == 0)
         return;
     timeline_add_gap(t, gap);
@@ -312,7 +313,7 @@ static void timeline_add_packed(struct timeline *t, const struct query_message *
     }
 }
 
-static void timeline_add_padded(struct timeline *t, const struct query_message *m)
+static void timeline_add_padded_method(struct timeline *t, const struct query_message *m)
 {
     const struct layout *l = &t->layout;
     struct slice method = timeline_method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
@@ -355,7 +356,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
         return 0;
     }
     struct slice what = slice_of(message_outcome_word(m, &style));
-    timeline_begin_line(t, m->seq, m->t_us, out_arrow(o, to_server),
+    timeline_begin_line(t, m->seq, m->t_us, out_direction_arrow(o, to_server),
                         to_server ? OUT_CYAN : OUT_GREEN);
     timeline_add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
     timeline_add_gap(t, 1);
@@ -371,7 +372,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     if (l->level == LAYOUT_PACKED)
         timeline_add_packed(t, m);
     else
-        timeline_add_padded(t, m);
+        timeline_add_padded_method(t, m);
     timeline_add_detail(t, m, body, error);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)

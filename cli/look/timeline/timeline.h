@@ -44,7 +44,7 @@ void timeline_close(struct timeline *t);
 void timeline_show_many_sessions(struct timeline *t);
 
 /* Measures a message to widen columns. Should be called for some messages before the first line. */
-void timeline_measure_message(struct timeline *t, const struct query_message *m);
+void timeline_measure_columns(struct timeline *t, const struct query_message *m);
 
 void timeline_print_titles(struct timeline *t); /* prints the column titles */
 /* Prints a message. Returns 0; or, if the body cannot be read (session_read_body()), MI_ESTORE or

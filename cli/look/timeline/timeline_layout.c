@@ -28,7 +28,7 @@ size_t layout_leading_columns(const struct layout *l, const struct layout_widths
 }
 
 /* Returns the columns and gaps between METHOD and the content. */
-static size_t columns_after_method(const struct layout *l)
+static size_t count_columns_after_method(const struct layout *l)
 {
     size_t n = 2 * l->gap + l->took;
     n += l->id > 0 ? l->gap + l->id : 0;
@@ -36,9 +36,9 @@ static size_t columns_after_method(const struct layout *l)
 }
 
 /* Returns all columns except METHOD and the content. */
-static size_t fixed_columns(const struct layout *l, const struct layout_widths *w)
+static size_t count_fixed_columns(const struct layout *l, const struct layout_widths *w)
 {
-    return layout_leading_columns(l, w) + l->what + 1 + columns_after_method(l);
+    return layout_leading_columns(l, w) + l->what + 1 + count_columns_after_method(l);
 }
 
 void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level)
@@ -63,7 +63,7 @@ void layout_set_columns(struct layout *l, const struct layout_widths *w, enum la
     }
     if (packed)
         return;
-    size_t fixed = fixed_columns(l, w) + LAYOUT_CONTENT;
+    size_t fixed = count_fixed_columns(l, w) + LAYOUT_CONTENT;
     size_t left = w->columns > fixed ? w->columns - fixed : 0;
     size_t wanted = level < LAYOUT_SHORT_NAMES ? w->method : w->short_method;
     size_t max = LAYOUT_METHOD_MAX;
@@ -94,17 +94,17 @@ static size_t usual_method_width(const struct layout_widths *w, bool is_short)
 }
 
 /* Whether the layout leaves enough columns for the content. */
-static bool layout_fits(const struct layout *l, const struct layout_widths *w)
+static bool layout_leaves_room_for_content(const struct layout *l, const struct layout_widths *w)
 {
     size_t wanted = larger_width(METHOD_MIN, usual_method_width(w, l->level >= LAYOUT_SHORT_NAMES));
-    return fixed_columns(l, w) + wanted + LAYOUT_CONTENT <= w->columns;
+    return count_fixed_columns(l, w) + wanted + LAYOUT_CONTENT <= w->columns;
 }
 
-void layout_choose(struct layout *l, const struct layout_widths *w)
+void layout_choose_level(struct layout *l, const struct layout_widths *w)
 {
     enum layout_level level = LAYOUT_FULL;
     layout_set_columns(l, w, level);
-    while (level < LAYOUT_PACKED && !layout_fits(l, w))
+    while (level < LAYOUT_PACKED && !layout_leaves_room_for_content(l, w))
         layout_set_columns(l, w, ++level);
 }
 
@@ -112,7 +112,7 @@ size_t layout_max_method_width(const struct layout *l, size_t left, bool took)
 {
     size_t others = CONTENT_MIN + 1 + (took ? TOOK + 1 : 0);
     if (l->level < LAYOUT_PACKED) {
-        others = CONTENT_MIN + columns_after_method(l);
+        others = CONTENT_MIN + count_columns_after_method(l);
         return larger_width(l->method, left > others ? left - others : 0);
     }
     return left > others + METHOD_MIN ? left - others : size_min(left, METHOD_MIN);

@@ -50,7 +50,7 @@ struct layout {
 /* Counts the METHOD of one message. method, short_method: its widths in columns. */
 void layout_add_method(struct layout_widths *w, size_t method, size_t short_method);
 /* Chooses the first level that leaves enough columns for the content. */
-void layout_choose(struct layout *l, const struct layout_widths *w);
+void layout_choose_level(struct layout *l, const struct layout_widths *w);
 /* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
 void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level);
 /* Returns the columns and gaps before WHAT. */

@@ -6,7 +6,7 @@
 /* ---- folding -------------------------------------------------------------------------------- */
 
 /* Returns how many bytes of strings can still be unfolded. */
-static size_t detail_unfold_room(const struct detail *d)
+static size_t detail_unfold_bytes_left(const struct detail *d)
 {
     size_t used = 0;
     for (size_t i = 0; i < d->n; i++)
@@ -36,7 +36,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
     struct view *v = &s.part->view;
     bool found = s.part->has_view && view_find_target(v, &s.place, &t);
     if (found && how == DETAIL_FOLD && t.folded)
-        found = view_find_enclosing(v, &t, &t);
+        found = view_find_enclosing_value(v, &t, &t);
     /* the part does not show its opening bracket, so there is no line to fold */
     if (found && t.view == v && t.depth == 0 && detail_hidden_bracket_lines(s.part) > 0)
         found = false;
@@ -44,9 +44,9 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
         return MI_ENOENT;
     if (!found)
         return fold_detail_part(&s, DETAIL_FOLD, ret_line);
-    int st = view_toggle_target(v, &t, detail_unfold_room(d));
+    int st = view_toggle_target(v, &t, detail_unfold_bytes_left(d));
     if (st == 0)
-        *ret_line = s.base + 1 + detail_shown_line(s.part, t.line);
+        *ret_line = s.base + 1 + detail_line_below_title(s.part, t.line);
     return st;
 }
 
@@ -54,7 +54,7 @@ void detail_fold_from_depth(struct detail *d, size_t depth)
 {
     for (size_t i = 0; i < d->n; i++)
         if (d->part[i].has_view && d->part[i].view.kind == VIEW_JSON)
-            view_fold_from(&d->part[i].view, depth);
+            view_fold_from_depth(&d->part[i].view, depth);
     for (size_t i = 0; i < d->n && depth == SIZE_MAX; i++)
         d->part[i].folded = false;
 }
@@ -63,7 +63,8 @@ void detail_fold_from_depth(struct detail *d, size_t depth)
 
 /* Returns the first match at or after `at` or, backwards, the last match before `at`. In JSON,
  * searches all spellings of the needle. */
-static size_t find_in_view(const struct detail *d, const struct view *v, size_t at, bool forward)
+static size_t find_match_in_view(const struct detail *d, const struct view *v, size_t at,
+                                 bool forward)
 {
     const struct buf *needle[] = {&d->needle, &d->escaped_needle, &d->ascii_needle};
     size_t found = FIND_NONE, n = v->kind == VIEW_TEXT ? 1 : MI_COUNT(needle);
@@ -71,7 +72,7 @@ static size_t find_in_view(const struct detail *d, const struct view *v, size_t 
         struct slice s = buf_slice(needle[i]);
         if (i > 0 && slice_eq(s, buf_slice(needle[i - 1])))
             continue;
-        size_t match = forward ? find_next(v->text, at, s) : find_last(v->text, at, s);
+        size_t match = forward ? find_next_match(v->text, at, s) : find_last_match(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
             found = match; /* this match is nearer than the match of another spelling of the text */
     }
@@ -79,22 +80,24 @@ static size_t find_in_view(const struct detail *d, const struct view *v, size_t 
 }
 
 /* Returns the first match at or after `at` or, backwards, the last match before `at`. */
-static size_t find_in_part(const struct detail *d, const struct part *p, size_t at, bool forward)
+static size_t find_needle_in_part(const struct detail *d, const struct part *p, size_t at,
+                                  bool forward)
 {
     if (!p->has_view) {
         size_t n = p->rows.n, i = forward ? at : size_min(at, n) - 1;
         for (; i < n; forward ? i++ : i--) /* `i` below 0 becomes SIZE_MAX, which ends the loop */
-            if (find_next(head_text(&p->rows, i), 0, buf_slice(&d->needle)) != FIND_NONE)
+            if (find_next_match(head_get_row_text(&p->rows, i), 0, buf_slice(&d->needle)) !=
+                FIND_NONE)
                 return i;
         return FIND_NONE;
     }
-    size_t found = find_in_view(d, &p->view, at, forward);
+    size_t found = find_match_in_view(d, &p->view, at, forward);
     /* Skips values that have a part of their own, because that part is searched as well. */
     while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) {
-        at = values_find_part(d, p->message, found, forward);
+        at = values_find_end_of_value(d, p->message, found, forward);
         if (at == SIZE_MAX)
             break;
-        found = find_in_view(d, &p->view, at, forward);
+        found = find_match_in_view(d, &p->view, at, forward);
     }
     return found;
 }
@@ -109,11 +112,11 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
     if (d->has_hit) { /* Search from the last match, if the cursor is still on its line. */
         struct part *p = &d->part[d->hit_part];
         if (p->has_view)
-            view_find_line_of(&p->view, d->hit_at, &line, &column);
+            view_find_line_of_offset(&p->view, d->hit_at, &line, &column);
         else
             line = d->hit_at;
         if (!p->folded &&
-            detail_first_line(d, d->hit_part) + 1 + detail_shown_line(p, line) == from) {
+            detail_first_line(d, d->hit_part) + 1 + detail_line_below_title(p, line) == from) {
             *ret_part = d->hit_part;
             *ret_at = d->hit_at + forward;
             return;
@@ -134,8 +137,9 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
 {
     struct view_place place;
     struct view_target t;
-    bool found = view_seek_line(v, line, &place) && view_find_target(v, &place, &t) && t.folded;
-    int st = found ? view_toggle_target(v, &t, detail_unfold_room(d)) : MI_ENOENT;
+    bool found =
+        view_find_line_by_number(v, line, &place) && view_find_target(v, &place, &t) && t.folded;
+    int st = found ? view_toggle_target(v, &t, detail_unfold_bytes_left(d)) : MI_ENOENT;
     return st == 0 ? view_unfold_around(v, at) : st;
 }
 
@@ -145,20 +149,21 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
     struct part *p = &d->part[part];
     p->folded = false;
     if (!p->has_view) {
-        struct slice text = head_text(&p->rows, at);
-        text.n = find_next(text, 0, buf_slice(&d->needle));
+        struct slice text = head_get_row_text(&p->rows, at);
+        text.n = find_next_match(text, 0, buf_slice(&d->needle));
         ret->line = at;
-        ret->column = head_value_column(&p->rows, at) + cells_tabbed_columns(text, d->ascii);
+        ret->column =
+            head_value_column(&p->rows, at) + cells_count_columns_with_tabs(text, d->ascii);
     } else {
         int st = view_unfold_around(&p->view, at);
         if (st < 0)
             return st;
-        view_find_line_of(&p->view, at, &ret->line, &ret->column);
+        view_find_line_of_offset(&p->view, at, &ret->line, &ret->column);
         bool far = d->columns > 0 && ret->column + ROW_INDENT >= d->columns;
         if (far && unfold_string_of_hit(d, &p->view, at, ret->line) == 0)
-            view_find_line_of(&p->view, at, &ret->line, &ret->column);
+            view_find_line_of_offset(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
-        ret->line = detail_shown_line(p, ret->line);
+        ret->line = detail_line_below_title(p, ret->line);
     }
     ret->line += detail_first_line(d, part) + 1;
     d->has_hit = true;
@@ -193,7 +198,7 @@ static int detail_set_needle(struct detail *d, struct slice needle)
     buf_clear(&d->escaped_needle);
     buf_clear(&d->ascii_needle);
     buf_slice_add(&d->needle, needle);
-    text_json(&json, needle);
+    text_append_json(&json, needle);
     if (!json.failed)
         buf_add(&d->escaped_needle, json.p + 1, json.n - 2);
     add_json_as_ascii(&d->ascii_needle, buf_slice(&d->escaped_needle));
@@ -214,7 +219,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
     ret->wrapped = false;
     /* The part in which the search begins is searched twice: the second time only up to `at`. */
     for (size_t tried = 0; tried <= d->n; tried++) {
-        size_t found = find_in_part(d, &d->part[part], at, forward);
+        size_t found = find_needle_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)
             return detail_show_hit(d, part, found, ret);
         if (forward ? part + 1 == d->n : part == 0)
@@ -248,7 +253,7 @@ static int copy_part_rows(const struct detail *d, const struct part *p, struct b
     if (head && d->s.messages_n > 0)
         buf_slice_add(b, d->s.message[0].body);
     for (size_t i = 0; i < p->rows.n && !head; i++) {
-        buf_slice_add(b, head_text(&p->rows, i));
+        buf_slice_add(b, head_get_row_text(&p->rows, i));
         buf_addc(b, '\n');
     }
     return b->failed ? MI_ENOMEM : b->n == 0 ? MI_ENOENT : 0;
@@ -289,6 +294,6 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
                                            : view_copy_value(&s.part->view, &s.place, b);
     if (s.title || what == DETAIL_COPY_POINTER)
         return MI_ENOENT;
-    buf_slice_add(b, head_text(&s.part->rows, s.row));
+    buf_slice_add(b, head_get_row_text(&s.part->rows, s.row));
     return b->failed ? MI_ENOMEM : 0;
 }

@@ -34,7 +34,8 @@ static bool unfold_result_text(struct view *v, const char *list, size_t i, const
     pointer_add_index(&pointer, i);
     bool found = view_find_pointer(v, buf_slice(&pointer), &t.at);
     buf_adds(&pointer, member);
-    if (found && view_find_pointer(v, buf_slice(&pointer), &t.at) && view_is_text(v, t.at)) {
+    if (found && view_find_pointer(v, buf_slice(&pointer), &t.at) &&
+        view_should_unfold_string(v, t.at)) {
         view_find_path(v, t.at, &path);
         t.depth = path.n;
         if (view_toggle_target(v, &t, DETAIL_TEXT_MAX) < 0 || view_unfold_around(v, t.at) < 0)
@@ -128,7 +129,7 @@ static int detail_add_notes(struct detail *d)
 }
 
 /* Whether head_make_rows() makes the rows of this part. */
-static bool head_makes_rows_of_part(const struct part *p)
+static bool part_has_head_rows(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;
 }
@@ -174,7 +175,7 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     detail_add_parts(d);
     int st = detail_add_notes(d);
     for (size_t i = 0; i < d->n; i++) {
-        if (head_makes_rows_of_part(&part[i]))
+        if (part_has_head_rows(&part[i]))
             head_make_rows(d, &part[i]);
         if (part[i].rows.failed)
             st = MI_ENOMEM;
@@ -208,7 +209,7 @@ void detail_set_width(struct detail *d, size_t columns, bool ascii)
     d->columns = columns;
     d->ascii = ascii;
     for (size_t i = 0; i < d->n; i++)
-        if (head_makes_rows_of_part(&d->part[i]))
+        if (part_has_head_rows(&d->part[i]))
             head_make_rows(d, &d->part[i]);
         else if (d->part[i].has_view)
             view_set_width(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
@@ -240,7 +241,7 @@ static size_t count_content_lines(struct part *p)
                          : p->rows.n;
 }
 
-size_t detail_shown_line(struct part *p, size_t line)
+size_t detail_line_below_title(struct part *p, size_t line)
 {
     size_t n = count_content_lines(p);
     line -= size_min(line, detail_hidden_bracket_lines(p));
@@ -266,7 +267,7 @@ bool detail_locate_line(struct detail *d, size_t line, struct spot *ret)
             return true;
         size_t bare = detail_hidden_bracket_lines(p);
         if (!p->folded && (bare == 0 || inside < count_content_lines(p)) &&
-            (p->has_view ? view_seek_line(&p->view, inside + bare, &ret->place)
+            (p->has_view ? view_find_line_by_number(&p->view, inside + bare, &ret->place)
                          : inside < p->rows.n))
             return true;
         base += 1 + count_content_lines(p);
@@ -330,12 +331,12 @@ static void draw_part_row(const struct head_rows *r, size_t i, struct cells *c)
     struct buf label = {0};
     head_write_label(r, i, &label);
     cells_add_blanks(c, ROW_INDENT);
-    cells_add(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
+    cells_add_text(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
     cells_add_blanks(c, head_value_column(r, i) - ROW_INDENT - label.n);
     buf_close(&label);
     c->tabs = true;
     c->origin = head_value_column(r, i);
-    cells_add(c, r->row[i].style, head_text(r, i));
+    cells_add_text(c, r->row[i].style, head_get_row_text(r, i));
     c->tabs = false;
 }
 

@@ -51,7 +51,7 @@ void head_add_text(struct head_rows *r, const char *label, enum cells_style styl
         row->text = borrowed.p != NULL ? borrowed : slice_of("");
 }
 
-struct slice head_text(const struct head_rows *r, size_t i)
+struct slice head_get_row_text(const struct head_rows *r, size_t i)
 {
     const struct row *row = &r->row[i];
     if (row->text.p != NULL)
@@ -133,8 +133,8 @@ static void head_add_redactions(const struct detail_subject *s, struct head_rows
 }
 
 /* Adds a text that is not from a recording as rows, wrapped to the columns. */
-static void head_add_wrapped(const struct detail *d, struct head_rows *r, const char *label,
-                             enum cells_style style, struct slice text)
+static void head_add_wrapped_text(const struct detail *d, struct head_rows *r, const char *label,
+                                  enum cells_style style, struct slice text)
 {
     size_t columns = d->columns > ROW_INDENT + ROW_LABEL + VIEW_WIDTH_MIN
                          ? d->columns - ROW_INDENT - ROW_LABEL
@@ -160,11 +160,11 @@ static void detail_head_add_findings(const struct detail *d, struct head_rows *r
             struct buf text = {0};
             enum severity s = info.severity;
             buf_printf(&text, "%s: %s", info.name, info.meaning);
-            head_add_wrapped(d, r, label,
-                             s == SEVERITY_ERROR     ? CELLS_BAD
-                             : s == SEVERITY_WARNING ? CELLS_WAIT
-                                                     : CELLS_DIM,
-                             buf_slice(&text));
+            head_add_wrapped_text(d, r, label,
+                                  s == SEVERITY_ERROR     ? CELLS_BAD
+                                  : s == SEVERITY_WARNING ? CELLS_WAIT
+                                                          : CELLS_DIM,
+                                  buf_slice(&text));
             r->failed |= text.failed;
             buf_close(&text);
         } else {
@@ -225,11 +225,11 @@ static void draw_message_title(const struct detail *d, const struct detail_messa
     buf_close(&text);
     if (m->id.p != NULL) {
         cells_add_str(c, CELLS_DIM, "  id ");
-        cells_add(c, CELLS_DIM, m->id);
+        cells_add_text(c, CELLS_DIM, m->id);
     }
     if (m->kind == KIND_NOTIFICATION && m->method.p != NULL) {
         cells_add_blanks(c, 2);
-        cells_add(c, CELLS_DIM, m->method);
+        cells_add_text(c, CELLS_DIM, m->method);
     }
 }
 
@@ -240,10 +240,10 @@ static void draw_head_title(const struct detail_subject *s, struct cells *c)
         cells_add_str(c, CELLS_TITLE, m != NULL ? row_kind_name(m->kind) : "event");
         return;
     }
-    cells_add(c, CELLS_TITLE, m->method);
+    cells_add_text(c, CELLS_TITLE, m->method);
     if (m->target.p != NULL) {
         cells_add_str(c, CELLS_TITLE, " ");
-        cells_add(c, CELLS_TITLE, m->target);
+        cells_add_text(c, CELLS_TITLE, m->target);
     }
 }
 
@@ -267,7 +267,7 @@ void head_draw_title(const struct detail *d, const struct part *p, struct cells 
         draw_message_title(d, &s->message[p->message], c);
         break;
     case PART_POST_MORTEM:
-        cells_add(c, CELLS_TITLE, s->post_mortem_title);
+        cells_add_text(c, CELLS_TITLE, s->post_mortem_title);
         break;
     case PART_STDERR:
         cells_add_format(c, CELLS_TITLE, "stderr, %s%zu line%s", s->stderr_more ? "the last " : "",

@@ -80,7 +80,7 @@ static void add_added_rows(struct aligning *a, uint32_t node, uint32_t line)
         detail_pair_add_row(a, NO_LINE, line + i, PAIR_ADDED);
 }
 
-static const struct json_node *aligned_node(const struct aligning *a, int side, uint32_t i)
+static const struct json_node *get_aligned_node(const struct aligning *a, int side, uint32_t i)
 {
     return &a->tree[side].node[i];
 }
@@ -117,12 +117,13 @@ static int read_object_members(const struct aligning *a, uint32_t object, uint32
                                struct members *m)
 {
     *m = (struct members){.member =
-                              calloc(aligned_node(a, 1, object)->count + 1, sizeof *m->member)};
+                              calloc(get_aligned_node(a, 1, object)->count + 1, sizeof *m->member)};
     if (m->member == NULL)
         return MI_ENOMEM;
     line++;
-    for (uint32_t i = aligned_node(a, 1, object)->child; i != 0; i = aligned_node(a, 1, i)->next) {
-        m->member[m->n++] = (struct member){aligned_node(a, 1, i)->key, i, line, false};
+    for (uint32_t i = get_aligned_node(a, 1, object)->child; i != 0;
+         i = get_aligned_node(a, 1, i)->next) {
+        m->member[m->n++] = (struct member){get_aligned_node(a, 1, i)->key, i, line, false};
         line += a->lines[1][i];
     }
     return 0;
@@ -163,9 +164,9 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     uint32_t at = line[0] + 1;
     size_t next = 0;
     a->st = read_object_members(a, node[1], line[1], &m);
-    for (uint32_t i = aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
-         i = aligned_node(a, 0, i)->next) {
-        size_t k = find_member(a, &m, aligned_node(a, 0, i)->key, next);
+    for (uint32_t i = get_aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
+         i = get_aligned_node(a, 0, i)->next) {
+        size_t k = find_member(a, &m, get_aligned_node(a, 0, i)->key, next);
         /* the name is missing on the right, or is a duplicate without a partner */
         if (k == m.n || m.member[k].taken) {
             add_removed_rows(a, i, at);
@@ -185,7 +186,7 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
 
 static void align_elements(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
-    uint32_t i = aligned_node(a, 0, node[0])->child, k = aligned_node(a, 1, node[1])->child;
+    uint32_t i = get_aligned_node(a, 0, node[0])->child, k = get_aligned_node(a, 1, node[1])->child;
     uint32_t left = line[0] + 1, right = line[1] + 1;
     while ((i != 0 || k != 0) && a->st == 0) {
         if (i != 0 && k != 0)
@@ -196,16 +197,16 @@ static void align_elements(struct aligning *a, const uint32_t node[2], const uin
             add_added_rows(a, k, right);
         left += i != 0 ? a->lines[0][i] : 0;
         right += k != 0 ? a->lines[1][k] : 0;
-        i = i != 0 ? aligned_node(a, 0, i)->next : 0;
-        k = k != 0 ? aligned_node(a, 1, k)->next : 0;
+        i = i != 0 ? get_aligned_node(a, 0, i)->next : 0;
+        k = k != 0 ? get_aligned_node(a, 1, k)->next : 0;
     }
 }
 
 /* Aligns two values. Recurses as deep as the values do, at most JSON_TREE_DEPTH. */
 static void align_values(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
-    const struct json_node *left = aligned_node(a, 0, node[0]),
-                           *right = aligned_node(a, 1, node[1]);
+    const struct json_node *left = get_aligned_node(a, 0, node[0]),
+                           *right = get_aligned_node(a, 1, node[1]);
     uint32_t lines[2] = {a->lines[0][node[0]], a->lines[1][node[1]]};
     if (lines[0] == 1 && lines[1] == 1) {
         bool equal = json_equal(left->value, right->value);
@@ -282,8 +283,8 @@ static int pair_append_row(struct pair *p, enum pair_mark mark)
 
 /* Adds a section. If `text` is NULL, or a limit is exceeded, shows only the sizes of the two
  * values. */
-static int pair_add_section(struct pair *p, const char *title, const struct slice text[2],
-                            const size_t size[2])
+static int pair_add_section_rows(struct pair *p, const char *title, const struct slice text[2],
+                                 const size_t size[2])
 {
     size_t before = p->n;
     if (p->sections_n == PAIR_SECTIONS_MAX)
@@ -311,14 +312,15 @@ static int pair_add_section(struct pair *p, const char *title, const struct slic
     return st;
 }
 
-int pair_add(struct pair *p, const char *title, struct slice left, struct slice right)
+int pair_add_two_values(struct pair *p, const char *title, struct slice left, struct slice right)
 {
-    return pair_add_section(p, title, (struct slice[]){left, right}, (size_t[]){left.n, right.n});
+    return pair_add_section_rows(p, title, (struct slice[]){left, right},
+                                 (size_t[]){left.n, right.n});
 }
 
 int pair_add_sizes(struct pair *p, const char *title, const size_t size[2])
 {
-    return pair_add_section(p, title, NULL, size);
+    return pair_add_section_rows(p, title, NULL, size);
 }
 
 int pair_open(struct pair **ret)
@@ -391,7 +393,7 @@ int pair_set_shown(struct pair *p, bool all)
     return 0;
 }
 
-size_t pair_count_shown(const struct pair *p)
+size_t pair_count_shown_rows(const struct pair *p)
 {
     return p->shown_n;
 }
@@ -409,7 +411,7 @@ size_t pair_count_differences(const struct pair *p)
     return n;
 }
 
-size_t pair_next_difference(const struct pair *p, size_t row, bool forward)
+size_t pair_find_next_difference(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
         /* `i` below 0 becomes SIZE_MAX, which ends the loop */
@@ -437,7 +439,8 @@ void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from
         cells_add_format(c, CELLS_NOTE, "  not compared: %zu bytes", s->size[side]);
     } else if (r->mark == PAIR_GAP) {
         cells_add_format(c, CELLS_FOLD, "  %s %u equal lines", ascii ? "..." : "⋯", r->line[0]);
-    } else if (r->line[side] != NO_LINE && view_seek_line(&s->view[side], r->line[side], &place)) {
+    } else if (r->line[side] != NO_LINE &&
+               view_find_line_by_number(&s->view[side], r->line[side], &place)) {
         cells_add_str(c, CELLS_PLAIN, r->mark == PAIR_EQUAL ? "  " : markers[r->mark]);
         view_set_width(&s->view[side], 0, ascii);
         view_draw_line(&s->view[side], &place, 0, c);

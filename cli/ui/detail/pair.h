@@ -3,7 +3,7 @@
  * Rules     members with the same name, and elements with the same index, stand beside each
  *           other. A member or element that only one side has stands alone. The order of
  *           members, white space, and the spelling of strings and numbers make no difference.
- * Sections  each pair_add() adds a section, such as the params or the results. A section begins
+ * Sections  each pair_add_two_values() adds a section, such as the params or the results. A section begins
  *           with a title.
  * Limits    a value has at most PAIR_TEXT_MAX bytes; the limits of wire/json/tree.h also apply. A
  *           pair has at most PAIR_ROWS_MAX rows. If a limit is exceeded, the two values are not
@@ -29,7 +29,8 @@ void pair_close(struct pair *p); /* p may be NULL */
 /* Adds a section. A value is JSON text, or {NULL, 0} if it is missing. `title` must be static.
  * Returns 0; MI_EINVAL: invalid JSON; MI_EFULL: there are PAIR_SECTIONS_MAX sections already;
  * MI_ENOMEM. */
-MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struct slice right);
+MI_MUST int pair_add_two_values(struct pair *p, const char *title, struct slice left,
+                                struct slice right);
 /* Adds a section whose values are not compared, because only their sizes are known. */
 MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
 /* Shows all lines if `all` is true. Otherwise (the default), shows only the differences, with
@@ -37,12 +38,12 @@ MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[
  * MI_ENOMEM. */
 MI_MUST int pair_set_shown(struct pair *p, bool all);
 
-size_t pair_count_shown(const struct pair *p);
+size_t pair_count_shown_rows(const struct pair *p);
 /* returns the number of groups of rows that differ */
 size_t pair_count_differences(const struct pair *p);
 /* Returns the first row of the next group of rows that differ; if `forward` is false, of the
  * previous group. Returns `row` if there is no such group. */
-size_t pair_next_difference(const struct pair *p, size_t row, bool forward);
+size_t pair_find_next_difference(const struct pair *p, size_t row, bool forward);
 /* Begins c, and writes one side of a row to it: the columns [from, from + width). c stays empty if
  * the side has no line in this row. */
 void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,

@@ -89,12 +89,12 @@ static inline struct part *detail_add_part(struct detail *d, enum part_kind kind
  * them; otherwise 0. */
 size_t detail_hidden_bracket_lines(const struct part *p);
 /* Converts a line of the part's view to a line below the part's title. */
-size_t detail_shown_line(struct part *p, size_t line);
+size_t detail_line_below_title(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);
 void head_add_text(struct head_rows *r, const char *label, enum cells_style style,
                    struct slice borrowed);
-struct slice head_text(const struct head_rows *r, size_t i);
+struct slice head_get_row_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
 /* returns the column of the row's text */
 size_t head_value_column(const struct head_rows *r, size_t i);
@@ -108,6 +108,6 @@ void head_draw_title(const struct detail *d, const struct part *p, struct cells 
 void values_add_parts(struct detail *d);
 /* If byte `at` of the message is in a value that has its own part, returns the end of that value
  * or, if not `forward`, its beginning. Otherwise returns SIZE_MAX. */
-size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward);
+size_t values_find_end_of_value(const struct detail *d, size_t message, size_t at, bool forward);
 
 #endif

@@ -10,7 +10,7 @@ size_t token_skip_blank(struct slice s, size_t at)
     return at;
 }
 
-size_t token_skip_to_next(struct slice s, size_t at)
+size_t token_skip_separators(struct slice s, size_t at)
 {
     while (at < s.n && (char_is_space(s.p[at]) || s.p[at] == ',' || s.p[at] == ':'))
         at++;
@@ -20,21 +20,21 @@ size_t token_skip_to_next(struct slice s, size_t at)
 #if JSON_BLOCKS
 /* Skips blocks of a string that do not contain its closing quote. The byte at `at` must not be
  * escaped. */
-static size_t token_skip_blocks(struct slice s, size_t at)
+static size_t token_skip_string_blocks(struct slice s, size_t at)
 {
     uint64_t escaped_first = 0;
     for (; s.n - at >= JSON_BLOCK; at += JSON_BLOCK) {
         struct json_block b = json_block_at(s.p + at);
         uint64_t carry = escaped_first;
-        uint64_t escapes = json_block_escapes(json_block_is(b, '\\'), &carry);
-        if ((json_block_is(b, '"') & ~(escapes << 1 | escaped_first)) != 0)
+        uint64_t escapes = json_block_find_escapes(json_block_match(b, '\\'), &carry);
+        if ((json_block_match(b, '"') & ~(escapes << 1 | escaped_first)) != 0)
             break;
         escaped_first = carry;
     }
     return at;
 }
 #else
-static size_t token_skip_blocks(struct slice s, size_t at)
+static size_t token_skip_string_blocks(struct slice s, size_t at)
 {
     (void)s;
     return at;
@@ -48,7 +48,7 @@ static size_t token_string_end(struct slice s, size_t at)
     unsigned quotes = 0;
     for (size_t i = at + 1; i < s.n; i++) {
         if (++quotes % JSON_BLOCK_AFTER == 0)
-            i = token_skip_blocks(s, i);
+            i = token_skip_string_blocks(s, i);
         const char *quote = memchr(s.p + i, '"', s.n - i);
         if (quote == NULL)
             return s.n;

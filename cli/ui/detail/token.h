@@ -19,7 +19,7 @@ static inline bool token_closes_container(char c)
 /* Skips white space. */
 size_t token_skip_blank(struct slice s, size_t at);
 /* Skips white space, commas and colons, up to the next value, key or closing bracket. */
-size_t token_skip_to_next(struct slice s, size_t at);
+size_t token_skip_separators(struct slice s, size_t at);
 /* Returns the end of the string, number or word at `at`. `at` must be below s.n, and must not be at
  * a bracket. */
 size_t token_find_end(struct slice s, size_t at);

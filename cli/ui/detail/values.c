@@ -19,9 +19,9 @@ struct found {
 
 /* Returns at most the first DETAIL_TEXT_MAX bytes of an escaped string. Removes an escape or
  * character at the end if it is incomplete. */
-static struct slice beginning_of_string(struct slice raw)
+static struct slice shorten_escaped_string(struct slice raw)
 {
-    struct slice s = text_head(raw, DETAIL_TEXT_MAX);
+    struct slice s = text_prefix(raw, DETAIL_TEXT_MAX);
     size_t i = 1;
     while (i < 5 && i < s.n && s.p[s.n - i] != '\\')
         i++;
@@ -52,7 +52,7 @@ static void add_found_value_part(struct detail *d, size_t message, const struct 
     if (text) {
         struct slice raw = cut ? (struct slice){v.text.p + 1, v.text.n - 1} : json_string_raw(v);
         cut |= raw.n > DETAIL_TEXT_MAX;
-        raw = cut ? beginning_of_string(raw) : raw;
+        raw = cut ? shorten_escaped_string(raw) : raw;
         p->to = cut ? p->from + 1 + raw.n : p->to;
         json_unescape(&p->text, raw);
     }
@@ -78,7 +78,7 @@ static void add_value_part(struct detail *d, size_t message, struct json_value v
  * includes type and size. */
 static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
 {
-    struct slice type = text_head(json_string_raw(json_get(item, "mimeType")), 20);
+    struct slice type = text_prefix(json_string_raw(json_get(item, "mimeType")), 20);
     struct slice data = json_string_raw(json_get(item, "data")); /* `data` is base64 text */
     if (type.p == NULL || data.p == NULL)
         return title;
@@ -216,7 +216,7 @@ void values_add_parts(struct detail *d)
         add_answer_parts(d, at, &answer);
 }
 
-size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward)
+size_t values_find_end_of_value(const struct detail *d, size_t message, size_t at, bool forward)
 {
     for (size_t i = 0; i < d->n; i++) {
         const struct part *p = &d->part[i];

@@ -57,25 +57,26 @@ void view_set_width(struct view *v, size_t width, bool ascii)
 }
 
 /* Moves p to the next line that belongs to the same place. Returns false if there is none. */
-static bool view_step_within_place(struct view *v, struct view_place *p, size_t value)
+static bool view_step_within_value(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
     size_t notes = view_count_notes(v, value);
-    struct inner *in = p->below < notes ? NULL : view_find_inner(v, value);
-    if (p->below >= notes && (in == NULL || !view_seek_line(in->view, p->below - notes, &ignored)))
+    struct inner *in = p->below < notes ? NULL : view_find_unfolded_string(v, value);
+    if (p->below >= notes &&
+        (in == NULL || !view_find_line_by_number(in->view, p->below - notes, &ignored)))
         return false;
     p->below++;
     p->line++;
     return true;
 }
 
-bool view_step_line(struct view *v, struct view_place *p)
+bool view_step_to_next_line(struct view *v, struct view_place *p)
 {
     bool more = false;
     if (v->kind == VIEW_JSON && (v->notes_n > 0 || v->inner_n > 0))
-        more = view_step_within_place(v, p, view_value_offset(v, p));
+        more = view_step_within_value(v, p, view_value_offset(v, p));
     if (!more)
-        more = v->kind == VIEW_TEXT ? view_text_step(v, p) : view_json_step(v, p);
+        more = v->kind == VIEW_TEXT ? view_text_step_line(v, p) : view_json_step_line(v, p);
     if (!more) {
         v->lines = v->whole ? v->lines : p->line + 1;
         v->whole = true;
@@ -89,7 +90,7 @@ bool view_step_line(struct view *v, struct view_place *p)
 }
 
 /* Returns the nearest remembered place at or before this line. */
-static struct view_place find_marked_place(const struct view *v, size_t line)
+static struct view_place find_remembered_line(const struct view *v, size_t line)
 {
     struct view_place p = {0};
     size_t from = 0, to = v->marks_n;
@@ -114,13 +115,13 @@ static void view_skip_in_string(struct view *v, struct view_place *p, size_t lin
     struct view_place ignored;
     struct inner *in;
     if (v->kind != VIEW_JSON || v->inner_n == 0 ||
-        (in = view_find_inner(v, view_value_offset(v, p))) == NULL)
+        (in = view_find_unfolded_string(v, view_value_offset(v, p))) == NULL)
         return;
     size_t notes = view_count_notes(v, in->at);
     size_t want = line - (p->line - p->below); /* the value that p->below would have for `line` */
     if (want <= notes)
         return;
-    if (!view_seek_line(in->view, want - notes - 1, &ignored))
+    if (!view_find_line_by_number(in->view, want - notes - 1, &ignored))
         want = notes + view_count_lines(in->view);
     if (want > p->below) {
         p->line += want - p->below;
@@ -128,17 +129,17 @@ static void view_skip_in_string(struct view *v, struct view_place *p, size_t lin
     }
 }
 
-bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
+bool view_find_line_by_number(struct view *v, size_t line, struct view_place *ret)
 {
     if (v->whole && line >= v->lines)
         return false;
-    struct view_place p = find_marked_place(v, line);
+    struct view_place p = find_remembered_line(v, line);
     for (;;) {
         if (p.line < line)
             view_skip_in_string(v, &p, line);
         if (p.line >= line)
             break;
-        if (!view_step_line(v, &p))
+        if (!view_step_to_next_line(v, &p))
             return false;
     }
     v->last = p;
@@ -166,7 +167,7 @@ size_t view_count_lines(struct view *v)
 {
     struct view_place p;
     while (!v->whole) {
-        bool found = view_seek_line(v, SIZE_MAX, &p);
+        bool found = view_find_line_by_number(v, SIZE_MAX, &p);
         (void)found; /* always false, because no view has SIZE_MAX lines */
     }
     return v->lines;
@@ -180,13 +181,13 @@ static void draw_line_below_value(struct view *v, const struct view_place *p, si
     if (p->below <= notes) {
         const struct view_note *n = &v->note[view_find_first_note(v, value) + p->below - 1];
         cells_add_str(c, n->style, v->ascii ? "^ " : "↑ ");
-        cells_add(c, n->style, n->text);
+        cells_add_text(c, n->style, n->text);
         return;
     }
-    struct inner *in = view_find_inner(v, value);
+    struct inner *in = view_find_unfolded_string(v, value);
     struct view_place inside;
     cells_add_str(c, CELLS_FOLD, v->ascii ? "| " : "│ ");
-    if (in != NULL && view_seek_line(in->view, p->below - notes - 1, &inside))
+    if (in != NULL && view_find_line_by_number(in->view, p->below - notes - 1, &inside))
         view_draw_line(in->view, &inside, 0, c);
 }
 

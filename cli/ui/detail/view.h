@@ -90,9 +90,9 @@ void view_set_width(struct view *v, size_t width, bool ascii);
 /* ---- lines ---- */
 
 /* Finds a line by its number. Returns false if the view has fewer lines. */
-bool view_seek_line(struct view *v, size_t line, struct view_place *ret);
+bool view_find_line_by_number(struct view *v, size_t line, struct view_place *ret);
 /* Moves p to the next line. Returns false if there is no next line. */
-bool view_step_line(struct view *v, struct view_place *p);
+bool view_step_to_next_line(struct view *v, struct view_place *p);
 /* returns the number of lines; an estimate if *exact is false */
 size_t view_estimate_lines(struct view *v, bool *exact);
 size_t
@@ -115,17 +115,18 @@ struct view_target {
 bool view_find_target(struct view *v, const struct view_place *p, struct view_target *ret);
 /* Finds the object or array around the target, or the string that contains the target. Returns
  * false if the target is the root. */
-bool view_find_enclosing(struct view *v, const struct view_target *t, struct view_target *ret);
+bool view_find_enclosing_value(struct view *v, const struct view_target *t,
+                               struct view_target *ret);
 /* Folds or unfolds the target. Returns 0; MI_ENOMEM; MI_EFULL: unfolded strings need more than
  * `room` bytes, or there are too many exceptions; MI_ENOENT: the target is not a valid string. */
 MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);
-void view_fold_from(struct view *v, size_t depth);
+void view_fold_from_depth(struct view *v, size_t depth);
 /* returns the size of all unfolded strings in bytes */
 size_t view_unfolded_bytes(const struct view *v);
 /* Whether unfolding this string is useful: it has several lines, is JSON, or is long. */
-bool view_is_text(const struct view *v, size_t at);
+bool view_should_unfold_string(const struct view *v, size_t at);
 bool view_is_json(struct slice s); /* whether the text is a valid JSON object or array */
 /* Unfolds the objects and arrays that contain byte `at`. */
 MI_MUST int view_unfold_around(struct view *v, size_t at);
@@ -151,7 +152,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret);
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
 /* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around()
  * before this function. */
-void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
+void view_find_line_of_offset(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
 /* Returns the offset of the value in this line (after its key), or of the closing bracket;
  * v->text.n if the text is empty. */
 size_t view_value_offset(const struct view *v, const struct view_place *p);
@@ -164,11 +165,11 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 /* ---- for the other files of this module ---- */
 
-bool view_text_step(struct view *v, struct view_place *p);
+bool view_text_step_line(struct view *v, struct view_place *p);
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c);
 /* Adds a token as it is written, except that visible characters beyond ASCII are unescaped. */
 void view_add_token(struct cells *c, enum cells_style style, struct slice token);
-bool view_json_step(struct view *v, struct view_place *p);
+bool view_json_step_line(struct view *v, struct view_place *p);
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c);
 /* Returns the end of the value at `at`. A far end is cached. */
 size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
@@ -176,10 +177,10 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth);
 /* These functions return the index of the first exception, unfolded string or note at or after
  * offset `at`. */
 size_t view_find_first_exception(const struct view *v, size_t at);
-size_t view_find_first_inner(const struct view *v, size_t at);
+size_t view_find_first_unfolded(const struct view *v, size_t at);
 size_t view_find_first_note(const struct view *v, size_t at);
 /* returns the unfolded string at `at`; NULL if the string is folded */
-struct inner *view_find_inner(const struct view *v, size_t at);
+struct inner *view_find_unfolded_string(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
 /* Drops the index from this byte on. Call this function when the lines of the value at this byte
@@ -188,7 +189,7 @@ void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);
 /* Appends the unescaped text of the string at [at, end). Returns false if the string is invalid. */
-bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b);
+bool view_unescape_string(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
 /* returns the number of columns before the fold marker of a line */
 size_t view_indent_columns(size_t depth);

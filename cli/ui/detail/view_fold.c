@@ -34,7 +34,7 @@ static void view_fold_string(struct view *v, struct inner *in)
     v->inner_n--;
 }
 
-void view_fold_from(struct view *v, size_t depth)
+void view_fold_from_depth(struct view *v, size_t depth)
 {
     while (v->inner_n > 0)
         view_fold_string(v, &v->inner[v->inner_n - 1]);
@@ -50,18 +50,18 @@ void view_fold_to_overview(struct view *v)
     if (v->kind == VIEW_TEXT || v->text.n <= OVERVIEW_BYTES)
         return;
     for (size_t i = 0; i < MI_COUNT(depths); i++) {
-        view_fold_from(v, depths[i]);
-        if (!view_seek_line(v, OVERVIEW_LINES, &ignored))
+        view_fold_from_depth(v, depths[i]);
+        if (!view_find_line_by_number(v, OVERVIEW_LINES, &ignored))
             return;
     }
-    view_fold_from(v, 2);
+    view_fold_from_depth(v, 2);
 }
 
 /* Opens the view of the string at [at, end). */
 static int open_inner_view(const struct view *v, size_t at, size_t end, struct view *ret)
 {
     struct buf text = {0};
-    if (!view_unescape(v, at, end, &text)) {
+    if (!view_unescape_string(v, at, end, &text)) {
         int st = text.failed ? MI_ENOMEM : MI_ENOENT;
         buf_close(&text);
         return st;
@@ -88,7 +88,7 @@ static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t ro
         return st;
     }
     view_set_width(in.view, view_inner_width(v, in.indent), v->ascii);
-    size_t i = view_find_first_inner(v, at);
+    size_t i = view_find_first_unfolded(v, at);
     memmove(&v->inner[i + 1], &v->inner[i], (v->inner_n - i) * sizeof in);
     v->inner[i] = in;
     v->inner_n++;
@@ -127,10 +127,10 @@ static int view_toggle_exception(struct view *v, size_t at)
 }
 
 /* Returns the unfolded string of v whose view is w or contains w; NULL if there is none. */
-static struct inner *find_inner_with_view(const struct view *v, const struct view *w)
+static struct inner *find_unfolded_string_of_view(const struct view *v, const struct view *w)
 {
     for (size_t i = 0; i < v->inner_n; i++)
-        if (v->inner[i].view == w || find_inner_with_view(v->inner[i].view, w) != NULL)
+        if (v->inner[i].view == w || find_unfolded_string_of_view(v->inner[i].view, w) != NULL)
             return &v->inner[i];
     return NULL;
 }
@@ -139,14 +139,14 @@ int view_toggle_target(struct view *v, const struct view_target *t, size_t room)
 {
     int st = 0;
     if (t->view != v) {
-        struct inner *in = find_inner_with_view(v, t->view);
+        struct inner *in = find_unfolded_string_of_view(v, t->view);
         st = view_toggle_target(in->view, t, room);
         view_forget_lines(v, in->at);
         return st;
     }
     if (token_opens_container(v->text.p[t->at]))
         return view_toggle_exception(v, t->at);
-    struct inner *in = view_find_inner(v, t->at);
+    struct inner *in = view_find_unfolded_string(v, t->at);
     if (in != NULL)
         view_fold_string(v, in);
     else
@@ -166,7 +166,7 @@ int view_unfold_around(struct view *v, size_t at)
             return st;
     }
     /* the string before index i is the only unfolded string that can contain `at` */
-    size_t i = view_find_first_inner(v, at);
+    size_t i = view_find_first_unfolded(v, at);
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_find_end(v->text, in->at))
         return 0;
@@ -176,13 +176,13 @@ int view_unfold_around(struct view *v, size_t at)
 
 /* ---- targets -------------------------------------------------------------------------------- */
 
-static struct view_target view_target_at(struct view *v, size_t at, size_t depth)
+static struct view_target view_make_fold_target(struct view *v, size_t at, size_t depth)
 {
     size_t column;
     bool container = token_opens_container(v->text.p[at]);
     struct view_target t = {.view = v, .at = at, .depth = depth};
-    t.folded = container ? view_is_folded(v, at, depth) : view_find_inner(v, at) == NULL;
-    view_find_line_of(v, at, &t.line, &column);
+    t.folded = container ? view_is_folded(v, at, depth) : view_find_unfolded_string(v, at) == NULL;
+    view_find_line_of_offset(v, at, &t.line, &column);
     return t;
 }
 
@@ -193,13 +193,13 @@ static bool view_find_container(struct view *v, size_t at, struct view_target *r
     view_find_path(v, at, &path);
     if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
         return false;
-    *ret = view_target_at(v, path.level[path.n - 1].at, path.n - 1);
+    *ret = view_make_fold_target(v, path.level[path.n - 1].at, path.n - 1);
     return true;
 }
 
 /* Finds the object, array or string of a line that is not in an unfolded string. */
-static bool view_target_of_place(struct view *v, const struct view_place *p,
-                                 struct view_target *ret)
+static bool view_find_fold_target(struct view *v, const struct view_place *p,
+                                  struct view_target *ret)
 {
     size_t at = view_value_offset(v, p), inside;
     if (at >= v->text.n)
@@ -207,11 +207,11 @@ static bool view_target_of_place(struct view *v, const struct view_place *p,
     if (token_opens_container(v->text.p[at])) {
         inside = token_skip_blank(v->text, at + 1);
         if (inside < v->text.n && !token_closes_container(v->text.p[inside])) {
-            *ret = view_target_at(v, at, p->depth);
+            *ret = view_make_fold_target(v, at, p->depth);
             return true;
         }
-    } else if (view_find_inner(v, at) != NULL || view_is_text(v, at)) {
-        *ret = view_target_at(v, at, p->depth);
+    } else if (view_find_unfolded_string(v, at) != NULL || view_should_unfold_string(v, at)) {
+        *ret = view_make_fold_target(v, at, p->depth);
         return true;
     }
     return view_find_container(v, at, ret);
@@ -223,27 +223,27 @@ bool view_find_target(struct view *v, const struct view_place *p, struct view_ta
     if (v->kind == VIEW_TEXT)
         return false;
     size_t at = view_value_offset(v, p), notes = view_count_notes(v, at);
-    struct inner *in = p->below > notes ? view_find_inner(v, at) : NULL;
+    struct inner *in = p->below > notes ? view_find_unfolded_string(v, at) : NULL;
     if (in == NULL)
-        return view_target_of_place(v, p, ret);
-    if (!view_seek_line(in->view, p->below - notes - 1, &inside) ||
+        return view_find_fold_target(v, p, ret);
+    if (!view_find_line_by_number(in->view, p->below - notes - 1, &inside) ||
         !view_find_target(in->view, &inside, ret)) {
-        *ret = view_target_at(v, at, p->depth);
+        *ret = view_make_fold_target(v, at, p->depth);
         return true;
     }
     ret->line += p->line - p->below + notes + 1;
     return true;
 }
 
-bool view_find_enclosing(struct view *v, const struct view_target *t, struct view_target *ret)
+bool view_find_enclosing_value(struct view *v, const struct view_target *t, struct view_target *ret)
 {
     if (t->view == v)
         return view_find_container(v, t->at, ret);
     struct view_path path;
-    struct inner *in = find_inner_with_view(v, t->view);
+    struct inner *in = find_unfolded_string_of_view(v, t->view);
     view_find_path(v, in->at, &path);
-    struct view_target string = view_target_at(v, in->at, path.n);
-    if (!view_find_enclosing(in->view, t, ret))
+    struct view_target string = view_make_fold_target(v, in->at, path.n);
+    if (!view_find_enclosing_value(in->view, t, ret))
         *ret = string;
     else
         ret->line += string.line + view_count_notes(v, in->at) + 1;

@@ -15,7 +15,7 @@ static bool view_json_is_empty(const struct view *v, size_t at)
 
 /* ---- the next line -------------------------------------------------------------------------- */
 
-bool view_json_step(struct view *v, struct view_place *p)
+bool view_json_step_line(struct view *v, struct view_place *p)
 {
     struct slice s = v->text;
     size_t at = view_value_offset(v, p), depth = p->depth, children;
@@ -32,7 +32,7 @@ bool view_json_step(struct view *v, struct view_place *p)
         depth++;
         at++;
     }
-    at = token_skip_to_next(s, at);
+    at = token_skip_separators(s, at);
     if (at >= s.n)
         return false;
     *p = (struct view_place){.at = at, .depth = depth, .line = p->line + 1};
@@ -69,7 +69,7 @@ static size_t decode_visible_escape(struct slice s, char ret[JSON_CHAR_MAX], siz
         return 0;
     *ret_n = json_decode_char(&p, s.p + (pair ? 2 * ESCAPE : ESCAPE), ret);
     uint32_t code = text_utf8_len(ret, *ret_n) == *ret_n ? text_utf8_code(ret, *ret_n) : 0;
-    return code > 0x7F && code != 0xFFFD && width_printable(code) ? (size_t)(p - s.p) : 0;
+    return code > 0x7F && code != 0xFFFD && width_is_printable(code) ? (size_t)(p - s.p) : 0;
 }
 
 void view_add_token(struct cells *c, enum cells_style style, struct slice token)
@@ -83,17 +83,17 @@ void view_add_token(struct cells *c, enum cells_style style, struct slice token)
         at = (size_t)(slash - token.p);
         n = decode_visible_escape((struct slice){slash, token.n - at}, text, &len);
         if (n > 0 || at - from > PIECE_MAX) {
-            cells_add(c, style, (struct slice){token.p + from, at - from});
+            cells_add_text(c, style, (struct slice){token.p + from, at - from});
             from = at;
         }
         if (n > 0) {
-            cells_add(c, style, (struct slice){text, len});
+            cells_add_text(c, style, (struct slice){text, len});
             from = at + n;
         }
         at += n > 0 ? n : 2;
     }
     if (from < token.n)
-        cells_add(c, style, (struct slice){token.p + from, token.n - from});
+        cells_add_text(c, style, (struct slice){token.p + from, token.n - from});
 }
 
 static void draw_fold_marker(const struct view *v, bool folded, struct cells *c)
@@ -136,7 +136,7 @@ static enum cells_style style_of_token(struct slice token)
 static void draw_json_scalar(struct view *v, size_t at, struct cells *c)
 {
     size_t children;
-    struct inner *in = view_find_inner(v, at);
+    struct inner *in = view_find_unfolded_string(v, at);
     if (in != NULL) {
         struct buf size = {0};
         units_show_size(&size, (int64_t)in->view->text.n);
@@ -173,12 +173,12 @@ static void draw_json_value(struct view *v, const struct view_place *p, size_t a
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 {
     struct slice s = v->text;
-    size_t key = token_skip_to_next(s, p->at), at = view_value_offset(v, p);
+    size_t key = token_skip_separators(s, p->at), at = view_value_offset(v, p);
     if (at >= s.n && key >= s.n)
         return;
     if (token_closes_container(s.p[key])) {
         cells_add_blanks(c, view_indent_columns(p->depth - (p->depth > 0)) + 2);
-        cells_add(c, CELLS_DIM, (struct slice){s.p + key, 1});
+        cells_add_text(c, CELLS_DIM, (struct slice){s.p + key, 1});
         draw_json_comma(v, key + 1, c);
         return;
     }
@@ -187,8 +187,9 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
         cells_add_blanks(c, 2);
     else if (at < s.n && token_opens_container(s.p[at]) && !view_json_is_empty(v, at))
         draw_fold_marker(v, view_is_folded(v, at, p->depth), c);
-    else if (at < s.n && (view_find_inner(v, at) != NULL || view_is_text(v, at)))
-        draw_fold_marker(v, view_find_inner(v, at) == NULL, c);
+    else if (at < s.n &&
+             (view_find_unfolded_string(v, at) != NULL || view_should_unfold_string(v, at)))
+        draw_fold_marker(v, view_find_unfolded_string(v, at) == NULL, c);
     else
         cells_add_blanks(c, 2);
     if (at != key) {

@@ -14,7 +14,7 @@ size_t view_indent_columns(size_t depth)
 
 size_t view_value_offset(const struct view *v, const struct view_place *p)
 {
-    size_t at = token_skip_to_next(v->text, p->at);
+    size_t at = token_skip_separators(v->text, p->at);
     size_t value = token_value_of_member(v->text, at);
     /* in invalid JSON, a key may have no value: the key is then used as the value */
     return value >= v->text.n || token_closes_container(v->text.p[value]) ? at : value;
@@ -43,7 +43,7 @@ size_t view_find_first_exception(const struct view *v, size_t at)
     return first_index_at_offset(v->exception, v->exceptions_n, sizeof *v->exception, at);
 }
 
-size_t view_find_first_inner(const struct view *v, size_t at)
+size_t view_find_first_unfolded(const struct view *v, size_t at)
 {
     return first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
 }
@@ -60,9 +60,9 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth)
     return (depth >= v->folded_from) != is_exception;
 }
 
-struct inner *view_find_inner(const struct view *v, size_t at)
+struct inner *view_find_unfolded_string(const struct view *v, size_t at)
 {
-    size_t i = view_find_first_inner(v, at);
+    size_t i = view_find_first_unfolded(v, at);
     return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
 }
 
@@ -100,7 +100,7 @@ bool view_is_json(struct slice s)
     return at < s.n && token_opens_container(s.p[at]) && json_scan(s, NULL, NULL, &scan) == 0;
 }
 
-bool view_is_text(const struct view *v, size_t at)
+bool view_should_unfold_string(const struct view *v, size_t at)
 {
     struct slice s = v->text;
     if (at >= s.n || s.p[at] != '"' || v->nested == VIEW_INNER_DEPTH)

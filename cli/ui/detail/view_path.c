@@ -7,7 +7,7 @@
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b)
+bool view_unescape_string(const struct view *v, size_t at, size_t end, struct buf *b)
 {
     struct slice token = {v->text.p + at, end - at};
     struct json_scan scan;
@@ -56,11 +56,11 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
 {
     struct slice s = v->text;
     ret->n = 0;
-    for (size_t i = token_skip_to_next(s, 0);
+    for (size_t i = token_skip_separators(s, 0);
          i < s.n && (i < at || !token_closes_container(s.p[i]));) {
         if (token_closes_container(s.p[i])) {
             ret->n -= ret->n > 0;
-            i = token_skip_to_next(s, i + 1);
+            i = token_skip_separators(s, i + 1);
             continue;
         }
         if (i > at)
@@ -78,7 +78,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
         } else if (at < end) {
             break;
         }
-        i = token_skip_to_next(s, end);
+        i = token_skip_separators(s, end);
     }
 }
 
@@ -86,7 +86,7 @@ void view_find_path(const struct view *v, size_t at, struct view_path *ret)
 static void add_unescaped_key(struct buf *b, const struct view *v, struct slice key)
 {
     size_t at = (size_t)(key.p - v->text.p);
-    if (!view_unescape(v, at, at + key.n, b))
+    if (!view_unescape_string(v, at, at + key.n, b))
         buf_add(b, key.p + 1, key.n - (key.n > 1 ? 2 : 1));
 }
 
@@ -138,7 +138,7 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
     struct slice s = v->text;
     size_t index = 0, children;
     bool found = false;
-    for (size_t i = token_skip_to_next(s, at + 1); i < s.n && !token_closes_container(s.p[i]);
+    for (size_t i = token_skip_separators(s, at + 1); i < s.n && !token_closes_container(s.p[i]);
          index++) {
         size_t value = token_value_of_member(s, i);
         if (value >= s.n || token_closes_container(s.p[value]))
@@ -150,7 +150,7 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
             *ret = value;
             found = true;
         }
-        i = token_skip_to_next(s, token_skip_value(s, value, &children));
+        i = token_skip_separators(s, token_skip_value(s, value, &children));
     }
     return found;
 }
@@ -158,7 +158,7 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at)
 {
     struct slice token;
-    size_t at = token_skip_to_next(v->text, 0);
+    size_t at = token_skip_separators(v->text, 0);
     if (v->kind != VIEW_JSON || at >= v->text.n || token_closes_container(v->text.p[at]))
         return false;
     while (pointer_next(&pointer, &token))

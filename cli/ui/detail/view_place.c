@@ -5,13 +5,13 @@
 /* ---- where bytes are ------------------------------------------------------------------------ */
 
 /* Returns the first line of the place that contains the byte at offset `at`. */
-static struct view_place view_place_at_offset(struct view *v, size_t at)
+static struct view_place view_find_line_at_offset(struct view *v, size_t at)
 {
     struct view_place p = {0};
     for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
         if (v->mark[i - 1].at <= at)
             p = v->mark[i - 1];
-    for (struct view_place next = p; view_step_line(v, &next) && next.at <= at;)
+    for (struct view_place next = p; view_step_to_next_line(v, &next) && next.at <= at;)
         p = next;
     if (p.below > 0) { /* lines that belong to a place come below its own line */
         p.line -= p.below;
@@ -27,26 +27,26 @@ static size_t view_columns_between(const struct view *v, size_t from, size_t to)
     /* All columns are left of column SIZE_MAX, so the cells only count them. */
     struct cells c = {.from = SIZE_MAX, .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
-        return cells_tabbed_columns(text, v->ascii);
+        return cells_count_columns_with_tabs(text, v->ascii);
     view_add_token(&c, CELLS_PLAIN, text);
     return c.column;
 }
 
-void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
+void view_find_line_of_offset(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
 {
-    struct view_place p = view_place_at_offset(v, at);
+    struct view_place p = view_find_line_at_offset(v, at);
     *ret_line = p.line;
     if (v->kind == VIEW_TEXT) {
         *ret_column = view_columns_between(v, p.at, at);
         return;
     }
-    size_t key = token_skip_to_next(v->text, p.at), value = view_value_offset(v, &p);
-    struct inner *in = view_find_inner(v, value);
+    size_t key = token_skip_separators(v->text, p.at), value = view_value_offset(v, &p);
+    struct inner *in = view_find_unfolded_string(v, value);
     bool closes = key < v->text.n && token_closes_container(v->text.p[key]);
     *ret_column = view_indent_columns(p.depth - (closes && p.depth > 0)) + 2;
     if (in != NULL && at > value) {
         size_t line, column;
-        view_find_line_of(in->view, view_count_unescaped(v, value, at), &line, &column);
+        view_find_line_of_offset(in->view, view_count_unescaped(v, value, at), &line, &column);
         *ret_line += 1 + view_count_notes(v, value) + line;
         *ret_column = in->indent + column;
     } else if (at < value || value == key) {
@@ -71,8 +71,8 @@ int view_copy_value(struct view *v, const struct view_place *p, struct buf *b)
     size_t at = view_value_offset(v, p), notes = view_count_notes(v, at);
     if (at >= v->text.n)
         return MI_ENOENT;
-    struct inner *in = p->below > notes ? view_find_inner(v, at) : NULL;
-    if (in != NULL && view_seek_line(in->view, p->below - notes - 1, &inside))
+    struct inner *in = p->below > notes ? view_find_unfolded_string(v, at) : NULL;
+    if (in != NULL && view_find_line_by_number(in->view, p->below - notes - 1, &inside))
         return view_copy_value(in->view, &inside, b);
     if (token_closes_container(v->text.p[at])) {
         view_find_path(v, at, &path);
@@ -81,7 +81,7 @@ int view_copy_value(struct view *v, const struct view_place *p, struct buf *b)
         at = path.level[path.n - 1].at;
     }
     size_t end = view_value_end(v, at, &children);
-    if (v->text.p[at] != '"' || (!view_unescape(v, at, end, b) && !b->failed))
+    if (v->text.p[at] != '"' || (!view_unescape_string(v, at, end, b) && !b->failed))
         buf_add(b, v->text.p + at, end - at);
     return b->failed ? MI_ENOMEM : 0;
 }

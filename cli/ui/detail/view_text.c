@@ -17,7 +17,7 @@ static size_t view_text_line_end(const struct view *v, size_t at, size_t *ret_ne
     return end;
 }
 
-bool view_text_step(struct view *v, struct view_place *p)
+bool view_text_step_line(struct view *v, struct view_place *p)
 {
     size_t next;
     (void)view_text_line_end(v, p->at, &next);
@@ -34,7 +34,7 @@ void view_text_draw(struct view *v, const struct view_place *p, struct cells *c)
     size_t end = view_text_line_end(v, p->at, &next);
     c->tabs = true;
     c->origin = c->column;
-    cells_add(c, v->nested > 0 ? CELLS_STRING : CELLS_PLAIN,
-              (struct slice){v->text.p + p->at, end - p->at});
+    cells_add_text(c, v->nested > 0 ? CELLS_STRING : CELLS_PLAIN,
+                   (struct slice){v->text.p + p->at, end - p->at});
     c->tabs = false;
 }

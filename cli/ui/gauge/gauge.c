@@ -21,7 +21,7 @@ static size_t gauge_steps_of_duration(int64_t us, int64_t longest_us, size_t ste
 static void gauge_add_char(struct buf *b, uint32_t code)
 {
     char c[4];
-    buf_add(b, c, text_utf8_put(code, c));
+    buf_add(b, c, text_put_utf8_char(code, c));
 }
 
 void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii)

@@ -1,7 +1,7 @@
 #include "cli/ui/layout/layout.h"
 
 /* Places three panes side by side, with a column between them for the rule. */
-static void layout_three_panes(struct layout_panes *l, struct area all)
+static void layout_place_three_panes(struct layout_panes *l, struct area all)
 {
     size_t sessions = all.width / 5;
     sessions = sessions < 28 ? 28 : sessions > 44 ? 44 : sessions;
@@ -15,7 +15,7 @@ static void layout_three_panes(struct layout_panes *l, struct area all)
 }
 
 /* Places two panes, one above the other. The pane with the focus gets more lines. */
-static void layout_two_panes(struct layout_panes *l, struct area all, enum pane focus)
+static void layout_place_two_panes(struct layout_panes *l, struct area all, enum pane focus)
 {
     enum pane upper = focus == PANE_SESSIONS ? PANE_SESSIONS : PANE_LIST;
     size_t percent = focus == PANE_DETAIL ? 30 : focus == PANE_LIST ? 45 : 50;
@@ -36,9 +36,9 @@ void layout_panes(struct layout_panes *l, size_t width, size_t height, enum pane
     if (zoom || width < LAYOUT_TWO_WIDTH || height < LAYOUT_TWO_HEIGHT)
         l->pane[focus] = all;
     else if (width < LAYOUT_THREE_WIDTH)
-        layout_two_panes(l, all, focus);
+        layout_place_two_panes(l, all, focus);
     else
-        layout_three_panes(l, all);
+        layout_place_three_panes(l, all);
 }
 
 enum pane layout_pane_at(const struct layout_panes *l, size_t x, size_t y)

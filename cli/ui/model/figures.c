@@ -63,8 +63,8 @@ static void figures_add_recent(struct tool_figures *t, bool failed, int64_t took
     t->recent_us[0] = took_us;
 }
 
-static void figures_count_end(struct tool_figures *t, enum call_status status, int64_t took_us,
-                              enum figures_order order)
+static void figures_count_call_end(struct tool_figures *t, enum call_status status, int64_t took_us,
+                                   enum figures_order order)
 {
     t->open--;
     t->failed += call_status_failed(status);
@@ -80,9 +80,9 @@ int figures_count_answer(struct figures *f, struct slice method, struct slice ta
     struct tool_figures *t;
     if (figures_find_or_add(f, method, target, &t) < 0)
         return MI_ENOMEM;
-    figures_count_end(&f->all, status, took_us, order);
+    figures_count_call_end(&f->all, status, took_us, order);
     if (t != NULL)
-        figures_count_end(t, status, took_us, order);
+        figures_count_call_end(t, status, took_us, order);
     return 0;
 }
 

@@ -2,7 +2,7 @@
 
 /* Returns the bucket of a duration. Below 16 us, each value has its own bucket. Above, durations
  * with the same highest bit and the same 4 bits after it share a bucket. */
-static size_t latency_bucket(int64_t us)
+static size_t latency_bucket_of_duration(int64_t us)
 {
     size_t shift = 0;
     uint64_t v = us > 0 ? (uint64_t)us : 0;
@@ -24,7 +24,7 @@ static int64_t latency_middle_of_bucket(size_t bucket)
 
 void latency_add(struct latency *l, int64_t us)
 {
-    uint32_t *b = &l->bucket[latency_bucket(us)];
+    uint32_t *b = &l->bucket[latency_bucket_of_duration(us)];
     *b += *b < UINT32_MAX;
     l->n++;
     l->most_us = us > l->most_us ? us : l->most_us;

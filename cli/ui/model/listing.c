@@ -55,7 +55,7 @@ static bool listing_remove_request(struct listing_requests *r, int64_t seq,
 
 /* ---- rows ---- */
 
-static bool listing_keeps_rows(const struct listing *l)
+static bool listing_stores_rows(const struct listing *l)
 {
     return l->mode == LISTING_CALLS || !l->every;
 }
@@ -88,19 +88,19 @@ static size_t listing_find_old_row(const struct listing *l, int64_t seq)
 
 size_t listing_count_rows(const struct listing *l)
 {
-    return listing_keeps_rows(l) ? l->old_n + l->young_n : (size_t)l->last;
+    return listing_stores_rows(l) ? l->old_n + l->young_n : (size_t)l->last;
 }
 
 struct listed listing_row_at(const struct listing *l, size_t at)
 {
-    if (!listing_keeps_rows(l))
+    if (!listing_stores_rows(l))
         return (struct listed){(int64_t)at + 1, 0, -1, CALL_UNKNOWN};
     return at < l->old_n ? l->old[l->old_n - 1 - at] : l->young[at - l->old_n];
 }
 
-size_t listing_place_of_seq(const struct listing *l, int64_t seq)
+size_t listing_row_of_seq(const struct listing *l, int64_t seq)
 {
-    if (!listing_keeps_rows(l))
+    if (!listing_stores_rows(l))
         return seq < 1 ? 0 : size_min((size_t)seq - 1, (size_t)l->last);
     size_t at = listing_find_old_row(l, seq);
     return at < l->old_n ? at : l->old_n + SEARCH_INT64(l->young, l->young_n, seq, seq);
@@ -110,7 +110,7 @@ size_t listing_place_of_seq(const struct listing *l, int64_t seq)
  * ends, after later calls were added. If the list is full, drops the oldest row. */
 static int listing_insert_row(struct listing *l, const struct listed *row)
 {
-    size_t at = listing_place_of_seq(l, row->seq), n = l->old_n + l->young_n;
+    size_t at = listing_row_of_seq(l, row->seq), n = l->old_n + l->young_n;
     if (n >= LISTING_MAX && l->old_n > 0)
         l->old_n--;
     else if (n >= LISTING_MAX)
@@ -133,8 +133,8 @@ static int listing_insert_row(struct listing *l, const struct listed *row)
 
 static struct listed *listing_find_row(struct listing *l, int64_t seq)
 {
-    size_t at = listing_place_of_seq(l, seq);
-    if (!listing_keeps_rows(l) || at == listing_count_rows(l) || listing_row_at(l, at).seq != seq)
+    size_t at = listing_row_of_seq(l, seq);
+    if (!listing_stores_rows(l) || at == listing_count_rows(l) || listing_row_at(l, at).seq != seq)
         return NULL;
     return at < l->old_n ? &l->old[l->old_n - 1 - at] : &l->young[at - l->old_n];
 }
@@ -159,7 +159,7 @@ int listing_add_message(struct listing *l, const struct query_message *m, bool m
     return end == LISTING_OLDER ? listing_add_oldest(l, &row) : listing_insert_row(l, &row);
 }
 
-static struct listed listed_row_of_call(const struct query_call *c)
+static struct listed make_listed_row(const struct query_call *c)
 {
     return (struct listed){c->request_seq, c->closing_seq, c->duration_us, c->status};
 }
@@ -182,7 +182,7 @@ static bool listing_remove_matches(struct listing *l, const struct query_call *c
 int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end)
 {
     struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S};
-    struct listed row = listed_row_of_call(c);
+    struct listed row = make_listed_row(c);
     int st = open.counted ? figures_count_request(&l->figures, c->method, c->target) : 0;
     l->figures.others += !open.counted;
     l->figures.others_failed += !open.counted && call_status_failed(c->status);
@@ -207,7 +207,7 @@ int listing_add_continuation(struct listing *l, int64_t seq, int64_t first)
 int listing_update_call(struct listing *l, const struct query_call *c)
 {
     struct listing_request open;
-    struct listed row = listed_row_of_call(c);
+    struct listed row = make_listed_row(c);
     int st = 0;
     /* the call is older than the messages that were added, and will be read later */
     if (c->request_seq < l->first)

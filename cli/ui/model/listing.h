@@ -92,6 +92,6 @@ size_t listing_count_rows(const struct listing *l);
 struct listed listing_row_at(const struct listing *l, size_t at);
 /* Returns the index of the first row with this seq or a higher one; listing_count_rows() if there
  * is none. */
-size_t listing_place_of_seq(const struct listing *l, int64_t seq);
+size_t listing_row_of_seq(const struct listing *l, int64_t seq);
 
 #endif

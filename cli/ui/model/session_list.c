@@ -19,17 +19,17 @@ void sessions_close(struct sessions *l)
     *l = (struct sessions){0};
 }
 
-static bool ui_sessions_takes_session(const struct sessions *l, const struct query_session *s)
+static bool ui_sessions_accepts_session(const struct sessions *l, const struct query_session *s)
 {
     return l->takes == NULL || l->takes(l->ctx, s);
 }
 
 static bool session_is_newer(const struct sessions *l, int64_t a, int64_t b)
 {
-    return l->store != NULL ? query_is_newer(l->store, a, b) : a > b;
+    return l->store != NULL ? query_session_is_newer(l->store, a, b) : a > b;
 }
 
-bool sessions_reach_id(const struct sessions *l, int64_t id)
+bool sessions_reach_back_to_id(const struct sessions *l, int64_t id)
 {
     return l->oldest != INT64_MAX && !session_is_newer(l, l->oldest, id);
 }
@@ -42,7 +42,7 @@ static struct session_row *session_row_slot(struct sessions *l, int64_t id)
 
 /* Returns the index of a session or, if the session is not in the list, the index at which it would
  * be inserted. */
-static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
+static size_t ui_sessions_find_index(const struct sessions *l, int64_t id)
 {
     size_t from = 0, to = l->n;
     while (from < to) {
@@ -57,7 +57,7 @@ static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
 
 static int sessions_add_id(struct sessions *l, int64_t id)
 {
-    size_t at = ui_sessions_place_of(l, id);
+    size_t at = ui_sessions_find_index(l, id);
     if (at < l->n && l->id[at] == id)
         return 0;
     if (!GROW(l->id, l->n, l->cap))
@@ -76,8 +76,8 @@ static int sessions_read_unended_rows(struct sessions *l, struct query *q,
     const struct session_row *row;
     int st = 0;
     for (; st == 0 && l->store == NULL && page != NULL; page = page->next)
-        if (page->session.ended_at_us == 0 && sessions_place_of_id(l, page->session.id) < l->n)
-            st = sessions_get(l, q, page->session.id, &row);
+        if (page->session.ended_at_us == 0 && sessions_row_of_id(l, page->session.id) < l->n)
+            st = sessions_get_row(l, q, page->session.id, &row);
     return st == MI_ENOENT ? 0 : st;
 }
 
@@ -90,7 +90,7 @@ int sessions_read_older(struct sessions *l, struct query *q)
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
         l->newest = p->session.id > l->newest ? p->session.id : l->newest;
-        if (ui_sessions_takes_session(l, &p->session))
+        if (ui_sessions_accepts_session(l, &p->session))
             st = sessions_add_id(l, p->session.id);
     }
     l->complete = st == 0 && n < SESSIONS_PAGE;
@@ -105,7 +105,7 @@ int sessions_add(struct sessions *l, struct query *q, int64_t id)
     /* Reads the row of the session now, because a live session needs its row. */
     const struct session_row *row;
     int st = sessions_add_id(l, id);
-    st = st == 0 ? sessions_get(l, q, id, &row) : st;
+    st = st == 0 ? sessions_get_row(l, q, id, &row) : st;
     return st == MI_ENOENT ? 0 : st;
 }
 
@@ -121,7 +121,7 @@ static int sessions_refresh_rows(struct sessions *l, struct query *q)
         if (r->page == NULL || r->state == SESSION_ENDED)
             continue;
         l->row[i].stale = true;
-        st = sessions_get(l, q, r->page->session.id, &r);
+        st = sessions_get_row(l, q, r->page->session.id, &r);
         st = st == MI_ENOENT ? 0 : st;
     }
     return st;
@@ -157,7 +157,7 @@ int sessions_read_changes(struct sessions *l, struct query *q)
             continue;
         l->newest = id > l->newest ? id : l->newest;
         l->oldest = first ? id : l->oldest;
-        if (ui_sessions_takes_session(l, &p->session))
+        if (ui_sessions_accepts_session(l, &p->session))
             st = sessions_add_id(l, id);
     }
     if (st == 0)
@@ -212,9 +212,9 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
     return 0;
 }
 
-size_t sessions_place_of_id(const struct sessions *l, int64_t id)
+size_t sessions_row_of_id(const struct sessions *l, int64_t id)
 {
-    size_t at = ui_sessions_place_of(l, id);
+    size_t at = ui_sessions_find_index(l, id);
     return at < l->n && l->id[at] == id ? at : l->n;
 }
 
@@ -236,7 +236,8 @@ static int session_row_fill_counts(struct sessions *l, struct query *q, int64_t 
     return 0;
 }
 
-int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct session_row **ret)
+int sessions_get_row(struct sessions *l, struct query *q, int64_t id,
+                     const struct session_row **ret)
 {
     struct session_row *r = session_row_slot(l, id);
     struct page_row *page = NULL;
@@ -248,7 +249,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
     if (st < 0 || page == NULL)
         return st < 0 ? st : MI_ENOENT;
     struct session_row now = {
-        .page = page, .state = session_state_of(q, &page->session), .failed = -1};
+        .page = page, .state = session_determine_state(q, &page->session), .failed = -1};
     /* the counts of the old row are shown until the calls are counted again */
     if (r->page != NULL && r->page->session.id == id) {
         now.failed = r->failed;

@@ -60,18 +60,18 @@ MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 /* Returns whether the list has been read as far back as this session. */
-bool sessions_reach_id(const struct sessions *l, int64_t id);
+bool sessions_reach_back_to_id(const struct sessions *l, int64_t id);
 /* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
 /* Counts failed calls of the sessions whose rows are in memory, one part of one session per call.
  * *ret_more: true if more may be left to count. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
-size_t sessions_place_of_id(const struct sessions *l, int64_t id);
+size_t sessions_row_of_id(const struct sessions *l, int64_t id);
 /* Sets *ret to the row of a session, which is valid until another session with the same id %
  * SESSIONS_KEPT is read. */
-MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
-                         const struct session_row **ret);
+MI_MUST int sessions_get_row(struct sessions *l, struct query *q, int64_t id,
+                             const struct session_row **ret);
 /* Returns the duration of a session: until its end, until now if it is live, or else until its last
  * message. */
 int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);

@@ -43,7 +43,7 @@ static enum ground grounds[] = {
 
 static int colours; /* number of colours of the terminal: 0, 8 or 256 */
 
-static short color_pair_of(enum ground g, enum cells_style style)
+static short color_pair_of_style(enum ground g, enum cells_style style)
 {
     return (short)(1 + (int)g * CELLS_STYLES + (int)style);
 }
@@ -64,13 +64,13 @@ void paint_open(void)
             if (g != GROUND_NONE && fore == -1)
                 fore = 255;
             fore = fore == -1 && own != -1 ? COLOR_WHITE : fore;
-            init_pair(color_pair_of((enum ground)g, (enum cells_style)s), fore, back);
+            init_pair(color_pair_of_style((enum ground)g, (enum cells_style)s), fore, back);
         }
     }
 }
 
 /* Returns the attribute of a whole line. Without 256 colours, attributes replace the background. */
-static attr_t line_attribute(enum screen_line kind)
+static attr_t attribute_of_line(enum screen_line kind)
 {
     switch (kind) {
     case SCREEN_CHOSEN:
@@ -92,16 +92,16 @@ void paint_find_attributes(enum screen_line kind, enum cells_style style, bool f
                            unsigned *ret_attribute, short *ret_pair)
 {
     const struct paint *p = &styles[style];
-    attr_t a = line_attribute(kind) | (found ? A_REVERSE : A_NORMAL);
+    attr_t a = attribute_of_line(kind) | (found ? A_REVERSE : A_NORMAL);
     short pair = 0;
     if (colours == 0) {
         a |= p->colourless;
     } else if (colours == 256) {
         a |= p->attribute & ~A_DIM;
-        pair = color_pair_of(grounds[kind], style);
+        pair = color_pair_of_style(grounds[kind], style);
     } else if ((a & A_REVERSE) == 0) { /* coloured text on a reversed line is hard to read */
         a |= p->attribute;
-        pair = color_pair_of(GROUND_NONE, style);
+        pair = color_pair_of_style(GROUND_NONE, style);
     } else {
         a |= p->attribute & A_BOLD;
     }

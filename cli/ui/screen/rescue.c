@@ -36,7 +36,7 @@ static void on_hangup(int number)
 }
 
 /* Adds a control sequence. Skips delays such as `$<5/>`, which only old terminals need. */
-static void rescue_add(const char *sequence)
+static void rescue_add_sequence(const char *sequence)
 {
     if (sequence == NULL)
         return;
@@ -63,11 +63,11 @@ bool rescue_open(void)
         return false;
     rescue.n = 0;
     /* turns off mouse reports and bracketed paste */
-    rescue_add("\033[?1006l\033[?1000l\033[?2004l");
-    rescue_add(exit_attribute_mode);
-    rescue_add(cursor_normal);
-    rescue_add(keypad_local);
-    rescue_add(exit_ca_mode);
+    rescue_add_sequence("\033[?1006l\033[?1000l\033[?2004l");
+    rescue_add_sequence(exit_attribute_mode);
+    rescue_add_sequence(cursor_normal);
+    rescue_add_sequence(keypad_local);
+    rescue_add_sequence(exit_ca_mode);
     bool moves = cursor_address != NULL;
     del_curterm(cur_term); /* newterm() will read the description of the terminal again */
     if (!moves)

@@ -100,7 +100,7 @@ int screen_open(struct buf *error)
     if (!rescue_open()) {
         buf_clear(error);
         buf_adds(error, "this machine does not describe the terminal TERM=");
-        text_visible(error, slice_of(term));
+        text_append_visible(error, slice_of(term));
         buf_adds(error,
                  ", or this terminal cannot move its cursor: set TERM to a type that the machine "
                  "describes, such as xterm or vt100, or install the package ncurses-term");
@@ -199,7 +199,7 @@ static void screen_put_char(int x, int y, const wchar_t *text, attr_t attribute,
 
 /* Copies the first character of s and its combining characters to `text`. Returns how many bytes of
  * s these characters take. */
-static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
+static size_t screen_copy_first_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
 {
     size_t len = text_utf8_len(s.p, s.n), marks = 1;
     if (len == 0) { /* cannot happen: the text is valid UTF-8 */
@@ -207,11 +207,11 @@ static size_t screen_take_char(struct slice s, wchar_t text[MARKS + 1], size_t *
         *ret_columns = 1;
         return 1;
     }
-    size_t columns = text_char_columns(s.p, len), i = len;
+    size_t columns = text_columns_of_char(s.p, len), i = len;
     text[0] = (wchar_t)text_utf8_code(s.p, len);
     bool known = wcwidth(text[0]) == (int)columns && columns > 0;
     while (i < s.n && (len = text_utf8_len(s.p + i, s.n - i)) > 0 &&
-           text_char_columns(s.p + i, len) == 0) {
+           text_columns_of_char(s.p + i, len) == 0) {
         wchar_t mark = (wchar_t)text_utf8_code(s.p + i, len);
         if (marks < MARKS && wcwidth(mark) == 0)
             text[marks++] = mark;
@@ -230,7 +230,7 @@ static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribu
     wchar_t text[MARKS + 1];
     size_t columns = 0;
     for (size_t i = 0; i < s.n; x += columns) {
-        i += screen_take_char((struct slice){s.p + i, s.n - i}, text, &columns);
+        i += screen_copy_first_char((struct slice){s.p + i, s.n - i}, text, &columns);
         screen_put_char((int)x, (int)y, text, attribute, pair);
         if (columns == 2 && text[0] == L'?')
             screen_put_char((int)x + 1, (int)y, L"?", attribute, pair);
@@ -245,7 +245,7 @@ void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const s
     size_t at = x;
     for (size_t i = 0; i < c->n; i++) {
         paint_find_attributes(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
-        at = screen_put_span(at, y, cells_text(c, i), attribute, pair);
+        at = screen_put_span(at, y, cells_text_of_span(c, i), attribute, pair);
     }
     paint_find_attributes(kind, CELLS_PLAIN, false, &attribute, &pair);
     for (; at < x + width; at++)
@@ -343,7 +343,7 @@ static bool esc_begins_sequence(void)
  * escape sequence. Returns false for a key, and if no input is waiting. */
 static bool handle_input_without_key(int kind, wint_t c)
 {
-    if (kind == OK && sequence_takes_char(&screen.sequence, c, clock_mono_us()))
+    if (kind == OK && sequence_add_char(&screen.sequence, c, clock_mono_us()))
         return true;
     if (kind == OK && c == PRESS_ESCAPE) {
         bool begun = esc_begins_sequence();
@@ -391,7 +391,7 @@ bool screen_read(struct press *ret)
 
 /* ---- the clipboard ---- */
 
-bool screen_copy(struct slice text)
+bool screen_copy_to_clipboard(struct slice text)
 {
     struct buf b = {0};
     if (text.n > SCREEN_COPY_MAX)

@@ -16,7 +16,7 @@ bool sequence_begin(struct sequence *s, uint32_t c, int64_t now_us)
     return s->part != SEQUENCE_NONE;
 }
 
-bool sequence_takes_char(struct sequence *s, uint32_t c, int64_t now_us)
+bool sequence_add_char(struct sequence *s, uint32_t c, int64_t now_us)
 {
     if (s->part == SEQUENCE_NONE)
         return false;

@@ -26,17 +26,17 @@ void cells_close(struct cells *c)
     *c = (struct cells){0};
 }
 
-static size_t end_of_window(const struct cells *c)
+static size_t get_window_end_column(const struct cells *c)
 {
     return c->width > SIZE_MAX - c->from ? SIZE_MAX : c->from + c->width;
 }
 
 bool cells_are_full(const struct cells *c)
 {
-    return c->column >= end_of_window(c);
+    return c->column >= get_window_end_column(c);
 }
 
-struct slice cells_text(const struct cells *c, size_t span)
+struct slice cells_text_of_span(const struct cells *c, size_t span)
 {
     return (struct slice){c->text.p + c->span[span].at, c->span[span].n};
 }
@@ -82,7 +82,7 @@ static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
-    ret->escape = len == 0 || !width_printable(code) || (ascii && code > 0x7E);
+    ret->escape = len == 0 || !width_is_printable(code) || (ascii && code > 0x7E);
     if (!ret->escape) {
         ret->text = (struct slice){s.p, len};
         ret->columns = width_of_char(code);
@@ -120,7 +120,7 @@ static void cells_put_text(struct cells *c, enum cells_style style, struct slice
 static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
-    size_t shown = size_min(text.n - hidden, end_of_window(c) - (c->column + hidden));
+    size_t shown = size_min(text.n - hidden, get_window_end_column(c) - (c->column + hidden));
     if (shown > 0)
         cells_put_text(c, style, (struct slice){text.p + hidden, shown}, shown);
     c->column += hidden + shown;
@@ -147,8 +147,8 @@ static void cells_add_character(struct cells *c, enum cells_style style, const s
     if (after <= c->from) {
         c->column = after;
         c->join = CELLS_JOIN_HIDDEN;
-    } else if (c->column < c->from || after > end_of_window(c)) {
-        c->more |= after > end_of_window(c);
+    } else if (c->column < c->from || after > get_window_end_column(c)) {
+        c->more |= after > get_window_end_column(c);
         cells_add_blanks(c, after - c->column);
         c->join = CELLS_JOIN_HIDDEN;
     } else {
@@ -160,7 +160,7 @@ static void cells_add_character(struct cells *c, enum cells_style style, const s
 
 /* Adds a combining character to the last character. Returns false if the combining character must
  * become an escape. */
-static bool cells_join_to_last(struct cells *c, const struct shown *s)
+static bool cells_add_combining_character(struct cells *c, const struct shown *s)
 {
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX)
         return false;
@@ -186,7 +186,7 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
     }
     size_t len = cells_show_char(text, c->ascii, &s);
     if (!s.escape && s.columns == 0) {
-        if (cells_join_to_last(c, &s))
+        if (cells_add_combining_character(c, &s))
             return len;
         (void)cells_show_char(text, true, &s);
     }
@@ -201,7 +201,7 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
 
 /* Returns whether the first character of the text combines with the last character that was
  * added. */
-static bool joins_last_character(const struct cells *c, struct slice text)
+static bool text_joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_is_plain(*text.p))
@@ -210,15 +210,15 @@ static bool joins_last_character(const struct cells *c, struct slice text)
     return !s.escape && s.columns == 0;
 }
 
-void cells_add(struct cells *c, enum cells_style style, struct slice text)
+void cells_add_text(struct cells *c, enum cells_style style, struct slice text)
 {
     c->join = CELLS_JOIN_NONE;
     while (text.n > 0) {
-        if (cells_are_full(c) && !joins_last_character(c, text)) {
+        if (cells_are_full(c) && !text_joins_last_character(c, text)) {
             c->more = true;
             return;
         }
-        size_t n = plain_run_len(text, end_of_window(c) - c->column);
+        size_t n = plain_run_len(text, get_window_end_column(c) - c->column);
         if (n > 0)
             cells_add_plain(c, style, (struct slice){text.p, n});
         else
@@ -230,7 +230,7 @@ void cells_add(struct cells *c, enum cells_style style, struct slice text)
 
 void cells_add_str(struct cells *c, enum cells_style style, const char *text)
 {
-    cells_add(c, style, slice_of(text));
+    cells_add_text(c, style, slice_of(text));
 }
 
 void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
@@ -261,7 +261,7 @@ static bool cells_split_span(struct cells *c, size_t at)
     s[0].n = at - s[0].at;
     s[1].at = at;
     s[1].n -= s[0].n;
-    s[0].columns = text_columns((struct slice){c->text.p + s[0].at, s[0].n});
+    s[0].columns = text_count_columns((struct slice){c->text.p + s[0].at, s[0].n});
     s[1].columns -= s[0].columns;
     return true;
 }
@@ -270,12 +270,12 @@ void cells_mark_matches(struct cells *c, struct slice needle)
 {
     struct slice text = buf_slice(&c->text);
     size_t at = 0;
-    while ((at = find_next(text, at, needle)) != FIND_NONE) {
+    while ((at = find_next_match(text, at, needle)) != FIND_NONE) {
         size_t end = at + needle.n;
         /* extends the match to whole characters, in both directions */
-        while (at > 0 && text_utf8_cont(text.p + at))
+        while (at > 0 && text_is_utf8_continuation(text.p + at))
             at--;
-        while (end < text.n && text_utf8_cont(text.p + end))
+        while (end < text.n && text_is_utf8_continuation(text.p + end))
             end++;
         if (!cells_split_span(c, at) || !cells_split_span(c, end)) {
             c->failed = true;
@@ -296,8 +296,8 @@ void cells_cut_with_ellipsis(struct cells *c)
     do { /* removes the last character and its combining characters */
         do
             end--;
-        while (end > last->at && text_utf8_cont(c->text.p + end));
-        columns = text_columns((struct slice){c->text.p + end, c->text.n - end});
+        while (end > last->at && text_is_utf8_continuation(c->text.p + end));
+        columns = text_count_columns((struct slice){c->text.p + end, c->text.n - end});
     } while (columns == 0 && end > last->at);
     c->text.n = end;
     last->n = end - last->at;
@@ -314,18 +314,18 @@ size_t cells_text_columns(struct slice text, bool ascii, size_t max)
 {
     /* Columns before column `max` are only counted, because the visible columns begin at `max`. */
     struct cells c = {.from = max, .ascii = ascii};
-    cells_add(&c, CELLS_PLAIN, text);
+    cells_add_text(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);
 }
 
-size_t cells_tabbed_columns(struct slice text, bool ascii)
+size_t cells_count_columns_with_tabs(struct slice text, bool ascii)
 {
     struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true};
-    cells_add(&c, CELLS_PLAIN, text);
+    cells_add_text(&c, CELLS_PLAIN, text);
     return c.column;
 }
 
-size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
+size_t cells_bytes_that_fit(struct slice text, bool ascii, size_t columns)
 {
     struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true, .join = CELLS_JOIN_NONE};
     size_t i = 0;
@@ -348,7 +348,7 @@ size_t cells_fitting_len(struct slice text, bool ascii, size_t columns)
 
 size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next)
 {
-    size_t n = text.n > 0 ? cells_fitting_len(text, ascii, columns) : 0;
+    size_t n = text.n > 0 ? cells_bytes_that_fit(text, ascii, columns) : 0;
     *ret_next = n;
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;

@@ -1,7 +1,7 @@
 /* cells.h - one line of the screen: pieces of text in styles, cut to a window of columns.
  *
  * Text      recorded text is hostile. So only characters that are visible and have a known width
- *           are shown as they are (width_printable()). All other characters, and invalid bytes,
+ *           are shown as they are (width_is_printable()). All other characters, and invalid bytes,
  *           become escapes such as \n, \x1b or \u{202e} in the style CELLS_ESCAPE. A combining
  *           character joins the character before it. At the beginning of a text, and after
  *           CELLS_MARKS_MAX combining characters, a combining character becomes an escape. In
@@ -75,7 +75,7 @@ struct cells {
 /* Begins a line, in the memory of the last line. A zeroed struct is valid. */
 void cells_begin(struct cells *c, size_t from, size_t width, bool ascii);
 void cells_close(struct cells *c);
-void cells_add(struct cells *c, enum cells_style style, struct slice text); /* recorded text */
+void cells_add_text(struct cells *c, enum cells_style style, struct slice text); /* recorded text */
 void cells_add_str(struct cells *c, enum cells_style style, const char *text);
 /* Adds formatted text, at most 255 bytes. */
 void cells_add_format(struct cells *c, enum cells_style style, const char *fmt, ...)
@@ -87,15 +87,15 @@ bool cells_are_full(const struct cells *c);
 void cells_cut_with_ellipsis(struct cells *c);
 /* Sets `found` of spans for each match of the needle in the window, ignoring case. */
 void cells_mark_matches(struct cells *c, struct slice needle);
-struct slice cells_text(const struct cells *c, size_t span);
+struct slice cells_text_of_span(const struct cells *c, size_t span);
 
 /* Returns the columns of a text without tabs, at most `max`. */
 size_t cells_text_columns(struct slice text, bool ascii, size_t max);
 /* returns the number of columns of the text, tabs included */
-size_t cells_tabbed_columns(struct slice text, bool ascii);
+size_t cells_count_columns_with_tabs(struct slice text, bool ascii);
 /* Returns how many leading bytes of the text fit into `columns`; the first character always fits.
  * Stops before a newline. Tabs count as blanks. */
-size_t cells_fitting_len(struct slice text, bool ascii, size_t columns);
+size_t cells_bytes_that_fit(struct slice text, bool ascii, size_t columns);
 /* Wraps the text between words. Returns how many bytes the first line has. *ret_next: offset of the
  * next line. */
 size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next);

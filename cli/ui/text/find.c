@@ -5,7 +5,7 @@ static char lower_case_letter(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static char upper_case_letter(char c)
+static char to_upper_case_letter(char c)
 {
     return c >= 'a' && c <= 'z' ? (char)(c - ('a' - 'A')) : c;
 }
@@ -25,12 +25,12 @@ static const char *find_byte_or_end(const char *p, const char *end, char c)
     return at != NULL ? at : end;
 }
 
-size_t find_next(struct slice text, size_t from, struct slice needle)
+size_t find_next_match(struct slice text, size_t from, struct slice needle)
 {
     if (needle.n == 0 || needle.n > text.n || from > text.n - needle.n)
         return FIND_NONE;
     const char *end = text.p + (text.n - needle.n + 1);
-    char low = lower_case_letter(needle.p[0]), up = upper_case_letter(needle.p[0]);
+    char low = lower_case_letter(needle.p[0]), up = to_upper_case_letter(needle.p[0]);
     /* next_low and next_up advance separately, so that each byte is searched at most twice */
     const char *next_low = find_byte_or_end(text.p + from, end, low);
     const char *next_up = low == up ? end : find_byte_or_end(text.p + from, end, up);
@@ -46,7 +46,7 @@ size_t find_next(struct slice text, size_t from, struct slice needle)
     return FIND_NONE;
 }
 
-size_t find_last(struct slice text, size_t before, struct slice needle)
+size_t find_last_match(struct slice text, size_t before, struct slice needle)
 {
     if (needle.n == 0 || needle.n > text.n)
         return FIND_NONE;

@@ -10,8 +10,8 @@
 
 /* Returns the offset of the first match at or after `from`, or FIND_NONE. An empty needle has no
  * match. */
-size_t find_next(struct slice text, size_t from, struct slice needle);
+size_t find_next_match(struct slice text, size_t from, struct slice needle);
 /* Returns the offset of the last match that begins before `before`, or FIND_NONE. */
-size_t find_last(struct slice text, size_t before, struct slice needle);
+size_t find_last_match(struct slice text, size_t before, struct slice needle);
 
 #endif

@@ -101,7 +101,7 @@ static const struct {
 #undef Y
 
 /* Whether the key at this level of the current path is `text`. */
-static bool level_key_is(struct mcpfile_scan *s, size_t level, const char *text)
+static bool level_key_equals(struct mcpfile_scan *s, size_t level, const char *text)
 {
     struct buf b = {0};
     if (level >= s->depth || s->level[level].n == 0)
@@ -127,7 +127,7 @@ static size_t find_server_level(struct mcpfile_scan *s, size_t below)
         if (places[i].format != s->f->format)
             continue;
         while (path[k] != NULL && k < s->depth &&
-               (path[k][0] == '*' || level_key_is(s, k, path[k])))
+               (path[k][0] == '*' || level_key_equals(s, k, path[k])))
             k++;
         if (path[k] == NULL && s->depth == k + 1 + below)
             return k;
@@ -139,7 +139,7 @@ static int role_of_level_key(struct mcpfile_scan *s, size_t level)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
         if ((members[i].formats >> s->f->format & 1) != 0 &&
-            level_key_is(s, level, members[i].name))
+            level_key_equals(s, level, members[i].name))
             return members[i].role;
     return ROLE_NONE;
 }
@@ -220,7 +220,7 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     struct mcpfile_server *new = &f->server[f->servers++];
     *new = (struct mcpfile_server){.name = name, .object = s->object, .unnamed = element};
     /* the current path is projects.PATH.mcpServers.NAME */
-    if (level == 3 && level_key_is(s, 0, "projects"))
+    if (level == 3 && level_key_equals(s, 0, "projects"))
         new->project = copy_level_text(s, 1);
     return new;
 }
@@ -230,23 +230,23 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
 static enum mcpfile_limit limit_of_timeout_key(struct mcpfile_scan *s)
 {
     for (size_t i = 0; i < MI_COUNT(timeouts); i++)
-        if (level_key_is(s, s->depth - 1, timeouts[i].name))
+        if (level_key_equals(s, s->depth - 1, timeouts[i].name))
             return timeouts[i].limit;
     return MCPFILE_NLIMITS;
 }
 
 /* Records a limit of all servers (opencode): `experimental.mcp_timeout`, or `mcp.timeout` as a
  * number or object. */
-static void record_common_limit(struct mcpfile_scan *s, const struct mcpfile_value *v)
+static void record_limit_of_all_servers(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     enum mcpfile_limit limit = MCPFILE_NLIMITS;
     if (v->type != MCPFILE_OTHER || s->f->format != MCPFILE_JSON)
         return;
     if (s->depth == 2 &&
-        ((level_key_is(s, 0, "experimental") && level_key_is(s, 1, "mcp_timeout")) ||
-         (level_key_is(s, 0, "mcp") && level_key_is(s, 1, "timeout"))))
+        ((level_key_equals(s, 0, "experimental") && level_key_equals(s, 1, "mcp_timeout")) ||
+         (level_key_equals(s, 0, "mcp") && level_key_equals(s, 1, "timeout"))))
         limit = MCPFILE_TIMEOUT;
-    else if (s->depth == 3 && level_key_is(s, 0, "mcp") && level_key_is(s, 1, "timeout"))
+    else if (s->depth == 3 && level_key_equals(s, 0, "mcp") && level_key_equals(s, 1, "timeout"))
         limit = limit_of_timeout_key(s);
     if (limit != MCPFILE_NLIMITS)
         s->f->limit[limit] = v->token;
@@ -357,7 +357,8 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
     case ROLE_TYPE:
         if (!record_member(&server->type, v) || v->type != MCPFILE_STRING)
             server->remote_odd = "the server does not have one `type` that is a string";
-        else if (level == 2 && level_key_is(s, 0, "mcp") && level_key_is(s, level + 1, "transport"))
+        else if (level == 2 && level_key_equals(s, 0, "mcp") &&
+                 level_key_equals(s, level + 1, "transport"))
             server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";
         break;
     case ROLE_HEADERS:
@@ -384,8 +385,8 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
 
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
-    record_common_limit(s, v);
-    s->has_list |= s->depth == 1 && level_key_is(s, 0, "mcpServers");
+    record_limit_of_all_servers(s, v);
+    s->has_list |= s->depth == 1 && level_key_equals(s, 0, "mcpServers");
     size_t level = find_server_level(s, 2);
     int role = level != NO_LEVEL ? role_of_level_key(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line) {
@@ -404,8 +405,8 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     level = find_server_level(s, 1);
     role = level != NO_LEVEL ? role_of_level_key(s, s->depth - 1) : ROLE_NONE;
     /* `mcp.servers.command` may be a server with the name `command` (see places). */
-    bool is_server = v->type == MCPFILE_TABLE && level_key_is(s, 0, "mcp") &&
-                     level_key_is(s, 1, "servers") && level == 1;
+    bool is_server = v->type == MCPFILE_TABLE && level_key_equals(s, 0, "mcp") &&
+                     level_key_equals(s, 1, "servers") && level == 1;
     if (role != ROLE_NONE && !is_server)
         record_server_member(s, level, role, v);
 }

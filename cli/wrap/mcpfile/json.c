@@ -27,7 +27,7 @@ static size_t json5_space_len(const struct mcpfile_scan *s)
 }
 
 /* Skips white space and comments. */
-static bool mcpfile_json_skip(struct mcpfile_scan *s)
+static bool mcpfile_json_skip_blank(struct mcpfile_scan *s)
 {
     for (;;) {
         for (size_t n; (n = json5_space_len(s)) > 0;)
@@ -81,7 +81,7 @@ static bool mcpfile_json_scan_string(struct mcpfile_scan *s, struct span *ret)
     if (s->p == s->end)
         return mcpfile_fail(s, from, "unterminated string");
     s->p++;
-    *ret = mcpfile_span_since(s, from);
+    *ret = mcpfile_span_from_pointer(s, from);
     return true;
 }
 
@@ -93,7 +93,7 @@ static bool scan_bare_name(struct mcpfile_scan *s, struct span *ret)
            (isalnum((unsigned char)*s->p) || memchr("_$", *s->p, 2) != NULL ||
             (unsigned char)*s->p >= 0x80))
         s->p++;
-    *ret = mcpfile_span_since(s, from);
+    *ret = mcpfile_span_from_pointer(s, from);
     return s->p > from && !isdigit((unsigned char)*from);
 }
 
@@ -103,19 +103,19 @@ static bool mcpfile_json_scan_member(struct mcpfile_scan *s)
     bool quoted = mcpfile_next_is(s, '"') || mcpfile_next_is(s, '\'');
     if (quoted ? !mcpfile_json_scan_string(s, &v.key) : !scan_bare_name(s, &v.key))
         return mcpfile_fail(s, s->p, "expected a name, in quotes or of letters, digits, _ and $");
-    if (!mcpfile_json_skip(s))
+    if (!mcpfile_json_skip_blank(s))
         return false;
     if (!mcpfile_next_is(s, ':'))
         return mcpfile_fail(s, s->p, "expected a colon");
     s->p++;
     size_t depth = s->depth;
-    mcpfile_push(s, v.key);
-    bool good = mcpfile_json_skip(s) && mcpfile_scan_value(s, &v);
+    mcpfile_push_key(s, v.key);
+    bool good = mcpfile_json_skip_blank(s) && mcpfile_scan_value(s, &v);
     if (good) {
         v.end = mcpfile_offset(s);
         mcpfile_collect(s, &v);
     }
-    mcpfile_pop(s, depth);
+    mcpfile_pop_to_depth(s, depth);
     return good;
 }
 
@@ -124,7 +124,7 @@ static bool scan_json_object(struct mcpfile_scan *s)
     size_t outer = s->object;
     s->object = mcpfile_offset(s);
     s->p++;
-    bool good = mcpfile_json_skip(s);
+    bool good = mcpfile_json_skip_blank(s);
     while (good && !mcpfile_next_is(s, '}'))
         good = mcpfile_json_scan_member(s) && mcpfile_end_element(s, '}');
     if (!good)
@@ -144,17 +144,18 @@ static bool mcpfile_json_scan_literal(struct mcpfile_scan *s)
 
 bool mcpfile_scan_json(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language json = {"\"'", mcpfile_json_skip, mcpfile_json_scan_string,
-                                                 scan_json_object, mcpfile_json_scan_literal};
+    static const struct mcpfile_language json = {"\"'", mcpfile_json_skip_blank,
+                                                 mcpfile_json_scan_string, scan_json_object,
+                                                 mcpfile_json_scan_literal};
     struct mcpfile_value v = {0};
     s->language = &json;
-    if (!mcpfile_json_skip(s))
+    if (!mcpfile_json_skip_blank(s))
         return false;
     if (s->p == s->end)
         return true; /* an empty file has no servers */
     if (*s->p != '{')
         return mcpfile_fail(s, s->p, "expected { at the beginning");
-    if (!mcpfile_scan_value(s, &v) || !mcpfile_json_skip(s))
+    if (!mcpfile_scan_value(s, &v) || !mcpfile_json_skip_blank(s))
         return false;
     return s->p == s->end || mcpfile_fail(s, s->p, "unexpected text after the last }");
 }

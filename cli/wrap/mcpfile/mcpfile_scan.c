@@ -9,14 +9,14 @@ bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why)
     return false;
 }
 
-void mcpfile_push(struct mcpfile_scan *s, struct span key)
+void mcpfile_push_key(struct mcpfile_scan *s, struct span key)
 {
     if (s->depth < MCPFILE_LEVELS)
         s->level[s->depth] = key;
     s->depth++;
 }
 
-void mcpfile_pop(struct mcpfile_scan *s, size_t depth)
+void mcpfile_pop_to_depth(struct mcpfile_scan *s, size_t depth)
 {
     s->depth = depth;
 }

@@ -38,7 +38,7 @@ static inline size_t mcpfile_offset(const struct mcpfile_scan *s)
     return (size_t)(s->p - s->f->text.p);
 }
 
-static inline struct span mcpfile_span_since(const struct mcpfile_scan *s, const char *from)
+static inline struct span mcpfile_span_from_pointer(const struct mcpfile_scan *s, const char *from)
 {
     return (struct span){(size_t)(from - s->f->text.p), (size_t)(s->p - from)};
 }
@@ -49,7 +49,8 @@ static inline bool mcpfile_next_is(const struct mcpfile_scan *s, char c)
 }
 
 bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why); /* returns false */
-void mcpfile_push(struct mcpfile_scan *s, struct span key); /* adds a level to the path */
-void mcpfile_pop(struct mcpfile_scan *s, size_t depth); /* shortens the path to `depth` levels */
+void mcpfile_push_key(struct mcpfile_scan *s, struct span key); /* adds a level to the path */
+void mcpfile_pop_to_depth(struct mcpfile_scan *s,
+                          size_t depth); /* shortens the path to `depth` levels */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum mcpfile_format mcpfile_format_of(const char *path)
+enum mcpfile_format mcpfile_format_by_name(const char *path)
 {
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
     if (strcmp(slash != NULL ? slash + 1 : path, ".mcp.json") == 0)
@@ -46,7 +46,7 @@ static void drop_non_servers(struct mcpfile *f)
     f->servers = n;
 }
 
-int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format format)
+int mcpfile_read_servers(struct mcpfile *f, struct slice text, enum mcpfile_format format)
 {
     static bool (*const scan[])(struct mcpfile_scan *) = {
         [MCPFILE_JSON] = mcpfile_scan_json,

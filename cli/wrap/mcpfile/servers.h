@@ -97,9 +97,9 @@ struct mcpfile {
 
 /* Determines the format by the end of the name (.toml, .yaml, .yml, otherwise JSON), or by the name
  * .mcp.json, which plugins of Claude Code use. */
-enum mcpfile_format mcpfile_format_of(const char *path);
+enum mcpfile_format mcpfile_format_by_name(const char *path);
 /* Finds the servers of the text. Returns 0, MI_EINVAL or MI_ENOMEM. */
-MI_MUST int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format format);
+MI_MUST int mcpfile_read_servers(struct mcpfile *f, struct slice text, enum mcpfile_format format);
 void mcpfile_close(struct mcpfile *f); /* safe to call twice */
 /* Returns the version of libyaml, such as "0.2.5". */
 const char *mcpfile_libyaml_version(void);

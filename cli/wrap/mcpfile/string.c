@@ -60,7 +60,7 @@ static const char *append_toml_escape(struct buf *b, const char *p, const char *
     if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
         c = 0xFFFD;
     char utf8[4];
-    buf_add(b, utf8, text_utf8_put(c, utf8));
+    buf_add(b, utf8, text_put_utf8_char(c, utf8));
     return p;
 }
 

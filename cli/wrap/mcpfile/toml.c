@@ -14,7 +14,7 @@ static void skip_toml_blanks(struct mcpfile_scan *s)
         s->p++;
 }
 
-static bool at_line_end(const struct mcpfile_scan *s)
+static bool is_at_line_end(const struct mcpfile_scan *s)
 {
     return s->p == s->end || *s->p == '\n' ||
            (*s->p == '\r' && s->p + 1 < s->end && s->p[1] == '\n');
@@ -25,16 +25,16 @@ static void skip_toml_comment(struct mcpfile_scan *s)
 {
     skip_toml_blanks(s);
     if (mcpfile_next_is(s, '#'))
-        while (!at_line_end(s))
+        while (!is_at_line_end(s))
             s->p++;
 }
 
 /* Skips blanks, comments and line ends. */
-static bool mcpfile_toml_skip(struct mcpfile_scan *s)
+static bool mcpfile_toml_skip_blank(struct mcpfile_scan *s)
 {
     for (;;) {
         skip_toml_comment(s);
-        if (s->p == s->end || !at_line_end(s))
+        if (s->p == s->end || !is_at_line_end(s))
             return true;
         s->p += *s->p == '\r' ? 2 : 1;
     }
@@ -69,7 +69,7 @@ static bool mcpfile_toml_scan_string(struct mcpfile_scan *s, struct span *ret)
         while (quote == '"' && mcpfile_next_is(s, '\\'))
             if (!mcpfile_toml_escape(s, many))
                 return false;
-        if (s->p == s->end || (!many && at_line_end(s)))
+        if (s->p == s->end || (!many && is_at_line_end(s)))
             return mcpfile_fail(s, from, "unterminated string");
         if (*s->p == quote && !many)
             break;
@@ -82,7 +82,7 @@ static bool mcpfile_toml_scan_string(struct mcpfile_scan *s, struct span *ret)
         }
     }
     s->p++;
-    *ret = mcpfile_span_since(s, from);
+    *ret = mcpfile_span_from_pointer(s, from);
     return true;
 }
 
@@ -100,9 +100,9 @@ static bool scan_toml_key_part(struct mcpfile_scan *s)
             s->p++;
         if (s->p == from)
             return mcpfile_fail(s, from, "expected a key");
-        part = mcpfile_span_since(s, from);
+        part = mcpfile_span_from_pointer(s, from);
     }
-    mcpfile_push(s, part);
+    mcpfile_push_key(s, part);
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool scan_toml_key(struct mcpfile_scan *s, struct span *ret)
     for (;;) {
         if (!scan_toml_key_part(s))
             return false;
-        *ret = mcpfile_span_since(s, from);
+        *ret = mcpfile_span_from_pointer(s, from);
         skip_toml_blanks(s);
         if (!mcpfile_next_is(s, '.'))
             return true;
@@ -129,7 +129,7 @@ static bool scan_toml_inline_table(struct mcpfile_scan *s)
     size_t outer = s->object;
     s->object = mcpfile_offset(s);
     s->p++;
-    bool good = mcpfile_toml_skip(s);
+    bool good = mcpfile_toml_skip_blank(s);
     while (good && !mcpfile_next_is(s, '}'))
         good = mcpfile_toml_scan_pair(s, false) && mcpfile_end_element(s, '}');
     s->object = outer;
@@ -142,7 +142,7 @@ static bool scan_toml_inline_table(struct mcpfile_scan *s)
 static bool mcpfile_toml_scan_literal(struct mcpfile_scan *s)
 {
     const char *from = s->p;
-    while (!at_line_end(s) && strchr(",]}#\"'=", *s->p) == NULL)
+    while (!is_at_line_end(s) && strchr(",]}#\"'=", *s->p) == NULL)
         s->p++;
     while (s->p > from && (s->p[-1] == ' ' || s->p[-1] == '\t'))
         s->p--;
@@ -167,7 +167,7 @@ static bool mcpfile_toml_scan_pair(struct mcpfile_scan *s, bool on_line)
         v.end = mcpfile_offset(s);
     }
     mcpfile_collect(s, &v);
-    mcpfile_pop(s, depth);
+    mcpfile_pop_to_depth(s, depth);
     return true;
 }
 
@@ -210,7 +210,7 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
 {
     struct span key;
     size_t at = mcpfile_offset(s);
-    mcpfile_pop(s, 0);
+    mcpfile_pop_to_depth(s, 0);
     s->object = 0;
     s->p++;
     bool element = mcpfile_next_is(s, '[');
@@ -225,7 +225,7 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
         enter_toml_list(s);
     if (!element)
         return true;
-    mcpfile_push(s, (struct span){0});
+    mcpfile_push_key(s, (struct span){0});
     if (mcpfile_is_server(s)) {
         s->object = s->list_object = at;
         s->list_depth = s->depth;
@@ -236,14 +236,15 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
 
 bool mcpfile_scan_toml(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language toml = {"\"'", mcpfile_toml_skip, mcpfile_toml_scan_string,
-                                                 scan_toml_inline_table, mcpfile_toml_scan_literal};
+    static const struct mcpfile_language toml = {"\"'", mcpfile_toml_skip_blank,
+                                                 mcpfile_toml_scan_string, scan_toml_inline_table,
+                                                 mcpfile_toml_scan_literal};
     s->language = &toml;
-    while (mcpfile_toml_skip(s) && s->p < s->end) {
+    while (mcpfile_toml_skip_blank(s) && s->p < s->end) {
         if (!(*s->p == '[' ? mcpfile_toml_scan_header(s) : mcpfile_toml_scan_pair(s, true)))
             return false;
         skip_toml_comment(s);
-        if (!at_line_end(s))
+        if (!is_at_line_end(s))
             return mcpfile_fail(s, s->p, "expected the end of the line");
     }
     return true;

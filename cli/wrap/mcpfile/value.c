@@ -20,7 +20,7 @@ static bool scan_array(struct mcpfile_scan *s, struct mcpfile_value *v)
     size_t depth = s->depth;
     v->first_arg = s->f->args;
     s->p++;
-    mcpfile_push(s, (struct span){0});
+    mcpfile_push_key(s, (struct span){0});
     bool good = s->language->skip(s);
     while (good && !mcpfile_next_is(s, ']')) {
         struct mcpfile_value element = {0};
@@ -29,7 +29,7 @@ static bool scan_array(struct mcpfile_scan *s, struct mcpfile_value *v)
         if (good && is_args && element.type == MCPFILE_STRING)
             mcpfile_add_arg(s, element.token);
     }
-    mcpfile_pop(s, depth);
+    mcpfile_pop_to_depth(s, depth);
     v->args_n = s->f->args - v->first_arg;
     if (good)
         s->p++;
@@ -61,6 +61,6 @@ bool mcpfile_scan_value(struct mcpfile_scan *s, struct mcpfile_value *v)
         good = s->language->literal(s);
     }
     s->nesting--;
-    v->token = mcpfile_span_since(s, from);
+    v->token = mcpfile_span_from_pointer(s, from);
     return good;
 }

@@ -39,7 +39,7 @@ static struct span yaml_token_span(struct yaml *y)
 }
 
 /* Moves to the next event. */
-static bool mcpfile_yaml_next(struct yaml *y)
+static bool mcpfile_yaml_next_event(struct yaml *y)
 {
     yaml_event_delete(&y->event);
     if (yaml_parser_parse(&y->parser, &y->event) != 0)
@@ -86,8 +86,8 @@ static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
     v->first_arg = s->f->args;
     y->flow = y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     v->dashes = !y->flow;
-    mcpfile_push(s, (struct span){0});
-    while (mcpfile_yaml_next(y) && y->event.type != YAML_SEQUENCE_END_EVENT) {
+    mcpfile_push_key(s, (struct span){0});
+    while (mcpfile_yaml_next_event(y) && y->event.type != YAML_SEQUENCE_END_EVENT) {
         struct mcpfile_value element = {0};
         if (!scan_yaml_node(y, &element))
             break;
@@ -95,7 +95,7 @@ static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
         if (is_args && element.type == MCPFILE_STRING)
             mcpfile_add_arg(s, element.token);
     }
-    mcpfile_pop(s, depth);
+    mcpfile_pop_to_depth(s, depth);
     if (s->why != NULL)
         return false;
     if (y->flow)
@@ -108,7 +108,7 @@ static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
 }
 
 /* Moves to the last event of the value that begins at the current event. */
-static bool mcpfile_yaml_skip(struct yaml *y)
+static bool mcpfile_yaml_skip_value(struct yaml *y)
 {
     for (size_t open = 0;;) {
         yaml_event_type_t type = y->event.type;
@@ -119,7 +119,7 @@ static bool mcpfile_yaml_skip(struct yaml *y)
         open -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
         if (open == 0)
             return true;
-        if (!mcpfile_yaml_next(y))
+        if (!mcpfile_yaml_next_event(y))
             return false;
     }
 }
@@ -133,10 +133,11 @@ static bool mcpfile_yaml_scan_member(struct yaml *y)
     size_t depth = s->depth;
     v.key = y->event.type == YAML_SCALAR_EVENT ? yaml_token_span(y) : (struct span){0};
     if (v.key.n == 0)
-        return mcpfile_yaml_skip(y) && mcpfile_yaml_next(y) && mcpfile_yaml_skip(y);
-    if (!mcpfile_yaml_next(y))
+        return mcpfile_yaml_skip_value(y) && mcpfile_yaml_next_event(y) &&
+               mcpfile_yaml_skip_value(y);
+    if (!mcpfile_yaml_next_event(y))
         return false;
-    mcpfile_push(s, v.key);
+    mcpfile_push_key(s, v.key);
     bool good = scan_yaml_node(y, &v);
     if (good) {
         const struct slice text = s->f->text;
@@ -147,7 +148,7 @@ static bool mcpfile_yaml_scan_member(struct yaml *y)
             v.end--;
         mcpfile_collect(s, &v);
     }
-    mcpfile_pop(s, depth);
+    mcpfile_pop_to_depth(s, depth);
     return good;
 }
 
@@ -160,7 +161,7 @@ static bool scan_yaml_mapping(struct yaml *y, struct mcpfile_value *v)
     v->first_header = s->f->headers;
     y->flow = y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
     s->object = from;
-    while (mcpfile_yaml_next(y) && y->event.type != YAML_MAPPING_END_EVENT)
+    while (mcpfile_yaml_next_event(y) && y->event.type != YAML_MAPPING_END_EVENT)
         if (!mcpfile_yaml_scan_member(y))
             break;
     if (s->why != NULL)
@@ -201,12 +202,12 @@ static bool scan_yaml_document(struct yaml *y)
 {
     struct mcpfile_value v = {0};
     /* the start of the stream, then the start of the document */
-    if (!mcpfile_yaml_next(y) || !mcpfile_yaml_next(y))
+    if (!mcpfile_yaml_next_event(y) || !mcpfile_yaml_next_event(y))
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
         return true; /* an empty file is valid, and has no servers */
-    if (!mcpfile_yaml_next(y) || !scan_yaml_node(y, &v) || !mcpfile_yaml_next(y) ||
-        !mcpfile_yaml_next(y))
+    if (!mcpfile_yaml_next_event(y) || !scan_yaml_node(y, &v) || !mcpfile_yaml_next_event(y) ||
+        !mcpfile_yaml_next_event(y))
         return false;
     return y->event.type == YAML_STREAM_END_EVENT ||
            mcpfile_fail(y->s, y->s->f->text.p + yaml_token_span(y).at, "expected one document");

@@ -180,7 +180,7 @@ static void line(const char *name, double us, double all)
 
 int main(int argc, char **argv)
 {
-    struct call c = {.redact = redact_current()};
+    struct call c = {.redact = redact_get_current_sanitizer()};
     struct buf text[2] = {{0}, {0}};
     struct rpc tools;
     if (argc != 2 || c.redact == NULL)
@@ -226,6 +226,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         buf_close(&text[i]);
     buf_close(&clean);
-    redact_set_current(NULL);
+    redact_set_current_rules(NULL);
     return 0;
 }

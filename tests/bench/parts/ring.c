@@ -32,7 +32,7 @@ static void append(struct ring *w, struct slice record)
     if (place == NULL)
         die("no room");
     memcpy(place, record.p, record.n);
-    ring_add(w, 1, record.n);
+    ring_add_record_head(w, 1, record.n);
 }
 
 static size_t read_all(struct ring *r)
@@ -42,7 +42,7 @@ static size_t read_all(struct ring *r)
     struct slice bytes;
     uint64_t at;
     size_t n = 0;
-    for (; ring_next(r, &kind, &bytes, &at) == 0; n++)
+    for (; ring_read_next_record(r, &kind, &bytes, &at) == 0; n++)
         last = bytes.p[bytes.n - 1];
     (void)last;
     return n;
@@ -54,11 +54,11 @@ static void pass(struct both *b, struct slice record)
     double start = cpu_us();
     for (int i = 0; i < AT_ONCE; i++) {
         append(&b->w, record);
-        if (ring_publish(&b->w))
+        if (ring_publish_records(&b->w))
             die("nobody sleeps");
     }
     double middle = cpu_us();
-    if (read_all(&b->r) != AT_ONCE || ring_release(&b->r))
+    if (read_all(&b->r) != AT_ONCE || ring_release_records(&b->r))
         die("records are missing");
     b->us[0] += middle - start;
     b->us[1] += cpu_us() - middle;
@@ -110,11 +110,11 @@ static _Noreturn void run_reader(int fd, bool sleeps, const int wakes[2])
     if (ring_open(&r, fd) < 0)
         die("no ring");
     while (!ring_is_finished(&r)) {
-        if (read_all(&r) > 0 && ring_release(&r))
+        if (read_all(&r) > 0 && ring_release_records(&r))
             wake(wakes[0]);
         if (sleeps && ring_reader_sleep(&r)) {
             wait_until_woken(wakes[1]);
-            ring_reader_awake(&r);
+            ring_mark_reader_awake(&r);
         }
     }
     _exit(0);
@@ -132,9 +132,9 @@ static double trip(struct ring *w, struct slice record, bool sleeps, const int w
 {
     double start = elapsed_us();
     append(w, record);
-    if (ring_publish(w))
+    if (ring_publish_records(w))
         wake(wakes[1]);
-    while (!ring_is_stored(w))
+    while (!ring_has_stored_everything(w))
         if (sleeps)
             wait_until_woken(wakes[0]);
     return elapsed_us() - start;
@@ -159,7 +159,7 @@ static double two_processes(struct slice record, bool sleeps)
     ring_set_writer_waits(&w, sleeps);
     for (int i = 0; i < TRIPS; i++)
         us[i] = trip(&w, record, sleeps, wakes);
-    if (ring_end(&w))
+    if (ring_mark_ended(&w))
         wake(wakes[1]);
     int status;
     if (waitpid(pid, &status, 0) != pid || status != 0)

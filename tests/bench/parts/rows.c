@@ -104,7 +104,7 @@ static void bare_rows(struct target *t, int n)
 
 static void checkpoint(struct target *t)
 {
-    if (writer_checkpoint(t->writer) < 0 ||
+    if (writer_checkpoint_wal(t->writer) < 0 ||
         sqlite3_wal_checkpoint_v2(t->bare, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) !=
             SQLITE_OK)
         die("cannot checkpoint");
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     struct target t = {.sanitizer = {.level = RECORD_STANDARD}};
     struct vault_dir dir;
     struct buf text[2] = {{0}, {0}}, error = {0};
-    if (argc != 2 || redact_current() == NULL)
+    if (argc != 2 || redact_get_current_sanitizer() == NULL)
         die("name a directory for its vault");
     request(&text[0], MESSAGE);
     answer(&text[1], words, MESSAGE - 40);
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
                                      .command = slice_of("[]"),
                                      .host = slice_of("here"),
                                      .record_level = slice_of("standard")};
-    if (writer_session_add(t.writer, &session, &t.session) < 0)
+    if (writer_add_session(t.writer, &session, &t.session) < 0)
         die(writer_error(t.writer));
     open_bare(&t, argv[1]);
     printf("a row of %d B: us, and of it\n", MESSAGE);
@@ -172,6 +172,6 @@ int main(int argc, char **argv)
     buf_close(&text[0]);
     buf_close(&text[1]);
     buf_close(&error);
-    redact_set_current(NULL);
+    redact_set_current_rules(NULL);
     return 0;
 }

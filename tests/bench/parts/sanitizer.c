@@ -12,7 +12,7 @@
 static const char code[] =
     "static int read_all(struct settings *s, char **argv)\\n{\\n\\tfor (int i = 0; i < s->n; i++) {"
     "\\n\\t\\tif (strcmp(argv[i], \\\"--name\\\") == 0)\\n\\t\\t\\treturn fail(s, \\\"no name\\\");"
-    "\\n\\t}\\n\\treturn token_skip_to_next(s) != NULL ? 0 : -1; /* caf\xC3\xA9 */\\n}\\n";
+    "\\n\\t}\\n\\treturn token_skip_separators(s) != NULL ? 0 : -1; /* caf\xC3\xA9 */\\n}\\n";
 static const char object[] =
     "{\"id\":481516,\"name\":\"notes.md\",\"size\":2342,\"tags\":[\"a\",\"b\",null],\"open\":true,"
     "\"owner\":{\"id\":7,\"login\":\"bob\"},\"ratio\":0.25,\"url\":\"https://example.org/notes/"
@@ -84,7 +84,7 @@ static void share(struct redact *r, const char *vault, const char *name, struct 
 
 int main(int argc, char **argv)
 {
-    struct redact *r = redact_current();
+    struct redact *r = redact_get_current_sanitizer();
     struct buf b = {0};
     if (argc != 2)
         die("name a directory for its vault");
@@ -113,6 +113,6 @@ int main(int argc, char **argv)
     share(r, vault, "image of 1 MiB", &b);
     buf_close(&b);
     buf_close(&clean);
-    redact_set_current(NULL);
+    redact_set_current_rules(NULL);
     return 0;
 }

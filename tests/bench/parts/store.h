@@ -26,7 +26,7 @@ static inline void store_commit(struct store *r)
     if (r->waiting > 0 && writer_commit(r->writer) < 0)
         die(writer_error(r->writer));
     r->waiting = 0;
-    if (writer_wal_pages(r->writer) > STORE_PAGES && writer_checkpoint(r->writer) < 0)
+    if (writer_get_wal_pages(r->writer) > STORE_PAGES && writer_checkpoint_wal(r->writer) < 0)
         die(writer_error(r->writer));
 }
 
@@ -43,7 +43,7 @@ static inline void store_open(struct store *r, const char *vault)
         die(buf_str(&why));
     writer_set_level(r->writer, RECORD_STANDARD);
     session.uid = slice_of(r->uid);
-    if (writer_session_add(r->writer, &session, &r->session) < 0)
+    if (writer_add_session(r->writer, &session, &r->session) < 0)
         die(writer_error(r->writer));
 }
 

@@ -70,7 +70,7 @@ static void confine(struct fixture *f, int version)
 static void confined(struct fixture *f, int version, void (*body)(struct fixture *f))
 {
     const char *why = "its Landlock is too old";
-    if (confine_kernel_support(&why) < version || unit_slow()) {
+    if (confine_detect_kernel_support(&why) < version || unit_slow()) {
         /* valgrind does not know the system calls */
         print_message("skipped: version %d of Landlock is needed: %s\n", version, why);
         skip();

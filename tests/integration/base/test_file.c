@@ -71,11 +71,11 @@ static void test_file_renamed_to_a_new_name_replaces_nothing(void **state)
     (void)state;
     make_file("a", "a");
     make_file("b", "b");
-    assert_int_equal(file_rename_new(dir, "a", "b"), MI_EIO);
+    assert_int_equal(file_rename_no_replace(dir, "a", "b"), MI_EIO);
     assert_true(errno == EEXIST || errno == ENOTSUP);
     assert_int_equal(first_byte("b"), 'b');
-    assert_int_equal(file_rename_new(dir, "missing", "c"), MI_EIO);
-    if (file_rename_new(dir, "a", "c") == 0)
+    assert_int_equal(file_rename_no_replace(dir, "missing", "c"), MI_EIO);
+    if (file_rename_no_replace(dir, "a", "c") == 0)
         assert_int_equal(first_byte("c"), 'a');
     else
         assert_int_equal(errno, ENOTSUP);
@@ -101,13 +101,13 @@ static void test_file_space_is_tried_without_a_trace(void **state)
 {
     (void)state;
     struct rlimit before, low;
-    assert_int_equal(file_test_space(dir, ".", 65536), 0);
-    assert_int_equal(file_test_space(dir, "missing", 65536), 0);
+    assert_int_equal(file_test_free_space(dir, ".", 65536), 0);
+    assert_int_equal(file_test_free_space(dir, "missing", 65536), 0);
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     low = (struct rlimit){4096, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &low);
-    int e = file_test_space(dir, ".", 65536);
+    int e = file_test_free_space(dir, ".", 65536);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_true(e == EFBIG || e == 0); /* 0: not a file system that can do it */
 }
@@ -120,8 +120,8 @@ static void test_file_change_has_nanoseconds(void **state)
     const struct timespec times[2] = {{1, 2}, {1000000000, 123456789}};
     assert_int_equal(utimensat(dir, "a", times, 0), 0);
     assert_int_equal(fstatat(dir, "a", &st, 0), 0);
-    assert_int_equal(file_changed_at(&st).tv_sec, 1000000000);
-    assert_int_equal(file_changed_at(&st).tv_nsec, 123456789);
+    assert_int_equal(file_get_change_time(&st).tv_sec, 1000000000);
+    assert_int_equal(file_get_change_time(&st).tv_nsec, 123456789);
 }
 
 int main(void)

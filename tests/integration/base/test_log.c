@@ -112,7 +112,7 @@ static void filled(void *ctx, struct slice line)
 {
     (void)ctx;
     char place[LOG_FILLED_MAX];
-    struct slice text = log_fill(line, place);
+    struct slice text = log_wrap_line(line, place);
     assert_int_equal(write(STDERR_FILENO, text.p, text.n), (ssize_t)text.n);
 }
 

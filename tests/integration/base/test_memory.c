@@ -41,7 +41,7 @@ static int64_t allocated(int fd)
 static void test_memory_dir_is_in_memory(void **state)
 {
     (void)state;
-    int dir = open(memory_dir(), O_RDONLY | O_DIRECTORY);
+    int dir = open(memory_get_directory(), O_RDONLY | O_DIRECTORY);
     int proc = open("/proc/self", O_RDONLY | O_DIRECTORY);
     assert_true(dir >= 0);
     assert_true(memory_contains_file(dir));
@@ -74,7 +74,7 @@ static void test_memory_is_allocated_and_returned(void **state)
     assert_int_equal(allocated(fd), 0);
     assert_int_equal(memory_allocate(fd, 0, size()), 0);
     assert_int_equal(allocated(fd), size());
-    memory_touch(p, size());
+    memory_map_all_pages(p, size());
     memset(p, 'x', size());
     assert_int_equal(memory_free(fd, half, half), 0);
     assert_int_equal(allocated(fd), half);

@@ -56,14 +56,14 @@ static void test_pipe_is_wide_until_it_is_narrowed(void **state)
     assert_int_equal(fcntl(fd[1], F_GETPIPE_SZ), 65536);
     assert_int_equal(pipe_widen(fd[0], 32768), 0); /* it holds more */
     assert_int_equal(write(fd[1], lots, sizeof lots), sizeof lots);
-    assert_false(pipe_narrow(fd[0], 4096));
+    assert_false(pipe_reduce_buffer(fd[0], 4096));
     assert_int_equal(read(fd[0], lots, sizeof lots), sizeof lots);
-    assert_true(pipe_narrow(fd[0], 4096));
+    assert_true(pipe_reduce_buffer(fd[0], 4096));
     assert_int_equal(fcntl(fd[1], F_GETPIPE_SZ), 4096);
     close(fd[0]);
     close(fd[1]);
     assert_int_equal(pipe_widen(end[0], 65536), 0); /* a socket */
-    assert_true(pipe_narrow(end[0], 4096));
+    assert_true(pipe_reduce_buffer(end[0], 4096));
 }
 
 static void test_channel_messages_keep_their_boundaries(void **state)

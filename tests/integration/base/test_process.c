@@ -59,7 +59,7 @@ static void test_process_missing_is_enoent(void **state)
     for (size_t i = 0; i < MI_COUNT(none); i++) {
         assert_int_equal(process_read(none[i], &p), MI_ENOENT);
         assert_true(process_start(none[i]) == 0);
-        assert_int_equal(process_children(none[i], &pid, 1), 0);
+        assert_int_equal(process_read_children(none[i], &pid, 1), 0);
     }
 }
 
@@ -79,10 +79,10 @@ static void test_process_children_are_listed_up_to_a_limit(void **state)
 {
     (void)state;
     pid_t pid[3] = {unit_sleeper(), unit_sleeper(), unit_sleeper()}, got[4];
-    assert_int_equal(process_children(getpid(), got, 4), 3);
+    assert_int_equal(process_read_children(getpid(), got, 4), 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(got[i], pid[i]);
-    assert_int_equal(process_children(getpid(), got, 2), 2);
+    assert_int_equal(process_read_children(getpid(), got, 2), 2);
     for (int i = 0; i < 3; i++)
         end(pid[i]);
 }
@@ -95,7 +95,7 @@ static void test_process_many_children_are_all_listed(void **state)
     static pid_t pid[MANY], got[MANY + 1];
     for (int i = 0; i < MANY; i++)
         pid[i] = unit_sleeper();
-    size_t n = process_children(getpid(), got, MI_COUNT(got));
+    size_t n = process_read_children(getpid(), got, MI_COUNT(got));
     for (int i = 0; i < MANY; i++)
         end(pid[i]);
     assert_int_equal(n, MANY);
@@ -109,17 +109,17 @@ static void test_process_group_lists_running_members(void **state)
     pid_t leader = unit_sleeper(), member = unit_sleeper();
     assert_int_equal(setpgid(leader, leader), 0);
     assert_int_equal(setpgid(member, leader), 0);
-    assert_int_equal(process_group(leader, p, 4), 2);
+    assert_int_equal(process_list_group(leader, p, 4), 2);
     assert_int_equal(p[0].pid + p[1].pid, leader + member);
-    assert_int_equal(process_group(leader, p, 1), 1);
+    assert_int_equal(process_list_group(leader, p, 1), 1);
     siginfo_t si;
     kill(leader, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)leader, &si, WEXITED | WNOWAIT), 0);
-    assert_int_equal(process_group(leader, p, 4), 1);
+    assert_int_equal(process_list_group(leader, p, 4), 1);
     assert_int_equal(p[0].pid, member);
     end(leader);
     end(member);
-    assert_int_equal(process_group(leader, p, 4), 0);
+    assert_int_equal(process_list_group(leader, p, 4), 0);
 }
 
 static void test_process_started_later_has_a_later_start(void **state)
@@ -242,7 +242,7 @@ static void test_process_dies_with_its_parent(void **state)
 static void test_process_program_is_this_file(void **state)
 {
     (void)state;
-    char *path = process_program();
+    char *path = process_program_path();
     assert_non_null(path);
     assert_string_equal(strrchr(path, '/'), "/test_process");
     free(path);
@@ -263,8 +263,8 @@ static void test_process_boot_is_one_word(void **state)
 static void test_process_ticks_are_converted_to_microseconds(void **state)
 {
     (void)state;
-    assert_true(process_ticks_us(sysconf(_SC_CLK_TCK)) == 1000000);
-    assert_true(process_ticks_us(0) == 0);
+    assert_true(process_ticks_to_us(sysconf(_SC_CLK_TCK)) == 1000000);
+    assert_true(process_ticks_to_us(0) == 0);
 }
 
 int main(void)

@@ -219,7 +219,7 @@ static void test_stream_own_descriptor_is_taken_over(void **state)
     int fd[2];
     char got[4];
     assert_int_equal(pipe2(fd, O_CLOEXEC | O_NONBLOCK), 0);
-    struct stream in = stream_own(fd[0]);
+    struct stream in = stream_take_over_fd(fd[0]);
     assert_int_equal(in.fd, fd[0]);
     assert_false(in.shared || in.socket);
     assert_int_equal(stream_read(&in, got, sizeof got), 0);
@@ -249,7 +249,7 @@ static void test_stream_read_error_is_not_the_end_of_the_stream(void **state)
     char got[4];
     int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
-    struct stream s = stream_own(fd);
+    struct stream s = stream_take_over_fd(fd);
     assert_int_equal(stream_read(&s, got, sizeof got), MI_EIO);
     stream_close(&s);
 }

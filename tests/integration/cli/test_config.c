@@ -1,4 +1,4 @@
-/* settings_read() with test commands, and configuration files in a temporary home directory. */
+/* settings_read_all_sources() with test commands, and configuration files in a temporary home directory. */
 #include "cli/settings/config.h"
 #include "cli/settings/paths.h"
 
@@ -93,7 +93,7 @@ static enum settings_result read_result(struct settings *s, const struct command
     assert_in_range(argc, 1, ARGV_MAX - 1);
     argv[argc] = NULL;
     buf_clear(&error);
-    return settings_read(s, commands, c, argc, argv, &error);
+    return settings_read_all_sources(s, commands, c, argc, argv, &error);
 }
 
 static bool read_words(struct settings *s, const struct command *c, const char *words)
@@ -127,12 +127,12 @@ static void test_settings_without_input_are_the_defaults(void **state)
     (void)state;
     struct settings s;
     assert_true(read_words(&s, &alpha, "alpha server"));
-    assert_int_equal(settings_size(&s, "size"), 65536);
+    assert_int_equal(settings_get_size(&s, "size"), 65536);
     assert_int_equal(settings_duration_us(&s, "time"), 1500000);
-    assert_int_equal(settings_number(&s, "count"), 3);
-    assert_true(settings_is_word(&s, "mode", "fast"));
-    assert_false(settings_is_word(&s, "mode", "slow"));
-    assert_null(settings_text(&s, "title"));
+    assert_int_equal(settings_get_number(&s, "count"), 3);
+    assert_true(settings_value_equals(&s, "mode", "fast"));
+    assert_false(settings_value_equals(&s, "mode", "slow"));
+    assert_null(settings_get_text(&s, "title"));
     assert_false(settings_is_on(&s, "loud"));
     settings_close(&s);
     assert_int_equal(error.n, 0);
@@ -146,11 +146,11 @@ static void test_settings_precedence_is_flag_environment_file_default(void **sta
     setenv("MCP_INTERPOSER_SIZE", "3KiB", 1);
     setenv("MCP_INTERPOSER_TITLE", "environment", 1);
     assert_true(read_words(&s, &alpha, "alpha --size 4KiB server"));
-    assert_int_equal(settings_size(&s, "size"), 4096);
-    assert_string_equal(settings_text(&s, "title"), "environment");
-    assert_true(settings_is_word(&s, "mode", "slow"));
+    assert_int_equal(settings_get_size(&s, "size"), 4096);
+    assert_string_equal(settings_get_text(&s, "title"), "environment");
+    assert_true(settings_value_equals(&s, "mode", "slow"));
     assert_true(settings_is_on(&s, "loud"));
-    assert_int_equal(settings_number(&s, "count"), 3);
+    assert_int_equal(settings_get_number(&s, "count"), 3);
     settings_close(&s);
 }
 
@@ -160,12 +160,12 @@ static void test_settings_key_in_a_section_overrides_a_global_one(void **state)
     struct settings s;
     config_is("vault = /all\nsize=1KiB\ndepth = 9\n[beta]\nvault = /beta\n");
     assert_true(read_words(&s, &alpha, "alpha server"));
-    assert_string_equal(settings_text(&s, "vault"), "/all");
-    assert_int_equal(settings_size(&s, "size"), 1024);
+    assert_string_equal(settings_get_text(&s, "vault"), "/all");
+    assert_int_equal(settings_get_size(&s, "size"), 1024);
     settings_close(&s);
     assert_true(read_words(&s, &beta, "beta"));
-    assert_string_equal(settings_text(&s, "vault"), "/beta");
-    assert_int_equal(settings_number(&s, "depth"), 9);
+    assert_string_equal(settings_get_text(&s, "vault"), "/beta");
+    assert_int_equal(settings_get_number(&s, "depth"), 9);
     settings_close(&s);
 }
 
@@ -177,10 +177,10 @@ static void test_settings_file_forms_are_read(void **state)
         "\xEF\xBB\xBF# comment\r\n; comment\r\n\r\n  [alpha]\r\n  title =  two words  ; said so\r\n"
         "    count=5\r\n\tloud = on\r\nmode: slow");
     assert_true(read_words(&s, &alpha, "alpha server"));
-    assert_string_equal(settings_text(&s, "title"), "two words");
-    assert_int_equal(settings_number(&s, "count"), 5); /* indented: not a section title */
+    assert_string_equal(settings_get_text(&s, "title"), "two words");
+    assert_int_equal(settings_get_number(&s, "count"), 5); /* indented: not a section title */
     assert_true(settings_is_on(&s, "loud"));
-    assert_true(settings_is_word(&s, "mode", "slow"));
+    assert_true(settings_value_equals(&s, "mode", "slow"));
     settings_close(&s);
 }
 
@@ -233,8 +233,8 @@ static bool is_hidden(const char *text)
 {
     struct buf out = {0};
     size_t n = 0;
-    assert_non_null(redact_current());
-    assert_int_equal(redact_value(redact_current(), slice_of(text), &out, &n), 0);
+    assert_non_null(redact_get_current_sanitizer());
+    assert_int_equal(redact_value(redact_get_current_sanitizer(), slice_of(text), &out, &n), 0);
     buf_close(&out);
     return n > 0;
 }
@@ -250,11 +250,11 @@ static void test_settings_redact_rules_of_a_valid_file_are_in_force(void **state
     assert_true(is_hidden("[\"see T-123\"]"));
     assert_true(is_hidden("{\"password\":\"x\"}"));
     settings_close(&s);
-    redact_set_current(NULL);
+    redact_set_current_rules(NULL);
     config_is("[redact]\nkeys = badge_no\nkees = room\n");
     file_fails(&alpha, "alpha server", "config.ini:3: unknown rule 'kees'");
     assert_false(is_hidden("{\"badgeNo\":\"x\"}"));
-    redact_set_current(NULL);
+    redact_set_current_rules(NULL);
 }
 
 static void test_settings_unreadable_file_is_rejected(void **state)
@@ -280,7 +280,7 @@ static void test_settings_file_at_its_limit_is_read(void **state)
     memcpy(text + sizeof text - 9, "count = 8", 9);
     write_config(text, sizeof text);
     assert_true(read_words(&s, &alpha, "alpha server"));
-    assert_int_equal(settings_number(&s, "count"), 8);
+    assert_int_equal(settings_get_number(&s, "count"), 8);
     settings_close(&s);
 }
 
@@ -294,7 +294,7 @@ static void test_settings_long_line_is_read(void **state)
     text[sizeof text - 1] = '\0';
     config_is(text);
     assert_true(read_words(&s, &alpha, "alpha server"));
-    assert_string_equal(settings_text(&s, "title"), text + 8);
+    assert_string_equal(settings_get_text(&s, "title"), text + 8);
     settings_close(&s);
 }
 
@@ -314,7 +314,7 @@ static void test_settings_values_keep_separators_and_semicolons_without_a_blank(
         config_is(rows[i].line);
         if (!read_words(&s, &alpha, "alpha server"))
             fail_msg("%s: %s", rows[i].line, buf_str(&error));
-        assert_string_equal(settings_text(&s, "title"), rows[i].value);
+        assert_string_equal(settings_get_text(&s, "title"), rows[i].value);
         settings_close(&s);
     }
 }
@@ -370,11 +370,11 @@ static void test_settings_named_file_is_read_instead_of_the_default(void **state
     assert_int_equal(fclose(f), 0);
     snprintf(words, sizeof words, "alpha --config=%s server", other);
     assert_true(read_words(&s, &alpha, words));
-    assert_int_equal(settings_number(&s, "count"), 7);
+    assert_int_equal(settings_get_number(&s, "count"), 7);
     settings_close(&s);
     setenv("MCP_INTERPOSER_CONFIG", "~/other.ini", 1);
     assert_true(read_words(&s, &alpha, "alpha server"));
-    assert_int_equal(settings_number(&s, "count"), 7);
+    assert_int_equal(settings_get_number(&s, "count"), 7);
     settings_close(&s);
     unlink(other);
 }
@@ -401,7 +401,7 @@ static void test_settings_server_command_stays_untouched(void **state)
     struct settings s;
     for (size_t i = 0; i < MI_COUNT(lines); i++) {
         assert_true(read_words(&s, &alpha, lines[i]));
-        assert_int_equal(settings_size(&s, "size"), 1024);
+        assert_int_equal(settings_get_size(&s, "size"), 1024);
         assert_int_equal(s.operands_n, 5);
         assert_string_equal(s.operands[0], "server");
         assert_string_equal(s.operands[1], "--size");
@@ -421,7 +421,7 @@ static void test_settings_operands_may_be_mixed_with_options_up_to_a_limit(void 
     assert_string_equal(s.operands[0], "one");
     assert_string_equal(s.operands[1], "two");
     assert_null(s.operands[2]);
-    assert_int_equal(settings_number(&s, "depth"), 4);
+    assert_int_equal(settings_get_number(&s, "depth"), 4);
     settings_close(&s);
     fails_with(&beta, "beta one two three", "unexpected argument 'three'");
 }
@@ -475,20 +475,20 @@ static void test_paths_follow_the_base_directory_specification(void **state)
     (void)state;
     char want[160];
     snprintf(want, sizeof want, "%s/.local/state/mcp-interposer", home);
-    path_is(path_vault(NULL), want);
-    path_is(path_config(NULL), config_path);
+    path_is(path_of_vault(NULL), want);
+    path_is(path_of_config_file(NULL), config_path);
     setenv("XDG_STATE_HOME", "relative/path", 1); /* the specification: ignore it */
-    path_is(path_vault(NULL), want);
+    path_is(path_of_vault(NULL), want);
     setenv("XDG_STATE_HOME", "", 1);
-    path_is(path_vault(NULL), want);
+    path_is(path_of_vault(NULL), want);
     setenv("XDG_STATE_HOME", "/state/", 1);
-    path_is(path_vault(NULL), "/state/mcp-interposer");
+    path_is(path_of_vault(NULL), "/state/mcp-interposer");
     setenv("XDG_CONFIG_HOME", "/etc/xdg", 1);
-    path_is(path_config(NULL), "/etc/xdg/mcp-interposer/config.ini");
-    path_is(path_vault("given"), "given");
+    path_is(path_of_config_file(NULL), "/etc/xdg/mcp-interposer/config.ini");
+    path_is(path_of_vault("given"), "given");
     snprintf(want, sizeof want, "%s/given", home);
-    path_is(path_vault("~/given"), want);
-    path_is(path_vault("~given"), "~given");
+    path_is(path_of_vault("~/given"), want);
+    path_is(path_of_vault("~given"), "~given");
 }
 
 static void test_paths_without_home_read_the_user_database(void **state)
@@ -500,9 +500,9 @@ static void test_paths_without_home_read_the_user_database(void **state)
     snprintf(want, sizeof want, "%s/.local/state/mcp-interposer",
              strcmp(pw->pw_dir, "/") != 0 ? pw->pw_dir : "");
     unsetenv("HOME");
-    path_is(path_vault(NULL), want);
+    path_is(path_of_vault(NULL), want);
     setenv("HOME", "not/absolute", 1);
-    path_is(path_vault(NULL), want);
+    path_is(path_of_vault(NULL), want);
 }
 
 static void journal_dir_is(const struct command *c, const char *words, const char *want)

@@ -82,7 +82,7 @@ static void attach(struct session *s, pid_t pid)
 {
     assert_int_equal(journal_file_reopen(&s->reader, &s->writer), 0);
     assert_int_equal(ring_open(&s->r, s->reader.fd), 0);
-    (void)!ring_release(&s->r);
+    (void)!ring_release_records(&s->r);
     atomic_store(&s->r.shared->reader_pid, pid);
     atomic_store(&s->r.shared->confined, 7);
     atomic_store(&s->r.shared->filtered, 1);
@@ -95,8 +95,8 @@ static void put(struct session *s, size_t n)
     char *p = ring_reserve_record(&s->w, n);
     assert_non_null(p);
     memset(p, 'x', n);
-    ring_add(&s->w, KIND, n);
-    (void)!ring_publish(&s->w);
+    ring_add_record_head(&s->w, KIND, n);
+    (void)!ring_publish_records(&s->w);
 }
 
 static void store_all(struct session *s)
@@ -104,9 +104,9 @@ static void store_all(struct session *s)
     uint32_t kind;
     struct slice bytes;
     uint64_t at;
-    while (ring_next(&s->r, &kind, &bytes, &at) == 0)
+    while (ring_read_next_record(&s->r, &kind, &bytes, &at) == 0)
         continue;
-    (void)!ring_release(&s->r);
+    (void)!ring_release_records(&s->r);
 }
 
 static void end(struct session *s)

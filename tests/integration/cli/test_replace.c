@@ -48,7 +48,7 @@ static void test_replace_file_keeps_its_mode(void **state)
     struct stat st;
     assert_int_equal(replace_open(&r, path), 0);
     assert_true(slice_is(buf_slice(&r.text), "old"));
-    assert_int_equal(replace_write(&r, slice_of("new text")), 0);
+    assert_int_equal(replace_write_file(&r, slice_of("new text")), 0);
     assert_true(says(path, "new text"));
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0640);
@@ -64,7 +64,7 @@ static void test_replace_changed_file_is_not_replaced(void **state)
     assert_non_null(f);
     fputs("er", f);
     fclose(f);
-    assert_int_equal(replace_write(&r, slice_of("new")), MI_EINVAL);
+    assert_int_equal(replace_write_file(&r, slice_of("new")), MI_EINVAL);
     assert_string_equal(buf_str(&r.error),
                         "another program has changed the file meanwhile; try again");
     assert_true(says(path, "older"));
@@ -77,7 +77,7 @@ static void test_replace_read_only_and_missing_files_are_rejected(void **state)
     struct replace r;
     assert_int_equal(chmod(path, 0440), 0);
     assert_int_equal(replace_open(&r, path), 0);
-    assert_int_equal(replace_write(&r, slice_of("new")), MI_EINVAL);
+    assert_int_equal(replace_write_file(&r, slice_of("new")), MI_EINVAL);
     assert_true(says(path, "old"));
     replace_close(&r);
     assert_int_equal(replace_open(&r, missing), MI_EIO);

@@ -27,28 +27,28 @@ static void test_session_state_follows_from_end_host_and_process(void **state)
 {
     (void)state;
     struct query *q;
-    assert_int_equal(query_open_empty(&q, "/none"), 0);
+    assert_int_equal(query_open_empty_vault(&q, "/none"), 0);
     struct query_session s = live();
-    assert_int_equal(session_state_of(q, &s), SESSION_LIVE);
+    assert_int_equal(session_determine_state(q, &s), SESSION_LIVE);
     s.started_at_us -= 3600 * (int64_t)1000000; /* this process is younger: its pid was reused */
-    assert_int_equal(session_state_of(q, &s), SESSION_DIED);
+    assert_int_equal(session_determine_state(q, &s), SESSION_DIED);
     s = live();
     pid_t pid = unit_sleeper();
     s.pid = pid;
-    assert_int_equal(session_state_of(q, &s), SESSION_LIVE);
+    assert_int_equal(session_determine_state(q, &s), SESSION_LIVE);
     kill(pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0)
         continue;
-    assert_int_equal(session_state_of(q, &s), SESSION_DIED);
+    assert_int_equal(session_determine_state(q, &s), SESSION_DIED);
     s.host = slice_of("elsewhere.example");
-    assert_int_equal(session_state_of(q, &s), SESSION_ELSEWHERE);
+    assert_int_equal(session_determine_state(q, &s), SESSION_ELSEWHERE);
     s.ended_at_us = 1;
-    assert_int_equal(session_state_of(q, &s), SESSION_ENDED);
+    assert_int_equal(session_determine_state(q, &s), SESSION_ENDED);
     static const int64_t never[] = {0, -1, INT64_MAX};
     for (size_t i = 0; i < MI_COUNT(never); i++) {
         s = live();
         s.pid = never[i];
-        assert_int_equal(session_state_of(q, &s), SESSION_DIED);
+        assert_int_equal(session_determine_state(q, &s), SESSION_DIED);
     }
     query_close(q);
 }
@@ -160,7 +160,7 @@ static void test_record_json_session_and_event_are_one_object_each(void **state)
     struct query_session s = live();
     struct session_view v = {.state = SESSION_LIVE, .lasted_us = 5};
     struct buf b = {0};
-    record_json_session(&b, &s, &v);
+    record_json_append_session(&b, &s, &v);
     assert_non_null(strstr(json_of(&b), "\"command\":[\"npx\",\"-y\","));
     assert_non_null(
         strstr(buf_str(&b), "\"ended_at_us\":null,\"end_reason\":null,\"exit_status\":null"));

@@ -100,8 +100,8 @@ static void check_unnamed(const char *reason)
     assert_int_equal(pwrite(f.fd, "x", 1, 0), 1);
     assert_int_equal(journal_file_reopen(&reader, &f), 0);
     assert_false(reader.has_name);
-    assert_true(journal_file_is_held(&f, JOURNAL_READER));
-    assert_true(journal_file_is_held(&reader, JOURNAL_WRITER));
+    assert_true(journal_file_is_locked(&f, JOURNAL_READER));
+    assert_true(journal_file_is_locked(&reader, JOURNAL_WRITER));
     char c;
     assert_int_equal(pread(reader.fd, &c, 1, 0), 1);
     journal_file_remove(&f);
@@ -488,7 +488,7 @@ static void test_file_that_replaced_ours_is_not_removed(void **state)
 static bool await_free(const struct journal_file *f, enum journal_side side)
 {
     int64_t end = clock_mono_us() + DEADLINE_US;
-    while (journal_file_is_held(f, side))
+    while (journal_file_is_locked(f, side))
         if (clock_mono_us() > end)
             return false;
         else
@@ -584,8 +584,8 @@ static void test_file_lock_is_held_while_the_process_lives(void **state)
     need_tmpfs();
     struct family x = start(false, true);
     struct journal_file f = look_at(x.uid);
-    assert_true(journal_file_is_held(&f, JOURNAL_WRITER));
-    assert_false(journal_file_is_held(&f, JOURNAL_READER));
+    assert_true(journal_file_is_locked(&f, JOURNAL_WRITER));
+    assert_false(journal_file_is_locked(&f, JOURNAL_READER));
     end(x.writer);
     assert_true(await_free(&f, JOURNAL_WRITER));
     journal_file_close(&f);
@@ -598,12 +598,12 @@ static void test_file_recorder_does_not_keep_the_lock_of_a_killed_writer(void **
     need_tmpfs();
     struct family x = start(true, true);
     struct journal_file f = look_at(x.uid), other;
-    assert_true(journal_file_is_held(&f, JOURNAL_WRITER));
-    assert_true(journal_file_is_held(&f, JOURNAL_READER));
+    assert_true(journal_file_is_locked(&f, JOURNAL_WRITER));
+    assert_true(journal_file_is_locked(&f, JOURNAL_READER));
     assert_int_equal(journal_file_open(&other, x.uid), MI_EFULL);
     end(x.writer);
     assert_true(await_free(&f, JOURNAL_WRITER));
-    assert_true(journal_file_is_held(&f, JOURNAL_READER)); /* the child still runs */
+    assert_true(journal_file_is_locked(&f, JOURNAL_READER)); /* the child still runs */
     assert_int_equal(kill(x.reader, 0), 0);
     end(x.reader);
     assert_true(await_free(&f, JOURNAL_READER));
@@ -619,7 +619,7 @@ static void test_file_inherited_mapping_keeps_the_lock(void **state)
     struct family x = start(true, false);
     struct journal_file f = look_at(x.uid);
     end(x.writer);
-    assert_true(journal_file_is_held(&f, JOURNAL_WRITER));
+    assert_true(journal_file_is_locked(&f, JOURNAL_WRITER));
     end(x.reader);
     assert_true(await_free(&f, JOURNAL_WRITER));
     journal_file_close(&f);
@@ -670,18 +670,18 @@ static void test_file_each_lists_the_oldest_first(void **state)
         leave(uid[k], 1700000000000000 + (int64_t)k * 1000, 4096);
     }
     s = (struct seen){0};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, MI_COUNT(uid));
     for (size_t i = 0; i < s.n; i++)
         assert_string_equal(s.uid[i], uid[i]);
     s = (struct seen){.stop_at = 70};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, 70);
     s = (struct seen){.remove = true};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, MI_COUNT(uid));
     s = (struct seen){0};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, 0);
 }
 
@@ -700,7 +700,7 @@ static void test_file_each_ignores_everything_that_is_not_a_journal(void **state
         takes[i](path_of(other));
     }
     s = (struct seen){0};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, 1);
     assert_string_equal(s.uid[0], uid);
 }
@@ -711,14 +711,14 @@ static void test_file_each_without_a_directory_lists_nothing(void **state)
     need_tmpfs();
     static struct seen s;
     s = (struct seen){0};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(access(journals, F_OK), -1);
     assert_int_equal(mkdir(journals, 0755), 0);
     assert_int_equal(chmod(journals, 0755), 0);
     char uid[UID_LEN + 1];
     make_uid(uid, clock_wall_us());
     take_file(path_of(uid));
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, 0);
 }
 
@@ -735,7 +735,7 @@ static void test_file_each_removes_old_empty_files_only(void **state)
     struct journal_file f = make(held);
     assert_int_equal(futimens(f.fd, past), 0);
     s = (struct seen){0};
-    assert_int_equal(journal_file_each(note, &s), 0);
+    assert_int_equal(journal_file_for_each(note, &s), 0);
     assert_int_equal(s.n, 0);
     assert_int_equal(access(path_of(young), F_OK), 0);
     assert_int_equal(access(path_of(old), F_OK), -1);

@@ -57,7 +57,7 @@ static char *wait_for_place(struct test *t, size_t n)
     char *place = ring_reserve_record(&t->w, n);
     if (place != NULL)
         return place;
-    if (ring_publish(&t->w))
+    if (ring_publish_records(&t->w))
         wake(t->to_reader);
     ring_set_writer_waits(&t->w, true);
     while ((place = ring_reserve_record(&t->w, n)) == NULL) {
@@ -71,7 +71,7 @@ static char *wait_for_place(struct test *t, size_t n)
 static void wait_until_stored(struct test *t)
 {
     ring_set_writer_waits(&t->w, true);
-    while (!ring_is_stored(&t->w))
+    while (!ring_has_stored_everything(&t->w))
         wait_until_woken(t->to_writer);
     ring_set_writer_waits(&t->w, false);
 }
@@ -82,13 +82,13 @@ static void *run_writer(void *ctx)
     for (uint64_t i = 0; i < t->records; i++) {
         size_t n = length_of(t, i);
         memset(wait_for_place(t, n), (int)(i % 251), n);
-        ring_add(&t->w, (uint32_t)i, n);
-        if ((i % 3 == 0 || t->sync) && ring_publish(&t->w))
+        ring_add_record_head(&t->w, (uint32_t)i, n);
+        if ((i % 3 == 0 || t->sync) && ring_publish_records(&t->w))
             wake(t->to_reader);
         if (t->sync)
             wait_until_stored(t);
     }
-    if (ring_end(&t->w))
+    if (ring_mark_ended(&t->w))
         wake(t->to_reader);
     return NULL;
 }
@@ -107,7 +107,7 @@ static void *run_reader(void *ctx)
     while (!ring_is_finished(&t->r)) {
         int st = 0;
         uint64_t n = 0;
-        while (n < 50 && (st = ring_next(&t->r, &kind, &bytes, &at)) == 0) {
+        while (n < 50 && (st = ring_read_next_record(&t->r, &kind, &bytes, &at)) == 0) {
             require(kind == (uint32_t)number, "the order is not kept");
             require(bytes.n == length_of(t, number), "the length is not kept");
             require(is_filled(bytes, (char)(number % 251)), "the bytes are not kept");
@@ -116,11 +116,11 @@ static void *run_reader(void *ctx)
         }
         require(st == 0 || st == MI_ENOENT, "a record is damaged");
         if (n > 0) {
-            if (ring_release(&t->r))
+            if (ring_release_records(&t->r))
                 wake(t->to_writer);
         } else if (ring_reader_sleep(&t->r)) {
             wait_until_woken(t->to_reader);
-            ring_reader_awake(&t->r);
+            ring_mark_reader_awake(&t->r);
         }
     }
     require(number == t->records, "records are missing");

@@ -84,7 +84,7 @@ static void test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited
     struct live *l = begin("echo ready; exec >&-; sleep 1.5; exit 6");
     struct slice line;
     struct buf said = {0};
-    live_expect_proxy(l);
+    live_allow_proxy_exit_time(l);
     assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
     live_append_end_text(l, &said);
@@ -149,7 +149,7 @@ static void test_live_error_for_an_unreadable_answer_has_a_time(void **state)
     bool waits;
     assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_LINE);
     assert_true(slice_is(line, "log"));
-    live_watched_fds(l, &fd, &in, &waits);
+    live_get_watched_fds(l, &fd, &in, &waits);
     while (live_next_wait_us(l) < 0) { /* until the second line is read */
         struct pollfd p = {.fd = fd, .events = POLLIN};
         assert_true(poll(&p, 1, 20000) >= 0);

@@ -47,7 +47,7 @@ static void forward(struct fixture *f, const struct line *line)
         return;
     line->p[line->n] = '\n';
     assert_int_equal(outbox_add(&f->box, line->chunk, line->p, line->n + 1), 0);
-    outbox_release(&f->box);
+    outbox_release_staged(&f->box);
 }
 
 static void on_line(struct relay *r, struct line *line)
@@ -130,8 +130,8 @@ static int set_up(void **state)
     f.out_r = out[0];
     outbox_open(&f.box);
     relay_open(&f.r, f.loop, &calls, &f, &f.box, (size_t)8 << 20);
-    relay_read_from(&f.r, stream_own(in[0]));
-    relay_write_to(&f.r, stream_own(out[1]));
+    relay_set_input(&f.r, stream_take_over_fd(in[0]));
+    relay_set_output(&f.r, stream_take_over_fd(out[1]));
     *state = &f;
     return 0;
 }
@@ -143,7 +143,7 @@ static int tear_down(void **state)
     relay_close(&f->r);
     relay_close(&f->r);
     outbox_close(&f->box);
-    chunk_free_spare();
+    chunk_free_spare_memory();
     if (f->in_w >= 0)
         close(f->in_w);
     if (f->out_r >= 0)
@@ -374,14 +374,14 @@ static void test_relay_closed_counts_bytes_never_read(void **state)
         turn(f);
     assert_int_equal(read(f->out_r, c, 3), 3);
     int other = dup(f->out_r);
-    struct stream out = stream_own(dup(f->r.out.fd));
-    relay_close_out(&f->r); /* it has a reader still */
+    struct stream out = stream_take_over_fd(dup(f->r.out.fd));
+    relay_close_output(&f->r); /* it has a reader still */
     assert_int_equal(f->r.unread, 0);
-    relay_write_to(&f->r, out);
+    relay_set_output(&f->r, out);
     close(other);
     close(f->out_r);
     f->out_r = -1;
-    relay_close_out(&f->r);
+    relay_close_output(&f->r);
     assert_int_equal(f->r.unread, 5);
 }
 
@@ -417,7 +417,7 @@ static void test_relay_muted_writes_nothing_and_counts_what_is_not_read(void **s
     turn(f);
     assert_int_equal(f->log.n, 0);
     assert_false(f->box.broken);
-    relay_close_out(&f->r);
+    relay_close_output(&f->r);
     assert_int_equal(f->r.unread, 4);
     assert_int_equal(outbox_accepted_bytes(&f->box), 4);
 }
@@ -468,9 +468,9 @@ static void test_relay_closed_output_is_end_of_file_for_the_peer(void **state)
 {
     struct fixture *f = *state;
     char c;
-    relay_close_out(&f->r);
+    relay_close_output(&f->r);
     assert_int_equal(read(f->out_r, &c, 1), 0);
-    relay_close_out(&f->r);
+    relay_close_output(&f->r);
     put(f, "one\n", 4);
     turn(f);
     relay_flush(&f->r);
@@ -489,7 +489,7 @@ static void test_relay_without_a_stream_waits_for_it(void **state)
     assert_int_equal(write(fd[1], "one\n", 4), 4);
     ev_run(f->loop, EVRUN_NOWAIT);
     assert_int_equal(f->lines, 0);
-    relay_read_from(&r, stream_own(fd[0]));
+    relay_set_input(&r, stream_take_over_fd(fd[0]));
     ev_run(f->loop, EVRUN_NOWAIT);
     assert_int_equal(f->lines, 1);
     close(fd[1]);
@@ -609,7 +609,7 @@ static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
     size_t in = pipe_size(f->in_w), out = pipe_size(f->out_r);
     put_part(f, RELAY_WIDE_AT / 2);
     assert_int_equal(pipe_size(f->in_w), in);
-    assert_false(relay_is_wide(&f->r));
+    assert_false(relay_has_wide_pipe(&f->r));
     put_part(f, 3 * RELAY_WIDE_AT);
     assert_int_equal(pipe_size(f->in_w), RELAY_WIDE);
     assert_int_equal(pipe_size(f->out_r), out);
@@ -621,15 +621,16 @@ static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
     assert_int_equal(pipe_size(f->in_w), in);
     assert_int_equal(pipe_size(f->out_r), RELAY_WIDE); /* it is full */
     turn(f);
-    assert_false(relay_is_wide(&f->r)); /* nobody need try again before something is read from it */
+    assert_false(
+        relay_has_wide_pipe(&f->r)); /* nobody need try again before something is read from it */
     while (f->got.n <= 3 * RELAY_WIDE_AT + RELAY_WIDE_AT / 2) {
         turn(f);
         take(f, 4096);
     }
-    assert_true(relay_is_wide(&f->r));
+    assert_true(relay_has_wide_pipe(&f->r));
     relay_shrink_pipes(&f->r);
     assert_int_equal(pipe_size(f->out_r), out);
-    assert_false(relay_is_wide(&f->r));
+    assert_false(relay_has_wide_pipe(&f->r));
 }
 
 /* A line that is not read may be complete. */
@@ -759,12 +760,12 @@ static void test_relay_priority_that_is_not_released_stays_before_the_outbox(voi
     relay_set_priority(&f->r, &first);
     assert_int_equal(outbox_add_copy(&first, slice_of("first\n")), 0);
     assert_int_equal(outbox_add_copy(&f->box, slice_of("then\n")), 0);
-    relay_end_priority(&f->r);
+    relay_mark_priority_complete(&f->r);
     relay_flush(&f->r);
-    outbox_release(&f->box);
+    outbox_release_staged(&f->box);
     relay_flush(&f->r);
     assert_int_equal(read(f->out_r, got, sizeof got), -1);
-    outbox_release(&first);
+    outbox_release_staged(&first);
     relay_flush(&f->r);
     assert_int_equal(read(f->out_r, got, sizeof got), 11);
     assert_memory_equal(got, "first\nthen\n", 11);

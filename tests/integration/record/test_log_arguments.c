@@ -29,7 +29,7 @@ static void store_request(struct fixture *f, struct slice request, const char *m
     f->sanitizer.level = f->log.level;
     assert_int_equal(sanitize_row(&f->sanitizer, &r, &clean), 0);
     bool left = clean.body.p == request.p && clean.body.n == request.n;
-    log_directory_request(&f->log, f->seq, clean.body, left);
+    log_directory_keep_arguments(&f->log, f->seq, clean.body, left);
     const struct kept_arguments *k = &f->log.request[f->seq % LOG_DIRECTORY_REQUESTS];
     f->left += k->seq == f->seq && left;
     f->changed += k->seq == f->seq && !left;
@@ -38,7 +38,7 @@ static void store_request(struct fixture *f, struct slice request, const char *m
 /* The line, which the caller frees. */
 static char *line_of(struct fixture *f, const struct invocation *x)
 {
-    log_directory_drop(&f->log);
+    log_directory_discard_lines(&f->log);
     log_directory_add(&f->log, x);
     assert_true(f->log.lines.n > 0);
     return unit_copy(buf_str(&f->log.lines), f->log.lines.n + 1);
@@ -76,13 +76,13 @@ static void compare_case(struct fixture *f, const struct corpus_case *k)
         buf_clear(&arguments);
         buf_printf(&arguments, "{\"%s\":", keys[i / 2]);
         if (i % 2 == 0) {
-            text_json(&arguments, (struct slice){k->text, k->n});
+            text_append_json(&arguments, (struct slice){k->text, k->n});
         } else { /* JSON in a string */
             buf_clear(&inner);
             buf_adds(&inner, "{\"value\":");
-            text_json(&inner, (struct slice){k->text, k->n});
+            text_append_json(&inner, (struct slice){k->text, k->n});
             buf_adds(&inner, ",\"name\":\"x\"}");
-            text_json(&arguments, buf_slice(&inner));
+            text_append_json(&arguments, buf_slice(&inner));
         }
         buf_adds(&arguments, ",\"more\":[1,true]}");
         compare_lines(f, buf_slice(&arguments), methods[(k->line + i) % MI_COUNT(methods)]);
@@ -134,34 +134,34 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
     x.arguments_n = x.arguments.n;
     static const char body[] =
         "{\"params\":{\"arguments\":{\"password\":\"[redacted:password]\"}}}";
-    log_directory_request(&a, 5 + LOG_DIRECTORY_REQUESTS, slice_of("{}"),
-                          true); /* the same place */
+    log_directory_keep_arguments(&a, 5 + LOG_DIRECTORY_REQUESTS, slice_of("{}"),
+                                 true); /* the same place */
     log_directory_add(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
-    log_directory_drop(&a);
+    log_directory_discard_lines(&a);
     x.seq = 0; /* no request */
     log_directory_add(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
-    log_directory_drop(&a);
+    log_directory_discard_lines(&a);
     x.seq = 5;
     x.arguments_n++; /* truncated: what is left may look like something else */
-    log_directory_request(&a, 5, slice_of("{}"), true);
+    log_directory_keep_arguments(&a, 5, slice_of("{}"), true);
     log_directory_add(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
-    log_directory_drop(&a);
-    log_directory_request(&a, 5, slice_of("{\"params\":{\"arguments\":{\"text\":\"as stored\"}}}"),
-                          false);
+    log_directory_discard_lines(&a);
+    log_directory_keep_arguments(
+        &a, 5, slice_of("{\"params\":{\"arguments\":{\"text\":\"as stored\"}}}"), false);
     log_directory_add(&a, &x);
     assert_non_null(
         strstr(buf_str(&a.lines), "\"arguments\":{\"text\":\"as stored\"}")); /* whole */
-    log_directory_drop(&a);
+    log_directory_discard_lines(&a);
     x.arguments_n--;
-    log_directory_request(&a, 5, slice_of(body), false);
+    log_directory_keep_arguments(&a, 5, slice_of(body), false);
     for (size_t n = 0; n <= LOG_DIRECTORY_KEPT; n += sizeof body) /* until they are overwritten */
-        log_directory_request(&a, 6, slice_of(body), false);
+        log_directory_keep_arguments(&a, 6, slice_of(body), false);
     log_directory_add(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
-    log_directory_drop(&a);
+    log_directory_discard_lines(&a);
     static const char *const others[] = {"",
                                          " {\"params\":{\"arguments\":{}}}",
                                          "{}",
@@ -172,12 +172,12 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
                                          "{\"arguments\":{\"password\":\"hunter2\"},\"params\":7}"};
     for (size_t i = 0; i < MI_COUNT(others); i++) {
         char *copy = unit_copy(others[i], strlen(others[i])); /* no byte behind it is read */
-        log_directory_request(&a, 5, (struct slice){copy, strlen(others[i])}, false);
+        log_directory_keep_arguments(&a, 5, (struct slice){copy, strlen(others[i])}, false);
         free(copy);
         log_directory_add(&a, &x);
         assert_null(strstr(buf_str(&a.lines), "hunter2"));
         assert_non_null(strstr(buf_str(&a.lines), "[redacted:"));
-        log_directory_drop(&a);
+        log_directory_discard_lines(&a);
     }
     log_directory_close(&a);
 }

@@ -152,14 +152,14 @@ static void test_notifier_check_rejects_invalid_commands(void **state)
     struct buf error = {0};
     char many[NOTIFIER_WORDS * 2 + 3] = "";
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        assert_int_equal(notifier_check(rows[i].command, &error), rows[i].st);
+        assert_int_equal(notifier_check_command(rows[i].command, &error), rows[i].st);
         assert_non_null(strstr(buf_str(&error), rows[i].why));
     }
     for (int i = 0; i < NOTIFIER_WORDS; i++)
         memcpy(many + (size_t)2 * (size_t)i, "x ", 3);
-    assert_int_equal(notifier_check(many, &error), 0);
+    assert_int_equal(notifier_check_command(many, &error), 0);
     memcpy(many + (size_t)2 * NOTIFIER_WORDS, "x", 2);
-    assert_int_equal(notifier_check(many, &error), MI_EINVAL);
+    assert_int_equal(notifier_check_command(many, &error), MI_EINVAL);
     assert_non_null(strstr(buf_str(&error), "too many words"));
     buf_close(&error);
 }
@@ -376,7 +376,7 @@ static void test_notifier_process_is_not_a_child_and_leaves_no_processes(void **
           10 * SECOND);
     notify(f, "/x");
     pid_t notifier = pid_in(f, "notifier"), stray = pid_in(f, "stray");
-    assert_int_equal(process_children(getpid(), kids, 4), 0);
+    assert_int_equal(process_read_children(getpid(), kids, 4), 0);
     struct process p;
     assert_int_equal(process_read(notifier, &p), 0);
     assert_string_equal(p.name, "mcp-notifier");

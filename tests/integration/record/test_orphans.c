@@ -39,7 +39,7 @@ static bool count_one(void *ctx, const struct journal_file *f)
 static int journals_left(void)
 {
     int n = 0;
-    assert_int_equal(journal_file_each(count_one, &n), 0);
+    assert_int_equal(journal_file_for_each(count_one, &n), 0);
     return n;
 }
 

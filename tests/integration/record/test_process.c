@@ -22,7 +22,7 @@ static int set_up(void **state)
     f = (struct fixture){.control = -1, .text = -1, .notifier = -1};
     journal_unit_place(&f.j);
     journal_unit_open(&f.j, NULL);
-    assert_int_equal(form_read_start(buf_slice(&f.j.start), &f.start), 0);
+    assert_int_equal(form_read_session_start(buf_slice(&f.j.start), &f.start), 0);
     *state = &f;
     return 0;
 }
@@ -88,7 +88,7 @@ static void start(struct fixture *f)
         dup2(text[1], STDERR_FILENO);
         close(text[1]);
         close(control[0]);
-        process_run(&cfg);
+        process_run_recorder(&cfg);
     }
     close(control[1]);
     close(text[1]);
@@ -163,7 +163,7 @@ static void test_process_sleeps_and_stores_soon_after_it_is_woken(void **state)
         assert_false(sleeps(f));
         int64_t from_us = clock_mono_us();
         wake(f);
-        UNTIL(ring_is_stored(&f->j.ring));
+        UNTIL(ring_has_stored_everything(&f->j.ring));
         int64_t took_us = clock_mono_us() - from_us;
         best_us = took_us < best_us ? took_us : best_us;
     }
@@ -184,7 +184,7 @@ static void test_process_ends_after_the_last_entry_and_removes_the_journal(void 
     assert_int_equal(wait_for(f), EX_OK);
     assert_false(has_journal(f));
     assert_string_equal(sql_rows(&f->j.t, "SELECT end_reason, (SELECT count(*) FROM messages), "
-                                             "(SELECT count(*) FROM journals) FROM sessions"),
+                                          "(SELECT count(*) FROM journals) FROM sessions"),
                         "client-closed|2|0");
     assert_true(has_said(f, ""));
     assert_int_equal(f->said.n, 0);
@@ -199,7 +199,7 @@ static void test_process_that_was_killed_is_continued_by_the_next(void **state)
         put_event(&f->j, "spawn", NULL);
         wake(f);
         if (i % 2 == 0)
-            UNTIL(ring_is_stored(&f->j.ring));
+            UNTIL(ring_has_stored_everything(&f->j.ring));
         kill_it(f);
         assert_true(has_journal(f));
     }
@@ -208,8 +208,8 @@ static void test_process_that_was_killed_is_continued_by_the_next(void **state)
     wake(f);
     assert_int_equal(wait_for(f), EX_OK);
     assert_string_equal(sql_rows(&f->j.t,
-                                    "SELECT count(*), max(seq), (SELECT count(*) FROM events) FROM "
-                                    "messages"),
+                                 "SELECT count(*), max(seq), (SELECT count(*) FROM events) FROM "
+                                 "messages"),
                         "5|5|5");
 }
 
@@ -241,10 +241,9 @@ static void test_process_of_a_killed_proxy_kills_the_server_and_closes_the_sessi
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     assert_int_equal(wait_for(f), EX_OK);
     assert_false(has_journal(f));
-    assert_string_equal(sql_rows(&f->j.t,
-                                    "SELECT end_reason, ended_at_us - started_at_us, "
-                                    "(SELECT count(*) FROM messages), (SELECT count(*) FROM "
-                                    "journals) FROM sessions"),
+    assert_string_equal(sql_rows(&f->j.t, "SELECT end_reason, ended_at_us - started_at_us, "
+                                          "(SELECT count(*) FROM messages), (SELECT count(*) FROM "
+                                          "journals) FROM sessions"),
                         "killed|10|1|0");
 }
 
@@ -273,9 +272,9 @@ static void test_process_waits_for_a_locked_database(void **state)
     wake(f);
     UNTIL(trouble_of(f) == RING_BUSY);
     UNTIL(heard(f, 'c'));
-    assert_false(ring_is_stored(&f->j.ring));
+    assert_false(ring_has_stored_everything(&f->j.ring));
     sql_unlock(locker);
-    UNTIL(ring_is_stored(&f->j.ring));
+    UNTIL(ring_has_stored_everything(&f->j.ring));
     UNTIL(trouble_of(f) == RING_FINE);
     UNTIL(heard(f, 'c'));
     assert_true(has_said(f, "") && f->said.n == 0);
@@ -293,7 +292,7 @@ static void test_process_waits_for_a_vault_that_cannot_be_opened(void **state)
     UNTIL(has_said(f, "cannot record, messages wait in memory: "));
     assert_false(heard(f, 'o'));
     assert_int_equal(unlink(f->j.t.vault), 0);
-    UNTIL(ring_is_stored(&f->j.ring));
+    UNTIL(ring_has_stored_everything(&f->j.ring));
     UNTIL(heard(f, 'o'));
     UNTIL(has_said(f, "recording again"));
     size_t lines = 0;
@@ -307,7 +306,7 @@ static void test_process_whose_vault_was_removed_is_replaced(void **state)
     struct fixture *f = *state;
     put_message(&f->j, "{\"a\":1}");
     start(f);
-    UNTIL(ring_is_stored(&f->j.ring));
+    UNTIL(ring_has_stored_everything(&f->j.ring));
     nftw(f->j.t.vault, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS);
     int status = -1;
     for (int i = 0; i < 30000 && waitpid(f->pid, &status, WNOHANG) == 0; i++) {
@@ -322,7 +321,7 @@ static void test_process_whose_vault_was_removed_is_replaced(void **state)
     assert_true(has_said(f, "the vault was removed; creating it again: vault="));
     close_ours(f);
     start(f);
-    UNTIL(ring_is_stored(&f->j.ring));
+    UNTIL(ring_has_stored_everything(&f->j.ring));
     assert_string_equal(sql_rows(&f->j.t, "SELECT kind, detail FROM events"),
                         "gap|{\"reason\":\"vault removed\"}");
 }
@@ -333,7 +332,7 @@ static void test_process_passes_escalations_to_the_notifier(void **state)
     char path[600] = {0};
     put_escalation(&f->j, "read");
     start(f);
-    UNTIL(ring_is_stored(&f->j.ring));
+    UNTIL(ring_has_stored_everything(&f->j.ring));
     assert_true(recv(f->notifier, path, sizeof path - 1, 0) > 0);
     assert_true(path[0] == '/' && exists(path));
     assert_true(has_said(f, "the server needs attention: server=files cause=auth file=/"));
@@ -369,7 +368,7 @@ static void test_process_passes_the_previous_tools(void **state)
     journal_unit_die(&f->j);
     f->j.wall_us += 1000000;
     journal_unit_open(&f->j, NULL);
-    assert_int_equal(form_read_start(buf_slice(&f->j.start), &f->start), 0);
+    assert_int_equal(form_read_session_start(buf_slice(&f->j.start), &f->start), 0);
     list = (struct entry){.kind = ENTRY_TOOLS_WANTED};
     put(&f->j, &list);
     start(f);
@@ -404,16 +403,16 @@ static void test_process_stores_what_another_session_has_left(void **state)
     journal_unit_die(&f->j); /* both were killed */
     f->j.wall_us += 1000000;
     journal_unit_open(&f->j, NULL);
-    assert_int_equal(form_read_start(buf_slice(&f->j.start), &f->start), 0);
+    assert_int_equal(form_read_session_start(buf_slice(&f->j.start), &f->start), 0);
     start(f);
     UNTIL(heard(f, 'o'));
     UNTIL(strcmp(sql_rows(&f->j.t,
-                             "SELECT (SELECT count(*) FROM messages), count(*) FROM sessions WHERE "
-                             "end_reason = 'killed'"),
+                          "SELECT (SELECT count(*) FROM messages), count(*) FROM sessions WHERE "
+                          "end_reason = 'killed'"),
                  "1|1") == 0);
     put_message(&f->j, "{\"a\":1}");
     wake(f);
-    UNTIL(ring_is_stored(&f->j.ring));
+    UNTIL(ring_has_stored_everything(&f->j.ring));
 }
 
 int main(void)

@@ -65,7 +65,8 @@ static void on_previous_tools(void *data, struct tools *tools, const char *uid)
     tools_close(&f->before);
     f->before = *tools;
     snprintf(f->before_uid, sizeof f->before_uid, "%s", uid);
-    journal_append_event(recorder_journal(f->r), "tool-changed", NULL); /* also while it is closed */
+    journal_append_event(recorder_get_journal(f->r), "tool-changed",
+                         NULL); /* also while it is closed */
 }
 
 static const struct recorder_calls calls = {
@@ -108,7 +109,7 @@ static void add(struct fixture *f, size_t pad)
     assert_false(b.failed);
     struct row row = {
         .kind = KIND_NOTIFICATION, .method = {b.p, n}, .body = buf_slice(&b), .size = b.n};
-    assert_int_equal(journal_append(recorder_journal(f->r), &row), f->added);
+    assert_int_equal(journal_append(recorder_get_journal(f->r), &row), f->added);
     memset(b.p, '#', b.n);
     buf_close(&b);
 }
@@ -135,28 +136,27 @@ static uint64_t rows_that_are_right(struct fixture *f)
 {
     assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
     assert_string_equal(sql_rows(&f->t,
-                                    "SELECT count(*) FROM messages WHERE body NOT LIKE seq || ' %'"
-                                    " OR method <> seq || ' ' OR length(body) <> size"
-                                    " OR rtrim(body, 'x') <> seq || ' '"),
+                                 "SELECT count(*) FROM messages WHERE body NOT LIKE seq || ' %'"
+                                 " OR method <> seq || ' ' OR length(body) <> size"
+                                 " OR rtrim(body, 'x') <> seq || ' '"),
                         "0");
-    assert_string_equal(
-        sql_rows(&f->t, "SELECT count(*) FROM (SELECT t_us < lag(t_us) OVER (PARTITION"
-                           " BY session_id ORDER BY id) AS back FROM messages) WHERE back"),
-        "0");
+    assert_string_equal(sql_rows(&f->t,
+                                 "SELECT count(*) FROM (SELECT t_us < lag(t_us) OVER (PARTITION"
+                                 " BY session_id ORDER BY id) AS back FROM messages) WHERE back"),
+                        "0");
     return strtoull(sql_rows(&f->t, "SELECT count(*) FROM messages"), NULL, 10);
 }
 
 static uint64_t lost_as_events_say(struct fixture *f)
 {
-    return strtoull(sql_rows(&f->t,
-                                "SELECT coalesce(sum(json_extract(detail, '$.lost')), 0) FROM "
-                                "events WHERE kind = 'gap'"),
+    return strtoull(sql_rows(&f->t, "SELECT coalesce(sum(json_extract(detail, '$.lost')), 0) FROM "
+                                    "events WHERE kind = 'gap'"),
                     NULL, 10);
 }
 
 static void wait_for_rows(struct fixture *f)
 {
-    for (int64_t end = clock_mono_us() + DEADLINE_US; !ring_is_stored(&f->r->ring);) {
+    for (int64_t end = clock_mono_us() + DEADLINE_US; !ring_has_stored_everything(&f->r->ring);) {
         assert_true(clock_mono_us() < end);
         ev_run(f->loop, EVRUN_NOWAIT);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -171,14 +171,14 @@ static void test_recorder_rows_and_metadata_are_in_the_vault(void **state)
     begin_pass(f);
     for (int i = 0; i < 100; i++)
         assert_int_equal(add_and_publish(f, 100), RECORDER_PUBLISHED);
-    journal_append_event(recorder_journal(f->r), "spawn", "{\"pid\":1}");
-    journal_append_update(recorder_journal(f->r), &(struct session_update){.end_reason = slice_of("done"),
-                                                                    .client_name = slice_of("c"),
-                                                                    .ended_at_us = 1});
+    journal_append_event(recorder_get_journal(f->r), "spawn", "{\"pid\":1}");
+    journal_append_update(recorder_get_journal(f->r),
+                          &(struct session_update){.end_reason = slice_of("done"),
+                                                   .client_name = slice_of("c"),
+                                                   .ended_at_us = 1});
     close_it(f);
     assert_int_equal(rows_that_are_right(f), 100);
-    assert_string_equal(sql_rows(&f->t, "SELECT kind || detail FROM events"),
-                        "spawn{\"pid\":1}");
+    assert_string_equal(sql_rows(&f->t, "SELECT kind || detail FROM events"), "spawn{\"pid\":1}");
     assert_string_equal(
         sql_rows(&f->t, "SELECT name || command || client_name || end_reason FROM sessions"),
         "files[\"files\"]cdone");
@@ -204,7 +204,7 @@ static void test_recorder_killed_at_any_moment_loses_and_repeats_nothing(void **
         for (int k = rand_r(&seed) % 200; k >= 0; k--)
             assert_int_equal(add_and_publish(f, (size_t)(rand_r(&seed) % 2000)),
                              RECORDER_PUBLISHED);
-        journal_append_event(recorder_journal(f->r), "resent", NULL);
+        journal_append_event(recorder_get_journal(f->r), "resent", NULL);
         nanosleep(&(struct timespec){0, rand_r(&seed) % 3000000}, NULL); /* at any step */
         if (recorder_pid(f->r) > 0)
             assert_int_equal(kill(recorder_pid(f->r), SIGKILL), 0);
@@ -343,8 +343,8 @@ static void record_tools(struct fixture *f, char *ret_uid)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"add\","
         "\"inputSchema\":{\"type\":\"object\"}}]}}";
     begin_pass(f);
-    snprintf(ret_uid, UID_LEN + 1, "%s", recorder_journal(f->r)->uid);
-    const struct journal *j = recorder_journal(f->r);
+    snprintf(ret_uid, UID_LEN + 1, "%s", recorder_get_journal(f->r)->uid);
+    const struct journal *j = recorder_get_journal(f->r);
     uint64_t asked = journal_append(j, &(struct row){.kind = KIND_REQUEST,
                                                      .method = slice_of("tools/list"),
                                                      .rpc_id = slice_of("1"),
@@ -356,7 +356,8 @@ static void record_tools(struct fixture *f, char *ret_uid)
                                           .body = slice_of(tools),
                                           .size = sizeof tools - 1,
                                           .request_seq = asked});
-    journal_append_update(j, &(struct session_update){.end_reason = slice_of("done"), .ended_at_us = 1});
+    journal_append_update(
+        j, &(struct session_update){.end_reason = slice_of("done"), .ended_at_us = 1});
     close_it(f);
 }
 
@@ -374,7 +375,7 @@ static void test_recorder_reports_the_tools_of_the_previous_session(void **state
     char uid[UID_LEN + 1];
     record_tools(f, uid);
     begin_pass(f);
-    journal_want_previous_tools(recorder_journal(f->r));
+    journal_request_previous_tools(recorder_get_journal(f->r));
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     for (int64_t end = clock_mono_us() + DEADLINE_US; f->before.n == 0 && clock_mono_us() < end;)
         ev_run(f->loop, EVRUN_ONCE);
@@ -387,11 +388,11 @@ static void test_recorder_reports_the_previous_tools_to_a_session_that_ends(void
     char uid[UID_LEN + 1];
     record_tools(f, uid);
     begin_pass(f);
-    journal_want_previous_tools(recorder_journal(f->r));
+    journal_request_previous_tools(recorder_get_journal(f->r));
     close_it(f);
     check_tools(f, uid);
-    assert_string_equal(
-        sql_rows(&f->t, "SELECT count(*) FROM events WHERE kind = 'tool-changed'"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM events WHERE kind = 'tool-changed'"),
+                        "1");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

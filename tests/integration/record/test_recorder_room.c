@@ -98,7 +98,7 @@ static void store(struct ring *r, int control)
     struct slice bytes;
     uint64_t at;
     struct entry e;
-    while (ring_next(r, &kind, &bytes, &at) == 0) {
+    while (ring_read_next_record(r, &kind, &bytes, &at) == 0) {
         if (form_read((enum entry_kind)kind, bytes, &e) < 0)
             _exit(99);
         if (kind == ENTRY_TOOLS_WANTED)
@@ -112,8 +112,8 @@ static void say(const struct process_config *cfg, char what)
     (void)send(cfg->control, &what, 1, MSG_NOSIGNAL);
 }
 
-_Noreturn void __wrap_process_run(const struct process_config *cfg);
-_Noreturn void __wrap_process_run(const struct process_config *cfg)
+_Noreturn void __wrap_process_run_recorder(const struct process_config *cfg);
+_Noreturn void __wrap_process_run_recorder(const struct process_config *cfg)
 {
     struct ring r;
     struct journal_file f;
@@ -122,7 +122,7 @@ _Noreturn void __wrap_process_run(const struct process_config *cfg)
     if (journal_file_reopen(&f, cfg->file) < 0 || ring_open(&r, f.fd) < 0)
         _exit(98);
     close(cfg->file->fd);
-    if (ring_release(&r))
+    if (ring_release_records(&r))
         say(cfg, 'c');
     if (!orders->silent)
         say(cfg, 'o');
@@ -137,7 +137,7 @@ _Noreturn void __wrap_process_run(const struct process_config *cfg)
         if (orders->stores) {
             uint64_t before = r.at;
             store(&r, cfg->control);
-            if (r.at != before && ring_release(&r))
+            if (r.at != before && ring_release_records(&r))
                 say(cfg, 'c');
         }
         if (ring_is_finished(&r)) {
@@ -235,7 +235,7 @@ static void on_previous_tools(void *data, struct tools *tools, const char *uid)
     struct fixture *f = data;
     assert_string_equal(uid, "01ARZ3NDEKTSV4RRFFQ69G5FAV");
     tools_close(tools);
-    journal_append_event(recorder_journal(f->r), "tool-changed", NULL);
+    journal_append_event(recorder_get_journal(f->r), "tool-changed", NULL);
 }
 
 static const struct recorder_calls calls = {
@@ -276,7 +276,7 @@ static void add(struct fixture *f, size_t n)
     assert_non_null(body);
     memset(body, 'x', n);
     struct row row = {.kind = KIND_NOTIFICATION, .body = {body, n}, .size = n};
-    assert_int_equal(journal_append(recorder_journal(f->r), &row), ++f->added);
+    assert_int_equal(journal_append(recorder_get_journal(f->r), &row), ++f->added);
     memset(body, '#', n);
     free(body);
 }
@@ -295,7 +295,7 @@ static enum recorder_result ask_and_publish(struct fixture *f)
                       .direction = ROW_C2S,
                       .body = {body, sizeof body - 1},
                       .size = sizeof body - 1};
-    assert_int_equal(journal_append(recorder_journal(f->r), &row), ++f->added);
+    assert_int_equal(journal_append(recorder_get_journal(f->r), &row), ++f->added);
     return recorder_publish(f->r);
 }
 
@@ -387,8 +387,8 @@ static void test_recorder_entries_arrive_in_order(void **state)
     begin_pass(f);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(add_and_publish(f, 100), RECORDER_PUBLISHED);
-    journal_append_event(recorder_journal(f->r), "spawn", "{}");
-    journal_append_update(recorder_journal(f->r),
+    journal_append_event(recorder_get_journal(f->r), "spawn", "{}");
+    journal_append_update(recorder_get_journal(f->r),
                           &(struct session_update){.end_reason = slice_of("done")});
     close_it(f);
     assert_int_equal(check_order(f), 0);
@@ -415,13 +415,13 @@ static void test_recorder_full_journal_holds_traffic_until_there_is_room(void **
     uint64_t n = fill(f);
     assert_in_range(n, 60, 64);
     assert_int_equal(recorder_publish(f->r), RECORDER_HOLD);
-    assert_false(recorder_has_everything(f->r));
+    assert_false(recorder_has_stored_all_entries(f->r));
     add(f, 10); /* such as an answer to a request whose deadline has passed */
     assert_int_equal(recorder_publish(f->r), RECORDER_HOLD);
     orders->stores = true;
     run_until_changed(f);
     assert_int_equal(publish_until(f, RECORDER_PUBLISHED), RECORDER_PUBLISHED);
-    assert_true(recorder_has_everything(f->r));
+    assert_true(recorder_has_stored_all_entries(f->r));
     close_it(f);
     assert_int_equal(check_order(f), 0);
     assert_int_equal(said_lines(), 0);
@@ -438,7 +438,7 @@ static void test_recorder_pass_loses_messages_when_the_pause_is_over(void **stat
         assert_int_equal(add_and_publish(f, 1000), RECORDER_PUBLISHED); /* at once */
     assert_in_range(f->r->waiting.cap, 0, MIB);                         /* nothing piles up */
     orders->stores = true;
-    for (int64_t end = clock_mono_us() + DEADLINE_US; !recorder_has_everything(f->r);) {
+    for (int64_t end = clock_mono_us() + DEADLINE_US; !recorder_has_stored_all_entries(f->r);) {
         assert_true(clock_mono_us() < end);
         assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     }
@@ -461,7 +461,7 @@ static void test_recorder_pass_keeps_metadata_while_messages_are_lost(void **sta
     struct running running = {.pid = 1};
     recorder_record_processes(f->r, &running);
     add(f, 10);
-    journal_append_update(recorder_journal(f->r),
+    journal_append_update(recorder_get_journal(f->r),
                           &(struct session_update){.end_reason = slice_of("done")});
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     orders->stores = true;
@@ -496,7 +496,7 @@ static void test_recorder_stop_fails_when_the_recorder_cannot_store(void **state
          ask_and_publish(f) != RECORDER_FAILED && clock_mono_us() < end;)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     assert_int_equal(recorder_publish(f->r), RECORDER_FAILED);
-    assert_true(recorder_has_everything(f->r)); /* it is in the journal */
+    assert_true(recorder_has_stored_all_entries(f->r)); /* it is in the journal */
     orders->stores = true;
     close_it(f);
     assert_int_equal(check_order(f), 0);
@@ -509,7 +509,7 @@ static void test_recorder_stop_fails_when_the_pause_is_over(void **state)
     (void)fill(f);
     f->r->pause_us = 20000;
     assert_int_equal(publish_until(f, RECORDER_FAILED), RECORDER_FAILED);
-    assert_false(recorder_has_everything(f->r));
+    assert_false(recorder_has_stored_all_entries(f->r));
 }
 
 static void test_recorder_sync_full_holds_until_everything_is_stored(void **state)
@@ -563,7 +563,7 @@ static void test_recorder_stop_fails_when_a_body_never_fits(void **state)
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
     add(f, MIB);
     assert_int_equal(publish_until(f, RECORDER_FAILED), RECORDER_FAILED);
-    assert_false(recorder_has_everything(f->r)); /* it must not be forwarded */
+    assert_false(recorder_has_stored_all_entries(f->r)); /* it must not be forwarded */
     close_it(f);
     assert_int_equal(check_order(f), 0);
     assert_false(orders->seen[1].has_body);
@@ -634,7 +634,7 @@ static void test_recorder_process_that_exits_is_replaced(void **state)
     pid_t first = recorder_pid(f->r);
     struct running running = {.pid = 1};
     recorder_record_processes(f->r, &running);
-    journal_append_update(recorder_journal(f->r),
+    journal_append_update(recorder_get_journal(f->r),
                           &(struct session_update){.client_name = slice_of("client")});
     orders->stores = false;
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
@@ -731,7 +731,7 @@ static void test_recorder_close_waits_for_the_previous_tools(void **state)
     struct fixture *f = *state;
     begin_pass(f);
     pid_t pid = recorder_pid(f->r);
-    journal_want_previous_tools(recorder_journal(f->r));
+    journal_request_previous_tools(recorder_get_journal(f->r));
     close_it(f);
     assert_int_equal(first_of(ENTRY_EVENT)->pid, pid);
 }
@@ -773,16 +773,16 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     assert_false(recorder_is_behind(f->r, 3 * MIB, 0));
     assert_true(recorder_is_behind(f->r, 8 * MIB, 0));
     assert_true(recorder_is_behind(f->r, 8 * MIB, RECORDER_LAG_US - 1));
-    recorder_lag_watch(f->r, 8 * MIB, 0);
+    recorder_watch_lag(f->r, 8 * MIB, 0);
     orders->stores = true;
     int changed = f->changed;
     /* the proxy waits already: it is told when something is stored, however soon that is */
     while (f->changed == changed || recorder_is_behind(f->r, 8 * MIB, 0))
         ev_run(f->loop, EVRUN_ONCE);
-    assert_true(ring_is_stored(&f->r->ring));
+    assert_true(ring_has_stored_everything(&f->r->ring));
     assert_false(recorder_is_behind(f->r, 64 * MIB, 0)); /* nothing to wait for */
     changed = f->changed;
-    recorder_lag_watch(f->r, 64 * MIB, 0); /* it has changed before: told at once */
+    recorder_watch_lag(f->r, 64 * MIB, 0); /* it has changed before: told at once */
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
 }
@@ -797,7 +797,7 @@ static void test_recorder_lags_no_longer_than_a_second(void **state)
     int64_t since = clock_mono_us();
     int changed = f->changed;
     ev_now_update(f->loop);
-    recorder_lag_watch(f->r, 8 * MIB, RECORDER_LAG_US - 50000);
+    recorder_watch_lag(f->r, 8 * MIB, RECORDER_LAG_US - 50000);
     while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
     assert_in_range(clock_mono_us() - since, 40000, DEADLINE_US);
@@ -807,14 +807,14 @@ static void test_recorder_lags_no_longer_than_a_second(void **state)
     assert_true(recorder_is_behind(f->r, 9 * MIB, 0));
     assert_true(recorder_is_behind(f->r, 60 * MIB, RECORDER_LAG_US)); /* it would not fit */
     assert_false(recorder_is_behind(f->r, 60 * MIB, RECORDER_LAG_FULL_US));
-    assert_false(ring_is_stored(&f->r->ring));
+    assert_false(ring_has_stored_everything(&f->r->ring));
 }
 
 static void wait_for_trouble(struct fixture *f, enum ring_trouble trouble)
 {
     int64_t until = clock_mono_us() + DEADLINE_US;
     orders->trouble = trouble;
-    while (recorder_trouble(f->r) != trouble)
+    while (recorder_get_trouble(f->r) != trouble)
         assert_true(clock_mono_us() < until);
 }
 
@@ -836,7 +836,7 @@ static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stor
         assert_true(clock_mono_us() < until);
 
     struct row answer = {.kind = KIND_RESULT, .direction = ROW_S2C};
-    journal_append(recorder_journal(f->r), &answer);
+    journal_append(recorder_get_journal(f->r), &answer);
     f->added++;
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     assert_false(recorder_must_slow_client(
@@ -851,7 +851,7 @@ static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stor
 
     orders->stores = true;
     until = clock_mono_us() + DEADLINE_US;
-    while (!ring_is_stored(&f->r->ring))
+    while (!ring_has_stored_everything(&f->r->ring))
         assert_true(clock_mono_us() < until);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
     assert_false(recorder_must_slow_client(f->r));
@@ -872,7 +872,7 @@ static void test_recorder_returns_the_memory_of_a_burst(void **state)
         orders->stores = true;
         while (memory(f) > LITTLE) /* without another message */
             ev_run(f->loop, EVRUN_ONCE);
-        assert_true(ring_is_stored(&f->r->ring));
+        assert_true(ring_has_stored_everything(&f->r->ring));
     }
     while (ev_is_active(&f->r->idle_timer))
         ev_run(f->loop, EVRUN_ONCE);

@@ -62,7 +62,8 @@ static int record(const char *uid)
     enum store_result result;
     size_t n;
     if (journal_file_open(&f, uid) < 0 || ring_open(&r, f.fd) < 0 ||
-        form_read_start(ring_start(&r), &start) < 0 || store_open(&s, &start, NULL, NULL) < 0)
+        form_read_session_start(ring_get_session_start(&r), &start) < 0 ||
+        store_open(&s, &start, NULL, NULL) < 0)
         return 100;
     poison_ring = &r;
     store_step = on_step;
@@ -374,7 +375,7 @@ static void open_it(struct open_store *o, const struct journal_unit *j)
     *o = (struct open_store){.changed = 0};
     assert_int_equal(journal_file_open(&o->f, j->uid), 0);
     assert_int_equal(ring_open(&o->r, o->f.fd), 0);
-    assert_int_equal(form_read_start(ring_start(&o->r), &o->start), 0);
+    assert_int_equal(form_read_session_start(ring_get_session_start(&o->r), &o->start), 0);
     assert_int_equal(store_open(&o->s, &o->start, &calls, o), 0);
     store_take_over_journal(o->s, &o->r);
 }
@@ -611,7 +612,7 @@ static void test_store_without_a_vault_makes_escalations_wait_for_it(void **stat
     put_message(j, "{\"second\":2}");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(store_batch(o.s, &o.r, &n), STORE_FAILING);
-        store_escalate_early(o.s, &o.r);
+        store_write_escalations_early(o.s, &o.r);
     }
     struct buf files = {0};
     add_folder(&files, &j->t, "Escalations", false);
@@ -704,7 +705,7 @@ static void test_store_skips_an_entry_that_is_damaged(void **state)
     put_message(j, "{\"first\":1}");
     char *p = ring_reserve_record(&j->ring, 3);
     memcpy(p, "abc", 3);
-    ring_add(&j->ring, ENTRY_MESSAGE, 3);
+    ring_add_record_head(&j->ring, ENTRY_MESSAGE, 3);
     put_message(j, "{\"second\":2}");
     put_end(j);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
@@ -815,7 +816,7 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     struct redact *own;
     assert_int_equal(redact_open(&own, &error), 0);
     assert_int_equal(redact_add_rule(own, "keys", "colour", &error), 0);
-    redact_set_current(own);
+    redact_set_current_rules(own);
     journal_unit_open(j, "{\"version\":\"2.1\",\"rules\":[[\"keys\",\"shoe_size\"]]}");
     put_message(j, "{\"shoe_size\":\"forty\",\"colour\":\"green\",\"x\":1}");
     journal_unit_die(j);
@@ -825,10 +826,10 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     assert_null(strstr(body, "green"));
     assert_non_null(strstr(sql_rows(&j->t, "SELECT redact_rules FROM sessions"), "shoe_size"));
     struct buf rules = {0};
-    assert_ptr_equal(redact_current(), own); /* unchanged */
+    assert_ptr_equal(redact_get_current_sanitizer(), own); /* unchanged */
     redact_write_rules(own, &rules);
     assert_null(strstr(buf_str(&rules), "shoe_size"));
-    redact_set_current(NULL);
+    redact_set_current_rules(NULL);
     buf_close(&rules);
     buf_close(&error);
 }
@@ -886,7 +887,7 @@ static void test_upkeep_looks_for_dead_sessions_from_time_to_time(void **state)
     static const struct retention none;
     journal_unit_open(j, NULL);
     open_it(&o, j);
-    assert_int_equal(store_prepare(o.s, &o.r), STORE_DONE);
+    assert_int_equal(store_open_and_add_session(o.s, &o.r), STORE_DONE);
     upkeep_open(&u, o.s, &none, NULL, NULL);
     int64_t wait_us = upkeep_run_when_idle(&u);
     assert_true(wait_us > 0 && wait_us <= UPKEEP_DEAD_US);

@@ -128,7 +128,7 @@ static void test_conversation_progress_is_sent_first_with_the_live_token_and_a_g
     server_said(t, "");
     pass_us(t, 1);
     server_said(t, RESULT("5", TEXT("a")) "\n");
-    assert_int_equal(conversation_next_due_us(t->conversation), CONVERSATION_NEVER);
+    assert_int_equal(conversation_next_event_us(t->conversation), CONVERSATION_NEVER);
 }
 
 static void test_conversation_progress_without_a_requested_token_is_dropped(void **state)

@@ -67,7 +67,7 @@ static void test_unasked_message_comes_to_a_client_that_polls_less_often(void **
     server_said(t, "");
     pass_us(t, 1);
     server_said(t, STATUS("t", "done") "\n");
-    assert_int_equal(conversation_next_due_us(t->conversation), CONVERSATION_NEVER);
+    assert_int_equal(conversation_next_event_us(t->conversation), CONVERSATION_NEVER);
 }
 
 static void test_unasked_message_comes_to_a_client_that_does_not_poll(void **state)

@@ -35,7 +35,7 @@ static int set_up(void **state)
     assert_int_equal(vault_dir_open(&f.d, f.t.vault, true, &f.error), 0);
     assert_int_equal(writer_open(&f.s, &f.d, false, &f.error), 0);
     assert_int_equal(writer_begin(f.s, 0), 0);
-    assert_int_equal(writer_session_add(f.s, &session, &f.id), 0);
+    assert_int_equal(writer_add_session(f.s, &session, &f.id), 0);
     assert_int_equal(writer_commit(f.s), 0);
     *state = &f;
     return 0;
@@ -71,7 +71,7 @@ static void end(struct fixture *f)
                                .end_reason = slice_of("client-closed"),
                                .ended_at_us = 2000000};
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_session_update(f->s, f->id, &u), 0);
+    assert_int_equal(writer_update_session(f->s, f->id, &u), 0);
     assert_int_equal(writer_commit(f->s), 0);
 }
 

@@ -143,14 +143,14 @@ static int64_t add_session(struct fixture *f, const char *uid)
                                .record_level = slice_of("full"),
                                .started_at_us = 1000,
                                .pid = 7};
-    assert_int_equal(writer_session_add(f->w, &s, &id), 0);
+    assert_int_equal(writer_add_session(f->w, &s, &id), 0);
     return id;
 }
 
 static void end_session(struct fixture *f, int64_t id)
 {
     struct session_update u = {.ended_at_us = 9000000, .end_reason = slice_of("client-closed")};
-    assert_int_equal(writer_session_update(f->w, id, &u), 0);
+    assert_int_equal(writer_update_session(f->w, id, &u), 0);
 }
 
 /* batch: most messages of a transaction. */
@@ -202,7 +202,7 @@ static void fill_all(struct fixture *f)
     struct call_fill fill = {0};
     bool more = true;
     for (int n = 0; more; n++) {
-        assert_int_equal(call_fill_step(&fill, f->w, 0, &more), 0);
+        assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
         assert_true(n < 1000);
     }
 }
@@ -265,7 +265,7 @@ static void test_call_fill_finds_the_requests_of_a_task(void **state)
     struct session_update start = {.protocol_version = slice_of("2025-11-25")};
     open_writer(f);
     int64_t id = add_session(f, UID);
-    assert_int_equal(writer_session_update(f->w, id, &start), 0);
+    assert_int_equal(writer_update_session(f->w, id, &start), 0);
     assert_int_equal(writer_begin(f->w, 0), 0);
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         bool request = rows[i].method != NULL;
@@ -315,7 +315,7 @@ static void test_call_fill_session_without_messages_and_removed_session(void **s
     write_session(f, "01ARZ3NDEKTSV4RRFFQ69G5FAW", 300, true);
     forget_calls(f);
     sql_rows(&f->t, "DELETE FROM messages WHERE session_id = 1");
-    assert_int_equal(call_fill_step(&fill, f->w, 0, &more), 0);
+    assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
     assert_int_equal(fill.session_id, 2);
     sql_rows(&f->t, "DELETE FROM sessions WHERE id = 2");
     fill_all(f);
@@ -338,7 +338,7 @@ static void test_call_fill_does_not_disturb_the_session_that_is_recorded(void **
         struct row a = {
             .kind = KIND_RESULT, .direction = ROW_S2C, .seq = seq + 1, .request_seq = seq};
         assert_int_equal(writer_add(f->w, 2, UID, &q), 0);
-        assert_int_equal(call_fill_step(&fill, f->w, 0, &more), 0);
+        assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
         assert_int_equal(writer_add(f->w, 2, UID, &a), 0);
     }
     char sql[200];
@@ -366,7 +366,7 @@ static bool fill_in_child(struct fixture *f, int64_t us)
             writer_open(&f->w, &f->d, false, &f->error) < 0)
             _exit(1);
         while (more)
-            if (call_fill_step(&fill, f->w, 1000000, &more) < 0 && !writer_is_busy(f->w))
+            if (call_fill_next_rows(&fill, f->w, 1000000, &more) < 0 && !writer_is_busy(f->w))
                 _exit(2);
         _exit(0);
     }

@@ -106,7 +106,7 @@ static bool add_line(void *ctx, const struct query_call *c)
 {
     buf_printf(ctx, "%lld.%lld %lld %s %.*s %.*s %s %lld %lld %lld %lld\n",
                (long long)c->session_id, (long long)c->request_seq, (long long)c->closing_seq,
-               value_word(&row_directions, c->direction), (int)c->server.n, c->server.p,
+               value_get_word(&row_directions, c->direction), (int)c->server.n, c->server.p,
                (int)c->target.n, c->target.p != NULL ? c->target.p : "",
                call_status_name(c->status), (long long)c->started_at_us, (long long)c->duration_us,
                (long long)c->request_size, (long long)c->response_size);
@@ -226,11 +226,11 @@ static void test_call_rows_slowest_first_come_in_parts_and_are_counted(void **st
         assert_int_equal(query_calls_of(q, &x, is_slower, &s), 0);
     assert_int_equal(s.n, SESSIONS * CALLS);
     assert_int_equal(s.last, -1); /* open calls are the last ones */
-    assert_int_equal(query_calls_count(q, &x, 60 * 1000000, &total, &counted), 0);
+    assert_int_equal(query_count_calls(q, &x, 60 * 1000000, &total, &counted), 0);
     assert_true(counted);
     assert_int_equal(total, SESSIONS * CALLS);
     all.failed = true;
-    assert_int_equal(query_calls_count(q, &x, 60 * 1000000, &total, &counted), 0);
+    assert_int_equal(query_count_calls(q, &x, 60 * 1000000, &total, &counted), 0);
     assert_true(counted && total > 0 && total < SESSIONS * CALLS);
     query_close(q);
 }
@@ -344,7 +344,7 @@ static struct buf targets(struct vault *v)
     struct buf b = {0};
     struct query *q = open_it(v);
     struct list_reading r = {.q = q, .row = add_target, .ctx = &b};
-    assert_int_equal(list_read(&list_of_targets, &r), 0);
+    assert_int_equal(list_read_rows(&list_of_targets, &r), 0);
     query_close(q);
     return b;
 }

@@ -266,7 +266,7 @@ static void test_filter_condition_of_messages_agrees_with_the_check(void **state
         int64_t seq[MESSAGES];
         size_t n = 0;
         assert_int_equal(
-            query_timeline_of(q, &question, on_selected_message, on_selected_event, &x), 0);
+            query_messages_and_events(q, &question, on_selected_message, on_selected_event, &x), 0);
         assert_int_equal(query_timeline(q, 7, 0, INT64_MAX, on_any_message, on_any_event, &x), 0);
         assert_int_equal(query_find_matching(q, &question, MESSAGES, seq, &n), 0);
         for (size_t k = 0; k < n; k++)

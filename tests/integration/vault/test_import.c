@@ -19,9 +19,9 @@ static struct query_message message(int64_t seq, const char *dir, const char *ki
     return (struct query_message){
         .seq = seq,
         .t_us = seq * 10,
-        .direction = value_of_word(&row_directions, slice_of(dir)),
+        .direction = value_find_by_word(&row_directions, slice_of(dir)),
         .origin = ROW_PEER,
-        .kind = value_of_word(&row_kinds, slice_of(kind)),
+        .kind = value_find_by_word(&row_kinds, slice_of(kind)),
         .action = ROW_FORWARDED,
         .rpc_id = slice_of("1"),
         .method = method != NULL ? slice_of(method) : (struct slice){0},
@@ -64,20 +64,20 @@ static void test_import_session_has_ended_and_has_names_of_client_and_server(voi
         ask_file(temp_path(t, "vault/interposer.db"), "SELECT count(*) FROM sessions"),
         "0"); /* nothing is there before the commit */
     assert_int_equal(import_commit(d), 0);
-    assert_int_equal(import_id(d), 1);
+    assert_int_equal(import_get_session_id(d), 1);
     assert_int_equal(import_messages(d), 2);
-    assert_int_equal(strlen(import_uid(d)), UID_LEN);
+    assert_int_equal(strlen(import_get_session_uid(d)), UID_LEN);
     import_close(d);
     assert_string_equal(
         sql_rows(t, "SELECT id, name, command, client_name, client_version, server_name,"
-                       " server_version, protocol_version, started_at_us, ended_at_us,"
-                       " end_reason, exit_status, pid, host FROM sessions"),
+                    " server_version, protocol_version, started_at_us, ended_at_us,"
+                    " end_reason, exit_status, pid, host FROM sessions"),
         "1|files|[]|c|1|s|2|P|1700000000000000|1700000000000020|-|-|0|");
-    assert_string_equal(
-        sql_rows(t, "SELECT seq, t_us, direction, kind, rpc_id, method, request_seq,"
-                       " finding FROM messages ORDER BY id"),
-        "1|10|c2s|request|1|initialize|-|-;"
-        "2|20|s2c|result|1|-|1|late-answer,tool-error");
+    assert_string_equal(sql_rows(t,
+                                 "SELECT seq, t_us, direction, kind, rpc_id, method, request_seq,"
+                                 " finding FROM messages ORDER BY id"),
+                        "1|10|c2s|request|1|initialize|-|-;"
+                        "2|20|s2c|result|1|-|1|late-answer,tool-error");
     assert_string_equal(
         sql_rows(t, "SELECT target = 'a\\b\"' || char(10) FROM messages WHERE seq = 2"), "1");
 }
@@ -103,10 +103,10 @@ static void test_import_name_can_be_chosen_and_header_overrides_messages(void **
     assert_int_equal(import_message(d, &ask_it), 0);
     assert_int_equal(import_commit(d), 0);
     import_close(d);
-    assert_string_equal(
-        sql_rows(t, "SELECT name, client_name, server_name, ended_at_us, end_reason,"
-                       " exit_status FROM sessions"),
-        "other|told|too|1700000000000500|signal|3");
+    assert_string_equal(sql_rows(t,
+                                 "SELECT name, client_name, server_name, ended_at_us, end_reason,"
+                                 " exit_status FROM sessions"),
+                        "other|told|too|1700000000000500|signal|3");
     buf_close(&error);
 }
 
@@ -139,10 +139,10 @@ static void test_import_answer_to_a_form_loses_its_secrets(void **state)
     struct temp *t = *state;
     import_form(t, NULL);
     import_form(t, "built-in"); /* an interposer has recorded it, and found no secret */
-    assert_string_equal(
-        sql_rows(t, "SELECT json_extract(body, '$.result.content'), redactions FROM "
-                       "messages WHERE seq = 2"),
-        "{\"a\":\"[redacted:form]\",\"b\":\"x\"}|1;{\"a\":\"7\",\"b\":\"x\"}|0");
+    assert_string_equal(sql_rows(t,
+                                 "SELECT json_extract(body, '$.result.content'), redactions FROM "
+                                 "messages WHERE seq = 2"),
+                        "{\"a\":\"[redacted:form]\",\"b\":\"x\"}|1;{\"a\":\"7\",\"b\":\"x\"}|0");
 }
 
 /* Closed without a commit: neither rows nor the file of large bodies are left. */
@@ -158,7 +158,7 @@ static void test_import_without_commit_leaves_nothing(void **state)
     buf_adds(&big, "\"}");
     struct query_message m = message(1, "s2c", "result", NULL, buf_slice(&big));
     assert_int_equal(import_message(d, &m), 0);
-    snprintf(path, sizeof path, "vault/Bodies/%s", import_uid(d));
+    snprintf(path, sizeof path, "vault/Bodies/%s", import_get_session_uid(d));
     assert_true(exists(temp_path(t, path)));
     import_close(d);
     assert_false(exists(temp_path(t, path)));

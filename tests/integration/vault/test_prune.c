@@ -38,7 +38,7 @@ static struct prune *begin(struct temp *t, struct retention rule)
 {
     struct prune *p = NULL;
     struct buf error = {0};
-    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0 || prune_complete_totals(p, &error) < 0)
+    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0 || prune_fill_in_totals(p, &error) < 0)
         fail_msg("%s", buf_str(&error));
     buf_close(&error);
     return p;
@@ -52,9 +52,9 @@ static void test_prune_step_is_short_and_the_next_run_continues(void **state)
     bool done;
     open_vault(t, &db);
     struct prune *p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
-    assert_int_equal(prune_plan(p)->sessions, 1);
-    assert_int_equal(prune_plan(p)->messages, 500);
-    assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_int_equal(prune_get_plan_totals(p)->sessions, 1);
+    assert_int_equal(prune_get_plan_totals(p)->messages, 500);
+    assert_int_equal(prune_run_step(p, &done, &error), 0);
     assert_false(done);
     assert_int_equal(prune_get_report(p)->messages, PRUNE_ROWS);
     assert_string_equal(sql_rows(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"),
@@ -63,9 +63,9 @@ static void test_prune_step_is_short_and_the_next_run_continues(void **state)
         sql_rows(t, "SELECT count(*), min(id & 65535) FROM calls WHERE id >> 36 = 1"), "300|201");
     prune_close(p); /* as if killed */
     p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
-    assert_int_equal(prune_plan(p)->messages, 300);
+    assert_int_equal(prune_get_plan_totals(p)->messages, 300);
     for (done = false; !done;)
-        assert_int_equal(prune_step(p, &done, &error), 0);
+        assert_int_equal(prune_run_step(p, &done, &error), 0);
     assert_string_equal(sql_rows(t, "SELECT group_concat(id) FROM sessions"), "2,3");
     assert_string_equal(sql_rows(t, "SELECT count(*) FROM messages"), "1000");
     assert_string_equal(sql_rows(t, "SELECT count(*), min(id >> 36) FROM calls"), "1000|2");
@@ -81,7 +81,7 @@ static void test_prune_plan_counts_calls(void **state)
     open_vault(t, &db);
     for (int i = 0; i < 2; i++) {
         struct prune *p = begin(t, (struct retention){.keep_last = 1});
-        bytes[i] = prune_plan(p)->bytes_before - prune_plan(p)->bytes_after;
+        bytes[i] = prune_get_plan_totals(p)->bytes_before - prune_get_plan_totals(p)->bytes_after;
         prune_close(p);
         sql_run(db, "DELETE FROM calls");
     }
@@ -98,11 +98,11 @@ static void test_prune_locked_database_can_be_tried_again(void **state)
     open_vault(t, &db);
     struct prune *p = begin(t, (struct retention){.keep_last = 1});
     sql_run(db, "BEGIN IMMEDIATE");
-    assert_int_equal(prune_step(p, &done, &error), MI_EFULL);
+    assert_int_equal(prune_run_step(p, &done, &error), MI_EFULL);
     assert_int_equal(error.n, 0); /* the caller tries again, and says so if that takes too long */
     buf_close(&error);
     sql_run(db, "COMMIT");
-    assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_int_equal(prune_run_step(p, &done, &error), 0);
     assert_int_equal(prune_get_report(p)->messages, PRUNE_ROWS);
     prune_close(p);
     sqlite3_close(db);
@@ -118,7 +118,7 @@ static void test_prune_is_quiet_if_no_other_process_has_written(void **state)
     struct prune *p = begin(t, (struct retention){.keep_last = 1});
     assert_false(prune_database_is_unchanged(p)); /* there is no earlier call to compare with */
     assert_true(prune_database_is_unchanged(p));
-    assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_int_equal(prune_run_step(p, &done, &error), 0);
     assert_true(prune_database_is_unchanged(p)); /* our own change does not count */
     sql_run(db, "UPDATE sessions SET pid = 2 WHERE id = 3");
     assert_false(prune_database_is_unchanged(p));
@@ -142,7 +142,7 @@ static void test_prune_escalation_is_removed_with_its_row(void **state)
                 " (2, 'auth', 's', NULL, NULL, '2.md', 1, 1, 1)");
     struct prune *p = begin(t, (struct retention){.older_us = 10 * DAY});
     while (!done)
-        assert_int_equal(prune_step(p, &done, &error), 0);
+        assert_int_equal(prune_run_step(p, &done, &error), 0);
     assert_int_equal(prune_get_report(p)->escalations, 1);
     assert_string_equal(sql_rows(t, "SELECT file FROM escalations"), "2.md");
     prune_close(p);
@@ -164,7 +164,7 @@ static void test_prune_vault_without_the_table_of_escalations(void **state)
     sql_run(db, "DROP TABLE escalations");
     struct prune *p = begin(t, (struct retention){.older_us = 10 * DAY});
     while (!done)
-        assert_int_equal(prune_step(p, &done, &error), 0);
+        assert_int_equal(prune_run_step(p, &done, &error), 0);
     assert_int_equal(prune_get_report(p)->escalations, 1);
     prune_close(p);
     sqlite3_close(db);

@@ -126,7 +126,7 @@ static void test_query_open_empty_is_a_vault_without_sessions(void **state)
     (void)state;
     struct query *q;
     int64_t newest = -1;
-    assert_int_equal(query_open_empty(&q, "/nonexistent/vault"), 0);
+    assert_int_equal(query_open_empty_vault(&q, "/nonexistent/vault"), 0);
     assert_false(query_is_stored(q));
     assert_int_equal(query_dir_fd(q), -1);
     assert_string_equal(query_vault(q), "/nonexistent/vault");
@@ -283,11 +283,11 @@ static void test_query_session_is_found_by_the_name_of_its_server(void **state)
     assert_int_equal(find(q, "BBBB"), 6); /* before a UID */
     assert_int_equal(find(q, "bbbb"), 4);
     assert_int_equal(find(q, "file"), MI_ENOENT);
-    assert_int_equal(query_is_server(q, "git", &named), 0);
+    assert_int_equal(query_ref_is_server_name(q, "git", &named), 0);
     assert_true(named);
     for (size_t i = 0; i < 4; i++) {
         static const char *const others[] = {"last", "2", "AA", "gi"};
-        assert_int_equal(query_is_server(q, others[i], &named), 0);
+        assert_int_equal(query_ref_is_server_name(q, others[i], &named), 0);
         assert_false(named);
     }
     query_close(q);
@@ -381,7 +381,7 @@ static void agrees_with_the_view(struct vault *v, struct query *q, int64_t id)
     assert_int_equal(s.calls, sql_number(v->db, text));
     int64_t waiting = 0;
     for (int64_t seq = 0; seq <= s.last_seq + 70; seq++)
-        waiting += query_summary_waits(&s, seq);
+        waiting += query_summary_request_is_open(&s, seq);
     assert_int_equal(waiting, s.by_status[CALL_OPEN]);
     query_summary_close(&s);
 }
@@ -447,7 +447,7 @@ static void test_query_summary_of_invalid_sequence_numbers_stays_in_bounds(void 
     struct query *q = open_it(v);
     assert_int_equal(query_summary(q, 1, true, &s), 0);
     assert_int_equal(s.last_seq, 0);
-    assert_false(query_summary_waits(&s, 0));
+    assert_false(query_summary_request_is_open(&s, 0));
     query_summary_close(&s);
     add_message(v, 1, &(struct message){.seq = 64, .kind = "request"});
     add_message(
@@ -458,10 +458,10 @@ static void test_query_summary_of_invalid_sequence_numbers_stays_in_bounds(void 
                     .seq = 66, .kind = "result", .direction = "s2c", .request_seq = INT64_MAX});
     assert_int_equal(query_summary(q, 1, true, &s), 0);
     assert_int_equal(s.by_status[CALL_OPEN], 1);
-    assert_true(query_summary_waits(&s, 64));
-    assert_false(query_summary_waits(&s, 63));
-    assert_false(query_summary_waits(&s, -64));
-    assert_false(query_summary_waits(&s, INT64_MAX));
+    assert_true(query_summary_request_is_open(&s, 64));
+    assert_false(query_summary_request_is_open(&s, 63));
+    assert_false(query_summary_request_is_open(&s, -64));
+    assert_false(query_summary_request_is_open(&s, INT64_MAX));
     query_summary_close(&s);
     add_message(v, 1, &(struct message){.seq = SCHEMA_SEQ_MAX, .kind = "request"});
     assert_int_equal(query_summary(q, 1, true, &s), 0); /* every number from 66 on is not tried */
@@ -685,9 +685,9 @@ static void test_query_facts_and_events_backwards(void **state)
         assert_int_equal(b.last, rows[i].last);
     }
     struct backwards all = {.last = INT64_MAX}, some = {.last = 1201, .stop_at = 700};
-    assert_int_equal(query_events_backwards(q, 1, INT64_MAX, id_falls, &all), 0);
+    assert_int_equal(query_events_newest_first(q, 1, INT64_MAX, id_falls, &all), 0);
     assert_int_equal(all.n, 1300);
-    assert_int_equal(query_events_backwards(q, 1, 1200, id_falls, &some), 0);
+    assert_int_equal(query_events_newest_first(q, 1, 1200, id_falls, &some), 0);
     assert_int_equal(some.last, 501);
     query_close(q);
 }
@@ -905,7 +905,7 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
                    " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM n");
     static const char reset[] = "UPDATE messages SET method = 'x', body = 'x'";
     struct meanwhile m = {.v = v};
-    assert_int_equal(query_message_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
+    assert_int_equal(query_read_message_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
     assert_int_equal(m.n, 5000);
     assert_int_equal(m.changed, 3000);
     sql_run(v->db, reset);
@@ -917,7 +917,7 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
     assert_int_equal(m.n, 5000);
     assert_int_equal(m.changed, 3000);
     m = (struct meanwhile){.v = v, .n = 1};
-    assert_int_equal(query_message_bodies(q, 1, 2500, 2200, changed_message, &m),
+    assert_int_equal(query_read_message_bodies(q, 1, 2500, 2200, changed_message, &m),
                      0); /* beyond the end of a part */
     assert_int_equal(m.n, 1 + 2200);
     assert_int_equal(m.changed, 2200);

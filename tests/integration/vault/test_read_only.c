@@ -161,12 +161,12 @@ static void test_read_only_query_sees_a_writer_that_starts_later(void **state)
     assert_int_equal(query_open(&q, t->vault, &error), 0);
     assert_int_equal(query_sessions(q, 0, count, &n), 0);
     assert_int_equal(n, 1);
-    assert_int_equal(query_version(q, &version), 0);
+    assert_int_equal(query_read_change_counter(q, &version), 0);
     assert_false(exists(temp_path(t, "vault/interposer.db-shm")));
     sqlite3 *writer;
     assert_int_equal(sqlite3_open(db_of(t), &writer), SQLITE_OK);
     sql_run(writer, ADD_SESSION);
-    assert_int_equal(query_version(q, &later), 0);
+    assert_int_equal(query_read_change_counter(q, &later), 0);
     assert_int_not_equal(later, version);
     n = 0;
     assert_int_equal(query_sessions(q, 0, count, &n), 0);

@@ -159,7 +159,7 @@ static void test_remote_calls_are_counted(void **state)
     for (int i = 0; i < SESSIONS; i++)
         calls[i % 2] += calls_n(i);
     assert_int_equal(count_calls(&c, q), 0);
-    assert_int_equal(tally_sort(&c.tally), 0);
+    assert_int_equal(tally_sort_durations(&c.tally), 0);
     assert_int_equal(c.tally.n, 2);
     size_t even = c.tally.group[0].calls == calls[0] ? 0 : 1;
     assert_int_equal(c.tally.group[even].calls, calls[0]);
@@ -312,7 +312,8 @@ static void test_remote_summary_reads_no_message(void **state)
         assert_int_equal(sum.last_seq, 2 * calls_n(i) + i % 2);
         assert_int_equal(sum.calls, calls_n(i));
         for (int64_t seq = 0; seq <= sum.last_seq; seq++)
-            assert_int_equal(query_summary_waits(&sum, seq), i == 3 && seq == 2 * calls_n(i) - 1);
+            assert_int_equal(query_summary_request_is_open(&sum, seq),
+                             i == 3 && seq == 2 * calls_n(i) - 1);
         query_summary_close(&sum);
         assert_int_equal(s.asked - asked, 1 + i % 2);
         assert_int_equal(s.scans, scans);
@@ -411,11 +412,11 @@ static void test_remote_words_are_found_in_the_sessions_that_are_searched(void *
     assert_true(search_make_query(index, &terms, &match));
     assert_int_equal(search_update_file(index, group, 9, NULL, NULL), 0);
     struct matches m = {.q = q};
-    assert_int_equal(search_ask_words(index, group, 9, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(search_find_messages(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 9 * 450);
     int asked = s.asked;
     m = (struct matches){.q = q, .ends_after = 5};
-    assert_int_equal(search_ask_words(index, group, 9, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(search_find_messages(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 5);
     assert_true(s.asked - asked < 20);
     buf_close(&match);

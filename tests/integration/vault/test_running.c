@@ -78,7 +78,7 @@ static void test_running_self_is_this_process_and_live(void **state)
     assert_int_equal(r.server_pid, 0);
     struct running_row row = row_of(r);
     assert_int_equal(running_row_state(&none, &row), SESSION_LIVE);
-    assert_false(running_client_exited(&r));
+    assert_false(running_client_has_exited(&r));
 }
 
 static void test_running_proxy_with_another_start_time_has_exited(void **state)
@@ -92,9 +92,9 @@ static void test_running_proxy_with_another_start_time_has_exited(void **state)
     row.r.pid_start = 0;
     assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
     r.client_start++;
-    assert_true(running_client_exited(&r));
+    assert_true(running_client_has_exited(&r));
     r.client_start = 0; /* unknown when the row was written */
-    assert_false(running_client_exited(&r));
+    assert_false(running_client_has_exited(&r));
 }
 
 static void test_running_on_another_machine_is_elsewhere(void **state)
@@ -154,20 +154,20 @@ static void test_running_lock_lasts_while_one_process_has_its_description(void *
     int fd = running_lock_open(dir);
     assert_true(fd >= 0);
     int look = running_lock_find(dir);
-    assert_int_equal(running_lock_check(-1, 7), LIVENESS_NO_LOCK);
-    assert_int_equal(running_lock_check(look, 7), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_get_state(-1, 7), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_get_state(look, 7), LIVENESS_NO_LOCK);
     assert_int_equal(running_lock_take(fd, dir, 7), 0);
     assert_int_equal(running_lock_take(fd, dir, 7), 0); /* a recorder that replaces another one */
-    assert_int_equal(running_lock_check(look, 7), LIVENESS_LOCKED);
-    assert_int_equal(running_lock_check(look, 6), LIVENESS_NO_LOCK);
-    assert_int_equal(running_lock_check(look, 8), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_get_state(look, 7), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_get_state(look, 6), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_get_state(look, 8), LIVENESS_NO_LOCK);
     f->kid[f->kids++] = sharer();
     close(fd);
-    assert_int_equal(running_lock_check(look, 7), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_get_state(look, 7), LIVENESS_LOCKED);
     kill(f->kid[0], SIGKILL);
     assert_int_equal(waitpid(f->kid[0], NULL, 0), f->kid[0]);
     f->kids = 0;
-    assert_int_equal(running_lock_check(look, 7), LIVENESS_UNLOCKED);
+    assert_int_equal(running_lock_get_state(look, 7), LIVENESS_UNLOCKED);
     close(look);
     close(dir);
 }
@@ -181,14 +181,14 @@ static void test_running_lock_of_another_session_is_not_taken(void **state)
     assert_int_equal(running_lock_take(first, dir, 1), 0);
     assert_int_equal(running_lock_take(second, dir, 1), MI_EFULL);
     assert_int_equal(running_lock_take(second, dir, 2), 0);
-    assert_true(running_lock_is_of(second, dir));
+    assert_true(running_lock_is_file_of_vault(second, dir));
     assert_int_equal(running_lock_take(second, dir, 3), 0); /* in a new database */
     int look = running_lock_find(dir);
-    assert_int_equal(running_lock_check(look, 1), LIVENESS_LOCKED);
-    assert_int_equal(running_lock_check(look, 2), LIVENESS_UNLOCKED);
-    assert_int_equal(running_lock_check(look, 3), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_get_state(look, 1), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_get_state(look, 2), LIVENESS_UNLOCKED);
+    assert_int_equal(running_lock_get_state(look, 3), LIVENESS_LOCKED);
     running_lock_remove(dir);
-    assert_false(running_lock_is_of(second, dir));
+    assert_false(running_lock_is_file_of_vault(second, dir));
     close(first);
     close(second);
     close(look);
@@ -217,7 +217,7 @@ static void test_running_session_of_another_namespace_is_judged_by_its_lock(void
     assert_int_equal(running_row_state(&l, &row), SESSION_DIED);
     row.r.boot[0] ^= 1; /* another machine has the file without this one's locks */
     assert_int_equal(running_row_state(&l, &row), SESSION_ELSEWHERE);
-    running_close(&l);
+    running_list_close(&l);
     close(dir);
 }
 
@@ -232,14 +232,14 @@ static void test_running_group_is_the_recorded_one(void **state)
     struct running r = of_group(f);
     assert_int_equal(r.server_pid, f->kid[0]);
     assert_int_equal(r.server_session, getsid(0));
-    assert_int_equal(running_read_group(&r, p, 4), 2);
-    assert_int_equal(running_read_group(&r, p, 1), 1);
+    assert_int_equal(running_read_process_group(&r, p, 4), 2);
+    assert_int_equal(running_read_process_group(&r, p, 1), 1);
     struct running other = r;
     other.boot[0] ^= 1;
-    assert_int_equal(running_read_group(&other, p, 4), 0);
+    assert_int_equal(running_read_process_group(&other, p, 4), 0);
     other = r;
     other.pid_namespace++;
-    assert_int_equal(running_read_group(&other, p, 4), 0);
+    assert_int_equal(running_read_process_group(&other, p, 4), 0);
 }
 
 static void test_running_group_with_another_start_time_is_not_the_same(void **state)
@@ -250,9 +250,9 @@ static void test_running_group_with_another_start_time_is_not_the_same(void **st
     kid(f);
     struct running r = of_group(f);
     r.server_start++;
-    assert_int_equal(running_read_group(&r, p, 4), 0);
+    assert_int_equal(running_read_process_group(&r, p, 4), 0);
     r.server_start -= 2;
-    assert_int_equal(running_read_group(&r, p, 4), 0);
+    assert_int_equal(running_read_process_group(&r, p, 4), 0);
 }
 
 /* A launcher has exited: the members of its group are younger, and in its session. */
@@ -266,14 +266,14 @@ static void test_running_group_without_its_leader_is_known_by_age_and_session(vo
     kill(f->kid[0], SIGKILL);
     siginfo_t si;
     assert_int_equal(waitid(P_PID, (id_t)f->kid[0], &si, WEXITED | WNOWAIT), 0);
-    assert_int_equal(running_read_group(&r, p, 4), 1);
+    assert_int_equal(running_read_process_group(&r, p, 4), 1);
     assert_int_equal(p[0].pid, f->kid[1]);
     struct running other = r;
     other.server_session++;
-    assert_int_equal(running_read_group(&other, p, 4), 0);
+    assert_int_equal(running_read_process_group(&other, p, 4), 0);
     other = r;
     other.server_start = process_start(f->kid[1]) + 1;
-    assert_int_equal(running_read_group(&other, p, 4), 0);
+    assert_int_equal(running_read_process_group(&other, p, 4), 0);
 }
 
 static void test_running_group_is_never_our_own_or_every_process(void **state)
@@ -283,11 +283,11 @@ static void test_running_group_is_never_our_own_or_every_process(void **state)
     struct running r;
     running_describe_self(&r);
     running_describe_server(&r, getpid(), getpgrp());
-    assert_int_equal(running_read_group(&r, p, 4), 0);
+    assert_int_equal(running_read_process_group(&r, p, 4), 0);
     r.server_group = 0;
-    assert_int_equal(running_read_group(&r, p, 4), 0);
+    assert_int_equal(running_read_process_group(&r, p, 4), 0);
     r.server_group = 1;
-    assert_int_equal(running_read_group(&r, p, 4), 0);
+    assert_int_equal(running_read_process_group(&r, p, 4), 0);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -316,7 +316,7 @@ static struct session *open_session(struct fixture *f, const struct running *r)
                                .started_at_us = clock_wall_us(),
                                .pid = 1};
     assert_int_equal(writer_begin(s->w, 0), 0);
-    assert_int_equal(writer_session_add(s->w, &n, &s->id), 0);
+    assert_int_equal(writer_add_session(s->w, &n, &s->id), 0);
     assert_int_equal(writer_store_running(s->w, s->id, r), 0);
     assert_int_equal(writer_commit(s->w), 0);
     buf_close(&error);
@@ -334,7 +334,7 @@ static void end_session(struct session *s)
 {
     struct session_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
     assert_int_equal(writer_begin(s->w, 0), 0);
-    assert_int_equal(writer_session_update(s->w, s->id, &u), 0);
+    assert_int_equal(writer_update_session(s->w, s->id, &u), 0);
     assert_int_equal(writer_store_running(s->w, s->id, NULL), 0);
     assert_int_equal(writer_commit(s->w), 0);
     close_session(s);
@@ -348,7 +348,7 @@ static void test_running_row_is_added_and_removed_with_the_session(void **state)
     kid(f);
     struct running mine = of_group(f);
     struct session *s = open_session(f, &mine);
-    assert_int_equal(running_open(&l, f->t.vault, &error), 0);
+    assert_int_equal(running_list_open(&l, f->t.vault, &error), 0);
     assert_int_equal(l.n, 1);
     assert_string_equal(l.row[0].uid, s->uid);
     assert_string_equal(l.row[0].name, "files");
@@ -360,8 +360,8 @@ static void test_running_row_is_added_and_removed_with_the_session(void **state)
     assert_true(l.row[0].r.server_start == mine.server_start);
     assert_int_equal(l.row[0].r.server_session, mine.server_session);
     assert_int_equal(running_row_state(&l, &l.row[0]), SESSION_LIVE);
-    running_close(&l);
-    running_close(&l);
+    running_list_close(&l);
+    running_list_close(&l);
     end_session(s);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM running"), "0");
     buf_close(&error);
@@ -395,7 +395,7 @@ static void test_running_close_dead_sessions_closes_only_killed_proxies(void **s
     /* a recorded end is not changed */
     struct buf error = {0};
     end_session(s[0]);
-    assert_int_equal(running_end(f->t.vault, 1, true, &error), 0);
+    assert_int_equal(running_end_dead_session(f->t.vault, 1, true, &error), 0);
     assert_string_equal(
         sql_rows(&f->t, "SELECT end_reason, ended_at_us FROM sessions WHERE id = 1"),
         "client-closed|5");
@@ -411,7 +411,7 @@ static void test_running_without_the_table_is_empty(void **state)
     struct buf error = {0};
     sqlite3 *db = NULL;
     char path[300];
-    assert_int_equal(running_open(&l, f->t.vault, &error), 0);
+    assert_int_equal(running_list_open(&l, f->t.vault, &error), 0);
     assert_int_equal(l.n, 0);
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
     assert_false(exists(f->t.vault));
@@ -421,7 +421,7 @@ static void test_running_without_the_table_is_empty(void **state)
     char *old = slurp("tests/compat/files/vault-1.sql", NULL);
     assert_int_equal(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
     free(old);
-    assert_int_equal(running_open(&l, f->t.vault, &error), 0);
+    assert_int_equal(running_list_open(&l, f->t.vault, &error), 0);
     assert_int_equal(l.n, 0);
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
     assert_string_equal(sql_rows(&f->t, "PRAGMA user_version"), "1");
@@ -430,7 +430,7 @@ static void test_running_without_the_table_is_empty(void **state)
     snprintf(later, sizeof later, "PRAGMA user_version = %d", SCHEMA_VERSION + 1);
     assert_int_equal(sqlite3_exec(db, later, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(running_open(&l, f->t.vault, &error), MI_ESTORE);
+    assert_int_equal(running_list_open(&l, f->t.vault, &error), MI_ESTORE);
     assert_non_null(strstr(buf_str(&error), "newer mcp-interposer"));
     buf_close(&error);
 }

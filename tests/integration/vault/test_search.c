@@ -82,7 +82,7 @@ static void on_read(void *ctx)
 static void finds(struct vault *v, const char *query, size_t n, const int64_t *ids)
 {
     v->found_n = 0;
-    assert_int_equal(search_ask_words(v->s, NULL, 0, query, on_found, v), 0);
+    assert_int_equal(search_find_messages(v->s, NULL, 0, query, on_found, v), 0);
     assert_int_equal(v->found_n, n);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(v->found[i], ids[i]);

@@ -70,7 +70,7 @@ static int64_t add_session(struct fixture *f)
 {
     int64_t id = 0;
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_session_add(f->s, &a_session, &id), 0);
+    assert_int_equal(writer_add_session(f->s, &a_session, &id), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_true(id > 0);
     return id;
@@ -136,11 +136,11 @@ static void test_writer_row_is_stored_as_given(void **state)
     assert_int_equal(writer_add(f->s, id, UID, &bare_event), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t,
-                                    "SELECT id, session_id, seq, t_us, direction, origin, kind, "
-                                    "rpc_id, method, target, body,"
-                                    " body_offset, body_length, size, redactions, action, "
-                                    "request_seq, error_code, batch_seq,"
-                                    " finding FROM messages ORDER BY id"),
+                                 "SELECT id, session_id, seq, t_us, direction, origin, kind, "
+                                 "rpc_id, method, target, body,"
+                                 " body_offset, body_length, size, redactions, action, "
+                                 "request_seq, error_code, batch_seq,"
+                                 " finding FROM messages ORDER BY id"),
                         "68719476741|1|5|123|s2c|interposer|error|\"a\"|tools/"
                         "call|caf\xc3\xa9|{\"x\":1}|-|-|99|0|swallowed|"
                         "3|-32000|2|crlf,batch;"
@@ -188,16 +188,14 @@ static void test_writer_many_rows_in_a_transaction_are_all_stored_as_given(void 
     }
     assert_string_equal(
         sql_rows(&f->t,
-                    "SELECT count(*), sum(seq), sum(t_us), sum(request_seq), sum(session_id = 1),"
-                    " sum(id = (session_id << 36) + seq), sum(length(body)) FROM messages"),
+                 "SELECT count(*), sum(seq), sum(t_us), sum(request_seq), sum(session_id = 1),"
+                 " sum(id = (session_id << 36) + seq), sum(length(body)) FROM messages"),
         "1500|1125750|11257500|562500|1499|1500|1058336");
     assert_string_equal(
-        sql_rows(&f->t,
-                    "SELECT origin, action, redactions, count(*), count(error_code), min(seq),"
-                    " max(batch_seq) FROM messages GROUP BY 1, 2, 3 ORDER BY 1"),
+        sql_rows(&f->t, "SELECT origin, action, redactions, count(*), count(error_code), min(seq),"
+                        " max(batch_seq) FROM messages GROUP BY 1, 2, 3 ORDER BY 1"),
         "interposer|refused|3|20|10|701|700;peer|forwarded|0|1480|0|1|-");
-    assert_string_equal(sql_rows(&f->t, "SELECT seq FROM messages WHERE session_id = 2"),
-                        "1400");
+    assert_string_equal(sql_rows(&f->t, "SELECT seq FROM messages WHERE session_id = 2"), "1400");
     buf_close(&longest);
     buf_close(&many);
 }
@@ -234,7 +232,7 @@ static void test_writer_rules_are_added_to_the_finding_of_a_message(void **state
 static uint64_t position(struct fixture *f, int64_t id)
 {
     uint64_t at = 99;
-    assert_int_equal(writer_position_read(f->s, id, &at), 0);
+    assert_int_equal(writer_read_position(f->s, id, &at), 0);
     return at;
 }
 
@@ -297,7 +295,7 @@ static void test_writer_id_of_a_removed_session_is_not_used_again(void **state)
     sql_rows(&f->t, "UPDATE leaves SET leaf = json_set(leaf, '$.after', 40)");
     assert_int_equal(add_session(f), 41); /* sessions up to 40 are not covered by the log */
     sql_rows(&f->t, "INSERT INTO calls (id, direction, origin, status, t_us, request_size)"
-                       " VALUES ((50 << 36) + 7, 'c2s', 'peer', 'ok', 1, 1)");
+                    " VALUES ((50 << 36) + 7, 'c2s', 'peer', 'ok', 1, 1)");
     sql_rows(&f->t, "DELETE FROM sessions");
     assert_int_equal(add_session(f), 51); /* a call that was left behind is not one of it */
 }
@@ -320,7 +318,7 @@ static void test_writer_session_after_the_last_id_is_an_error(void **state)
     for (size_t i = 0; i < MI_COUNT(forged); i++) {
         sql_rows(&f->t, forged[i]);
         assert_int_equal(writer_begin(f->s, 0), 0);
-        assert_int_equal(writer_session_add(f->s, &other, &id), MI_ESTORE);
+        assert_int_equal(writer_add_session(f->s, &other, &id), MI_ESTORE);
         assert_non_null(strstr(writer_error(f->s), "no id is left for a session"));
         assert_false(writer_is_busy(f->s) || writer_is_damaged(f->s) || writer_is_full(f->s));
         writer_rollback(f->s);
@@ -328,7 +326,7 @@ static void test_writer_session_after_the_last_id_is_an_error(void **state)
         sql_rows(&f->t, "DELETE FROM calls");
     }
     sql_rows(&f->t, "UPDATE sessions SET id = 134217726");
-    assert_int_equal(writer_session_add(f->s, &other, &id), 0); /* the last one */
+    assert_int_equal(writer_add_session(f->s, &other, &id), 0); /* the last one */
     assert_int_equal(id, 134217727);
 }
 
@@ -347,18 +345,18 @@ static void test_writer_session_update_changes_only_given_columns(void **state)
     struct session_update u = {.client_name = slice_of("c"),
                                .client_version = slice_of("1"),
                                .protocol_version = slice_of("")};
-    assert_int_equal(writer_session_update(f->s, id, &u), 0);
+    assert_int_equal(writer_update_session(f->s, id, &u), 0);
     u = (struct session_update){.server_name = slice_of("s"),
                                 .server_version = slice_of("2"),
                                 .client_version = slice_of("3")};
-    assert_int_equal(writer_session_update(f->s, id, &u), 0);
+    assert_int_equal(writer_update_session(f->s, id, &u), 0);
     u = (struct session_update){.end_reason = slice_of("signal"),
                                 .has_exit_status = true,
                                 .exit_status = 0,
                                 .ended_at_us = 5};
-    assert_int_equal(writer_session_update(f->s, id, &u), 0);
+    assert_int_equal(writer_update_session(f->s, id, &u), 0);
     u = (struct session_update){0};
-    assert_int_equal(writer_session_update(f->s, id, &u), 0);
+    assert_int_equal(writer_update_session(f->s, id, &u), 0);
     assert_string_equal(sql_rows(&f->t, columns),
                         UID "|files|[\"files\"]|c|3|s|2||1000000|5|signal|0|77|here|"
                             "full|" MI_VERSION);
@@ -374,7 +372,7 @@ static void test_writer_rows_written_twice_are_stored_once(void **state)
     struct row r = a_row(1, "{}"), other = a_row(1, "[]"), next = a_row(2, "{}");
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_session_add(f->s, &a_session, &again), 0);
+    assert_int_equal(writer_add_session(f->s, &a_session, &again), 0);
     assert_int_equal(again, id);
     assert_int_equal(writer_add(f->s, id, UID, &other), 0);
     assert_int_equal(writer_add(f->s, id, UID, &next), 0);
@@ -383,7 +381,7 @@ static void test_writer_rows_written_twice_are_stored_once(void **state)
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     struct session_record second = a_session;
     second.uid = slice_of("01ARZ3NDEKTSV4RRFFQ69G5FAW");
-    assert_int_equal(writer_session_add(f->s, &second, &again), 0);
+    assert_int_equal(writer_add_session(f->s, &second, &again), 0);
     assert_int_equal(again, id + 1);
 }
 
@@ -407,7 +405,7 @@ static void test_writer_row_is_stored_without_its_body_unless_bodies_are_wanted(
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_int_equal(said_lines(), 1);
     said_end();
-    writer_want_bodies(f->s);
+    writer_require_bodies(f->s);
     r.seq = 3;
     assert_int_equal(writer_add(f->s, id, UID, &r), MI_ESTORE);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body, body_offset, finding FROM messages"),
@@ -438,7 +436,7 @@ static void test_writer_row_outside_a_transaction_is_committed(void **state)
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
-    writer_set_wait(f->s, 0);
+    writer_set_lock_wait(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body FROM messages"), "1|{}");
 }
@@ -461,8 +459,7 @@ static void test_writer_large_bodies_are_in_a_file(void **state)
     assert_int_equal(writer_add(f->s, id, UID, &small), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(
-        sql_rows(&f->t,
-                    "SELECT seq, length(body), body_offset, body_length, size FROM messages"),
+        sql_rows(&f->t, "SELECT seq, length(body), body_offset, body_length, size FROM messages"),
         "1|65536|-|-|7;2|-|0|65537|7;3|-|65538|65538|7;4|2|-|-|2");
     assert_int_equal(mode_of(temp_path(&f->t, "vault/Bodies/" UID)), 0600);
     size_t n;
@@ -552,10 +549,10 @@ static void test_writer_keeps_its_lock_when_another_one_is_opened(void **state)
     assert_int_equal(vault_dir_open(&dir, f->t.vault, true, &f->error), 0);
     assert_int_equal(writer_open(&other, &dir, false, &f->error), 0);
     assert_int_equal(writer_store_position(other, id, 1), 0);
-    assert_int_equal(writer_checkpoint(other), 0);
+    assert_int_equal(writer_checkpoint_wal(other), 0);
     writer_close(other);
     vault_dir_close(&dir);
-    assert_int_equal(writer_checkpoint(f->s), 0);
+    assert_int_equal(writer_checkpoint_wal(f->s), 0);
     assert_true(is_locked(f));
 }
 
@@ -611,8 +608,8 @@ static void test_writer_goes_on_in_a_vault_whose_log_was_removed(void **state)
     struct row r = a_row(1, "{}");
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*), min(n) FROM leaves"), "1|0");
-    assert_string_equal(
-        sql_rows(&f->t, "SELECT count(*) FROM messages WHERE commitment NOTNULL"), "1");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages WHERE commitment NOTNULL"),
+                        "1");
 }
 
 /* A proxy of the older version may be running: its connection and prepared statements must still work. */
@@ -701,7 +698,7 @@ static void test_writer_log_that_is_a_link_is_not_followed(void **state)
         st = writer_open(&f->s, &f->d, false, &f->error);
         if (st == 0) {
             int64_t id;
-            if (writer_begin(f->s, 0) == 0 && writer_session_add(f->s, &a_session, &id) == 0)
+            if (writer_begin(f->s, 0) == 0 && writer_add_session(f->s, &a_session, &id) == 0)
                 st = writer_commit(f->s);
         }
         assert_false(exists(temp_path(&f->t, "outside")));
@@ -738,7 +735,7 @@ static void test_writer_schema_of_another_program_cannot_run_code(void **state)
     int64_t id;
     assert_int_equal(writer_open(&f->s, &f->d, false, &f->error), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_session_add(f->s, &a_session, &id), 0);
+    assert_int_equal(writer_add_session(f->s, &a_session, &id), 0);
     assert_int_equal(writer_commit(f->s), 0);
     sqlite3_reset_auto_extension();
     assert_int_equal(acted, 0);
@@ -761,7 +758,8 @@ static void test_writer_waits_for_a_held_lock_for_the_given_time(void **state)
         assert_false(writer_is_full(f->s));
         assert_true(took >= waits[i]);
         assert_true(took < waits[i] + 2000000); /* generous, because the machine may be busy */
-        writer_set_wait(f->s, waits[i]); /* a row outside a transaction waits in the same way */
+        writer_set_lock_wait(f->s,
+                             waits[i]); /* a row outside a transaction waits in the same way */
         start = clock_mono_us();
         assert_int_equal(writer_add(f->s, id, UID, &r), MI_ESTORE);
         took = clock_mono_us() - start;
@@ -796,31 +794,30 @@ static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_ins
     struct row r = a_row(1, "{}"), large = {.kind = KIND_RESULT, .seq = 2};
     large.body = (struct slice){body, sizeof body};
     pid_t h = sql_lock(&f->t, 0);
-    writer_begin_later(f->s, 0);
+    writer_defer_begin(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), MI_ESTORE);
     assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
-    writer_begin_later(f->s,
+    writer_defer_begin(f->s,
                        0); /* a body is not written while the lock is held by another process */
     assert_int_equal(writer_add(f->s, id, UID, &large), MI_ESTORE);
     assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
     sql_unlock(h);
     struct row alone = a_row(3, "{}");
-    writer_begin_later(f->s,
+    writer_defer_begin(f->s,
                        0); /* forgotten by the rollback: the next row is a transaction of its own */
     writer_rollback(f->s);
     assert_int_equal(writer_add(f->s, id, UID, &alone), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "1");
-    writer_begin_later(f->s, 0);
+    writer_defer_begin(f->s, 0);
     assert_int_equal(writer_add(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"),
                         "1"); /* not a transaction of its own */
     assert_int_equal(writer_add(f->s, id, UID, &large), 0);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_string_equal(sql_rows(&f->t, "SELECT count(*), max(body_offset) FROM messages"),
-                        "3|0");
+    assert_string_equal(sql_rows(&f->t, "SELECT count(*), max(body_offset) FROM messages"), "3|0");
 }
 
 /* Adds rows of 4 KiB until one fails. Returns their number; the transaction stays open. */
@@ -901,7 +898,7 @@ static void test_writer_rolled_back_transaction_does_not_overwrite_another(void 
         writer_rollback(f->s);
         for (int i = 0; i < 3; i++)
             sql_rows(&f->t, "INSERT INTO events (session_id, t_us, kind, detail)"
-                               " VALUES (9, 9, 'theirs', hex(zeroblob(9000)))");
+                            " VALUES (9, 9, 'theirs', hex(zeroblob(9000)))");
         struct row r = {.event = "ours"};
         assert_int_equal(writer_begin(f->s, 0), 0);
         assert_int_equal(writer_add(f->s, id, UID, &r), 0);
@@ -940,22 +937,23 @@ static void test_writer_log_grows_until_it_is_checkpointed(void **state)
     struct stat before, after;
     open_store(f, false);
     int64_t id = add_session(f);
-    int64_t pages = writer_wal_pages(f->s);
+    int64_t pages = writer_get_wal_pages(f->s);
     assert_true(pages > 0);
     for (uint64_t i = 0; i < 80; i++) {
         fill(f, id, 1 + i * 50, 50, &st);
         assert_int_equal(st, 0);
         assert_int_equal(writer_commit(f->s), 0);
-        assert_true(writer_wal_pages(f->s) > pages); /* no automatic checkpoint at 1,000 pages */
-        pages = writer_wal_pages(f->s);
+        assert_true(writer_get_wal_pages(f->s) >
+                    pages); /* no automatic checkpoint at 1,000 pages */
+        pages = writer_get_wal_pages(f->s);
     }
     assert_true(pages > 1500);
     assert_int_equal(stat(temp_path(&f->t, "vault/interposer.db-wal"), &before), 0);
-    assert_int_equal(writer_checkpoint(f->s), 0);
-    assert_int_equal(writer_wal_pages(f->s), 0);
+    assert_int_equal(writer_checkpoint_wal(f->s), 0);
+    assert_int_equal(writer_get_wal_pages(f->s), 0);
     fill(f, id, 90001, 50, &st);
     assert_int_equal(writer_commit(f->s), 0);
-    assert_true(writer_wal_pages(f->s) < 200);
+    assert_true(writer_get_wal_pages(f->s) < 200);
     assert_int_equal(stat(temp_path(&f->t, "vault/interposer.db-wal"), &after), 0);
     assert_int_equal(before.st_size, after.st_size); /* its space was reused */
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "4050");

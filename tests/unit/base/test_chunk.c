@@ -13,7 +13,7 @@ static void test_chunk_new_has_one_reference_and_the_capacity(void **state)
         assert_int_equal(c->cap, caps[i]);
         assert_int_equal(c->refs, 1);
         memset(c->data, 'x', c->cap);
-        chunk_drop(c);
+        chunk_release(c);
     }
 }
 
@@ -25,18 +25,18 @@ static void test_chunk_is_freed_with_the_last_reference(void **state)
     assert_ptr_equal(chunk_add_reference(c), c);
     assert_ptr_equal(chunk_add_reference(c), c);
     assert_int_equal(c->refs, 3);
-    chunk_drop(c);
-    chunk_drop(c);
+    chunk_release(c);
+    chunk_release(c);
     assert_int_equal(c->refs, 1);
     memcpy(c->data, "12345678", 8);
-    chunk_drop(c);
-    chunk_drop(NULL);
+    chunk_release(c);
+    chunk_release(NULL);
 }
 
 static void test_chunk_grow_keeps_the_bytes(void **state)
 {
     (void)state;
-    chunk_free_spare(); /* the large one of another test has another size */
+    chunk_free_spare_memory(); /* the large one of another test has another size */
     struct chunk *c = chunk_new(16);
     assert_non_null(c);
     memcpy(c->data, "0123456789abcdef", 16);
@@ -47,7 +47,7 @@ static void test_chunk_grow_keeps_the_bytes(void **state)
         assert_memory_equal(c->data, "0123456789abcdef", 16);
         memset(c->data + 16, 'x', cap - 16);
     }
-    chunk_drop(c);
+    chunk_release(c);
 }
 
 static void test_chunk_impossible_size_is_rejected_and_changes_nothing(void **state)
@@ -63,26 +63,26 @@ static void test_chunk_impossible_size_is_rejected_and_changes_nothing(void **st
     assert_ptr_equal(c, same);
     assert_int_equal(c->cap, 4);
     assert_memory_equal(c->data, "abcd", 4);
-    chunk_drop(c);
+    chunk_release(c);
 }
 
 /* The large chunk that was freed last is the next one. */
 static void test_chunk_large_one_is_kept_for_the_next(void **state)
 {
     (void)state;
-    chunk_free_spare();
+    chunk_free_spare_memory();
     struct chunk *c = chunk_new(4), *next = chunk_new(8);
     assert_non_null(c);
     assert_non_null(next);
     assert_int_equal(chunk_grow(&c, 3 * CHUNK_LARGE), 0);
     struct chunk *large = c;
     assert_ptr_equal(chunk_add_reference(c), c);
-    chunk_drop(c);
+    chunk_release(c);
     memcpy(next->data, "12345678", 8);
     assert_int_equal(chunk_grow(&next, CHUNK_LARGE), 0); /* the other is still in use */
     assert_ptr_not_equal(next, large);
-    chunk_drop(next);
-    chunk_drop(large); /* it is larger than the one that is kept */
+    chunk_release(next);
+    chunk_release(large); /* it is larger than the one that is kept */
     next = chunk_new(8);
     assert_non_null(next);
     memcpy(next->data, "12345678", 8);
@@ -92,19 +92,19 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_int_equal(next->refs, 1);
     assert_memory_equal(next->data, "12345678", 8);
     assert_false(chunk_has_spare()); /* it is in use */
-    chunk_drop(next);
+    chunk_release(next);
     assert_true(chunk_has_spare());
     struct chunk *few = chunk_new((size_t)64 << 10); /* not for so few bytes */
     assert_non_null(few);
     assert_ptr_not_equal(few, large);
-    chunk_drop(few);
+    chunk_release(few);
     next = chunk_new((size_t)256 << 10);
     assert_ptr_equal(next, large);
     assert_int_equal(next->refs, 1);
-    chunk_drop(next);
-    chunk_free_spare();
+    chunk_release(next);
+    chunk_free_spare_memory();
     assert_false(chunk_has_spare());
-    chunk_free_spare();
+    chunk_free_spare_memory();
 }
 
 static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
@@ -119,16 +119,16 @@ static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
                 {65536, 2048, true},
                 {65536, 1024, false}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        chunk_free_spare();
+        chunk_free_spare_memory();
         struct chunk *large = chunk_new(rows[i].kept << 10);
-        chunk_drop(large);
+        chunk_release(large);
         assert_true(chunk_has_spare());
         struct chunk *c = chunk_new(rows[i].wanted << 10);
         assert_int_equal(c->cap > rows[i].wanted << 10, rows[i].used);
         assert_int_equal(chunk_has_spare(), !rows[i].used);
-        chunk_drop(c);
+        chunk_release(c);
     }
-    chunk_free_spare();
+    chunk_free_spare_memory();
 }
 
 int main(void)

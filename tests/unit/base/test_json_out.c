@@ -56,7 +56,7 @@ static void test_json_out_text_of_any_bytes_is_escaped(void **state)
     json_out_str(&j, NULL, "a");
     json_out_str(&j, NULL, NULL);
     json_out_quoted(&j, NULL, slice_of("\\u0041"));
-    json_out_visible(&j, NULL, slice_of("{\"a\":\r\n1}"));
+    json_out_add_visible_json(&j, NULL, slice_of("{\"a\":\r\n1}"));
     json_out_end(&j);
     expect(
         &b,
@@ -74,7 +74,7 @@ static void test_json_out_texts_for_a_model_are_cut_and_visible(void **state)
     json_out_str(&j, "cut", "abcdefg\xE2\x82\xAC");
     json_out_str(&j, "none", NULL);
     json_out_null(&j, "no_number");
-    json_out_visible(&j, "json", slice_of("[\"\xE2\x80\xAE\"]"));
+    json_out_add_visible_json(&j, "json", slice_of("[\"\xE2\x80\xAE\"]"));
     json_out_array(&j, "list");
     json_out_null(&j, NULL);
     json_out_end(&j);
@@ -137,8 +137,8 @@ static void test_json_out_list_can_be_written_in_parts(void **state)
     struct json_out j = json_out_to(&whole);
     json_out_array(&j, NULL);
     json_out_null(&j, NULL);
-    json_out_members(&j, slice_of(""));
-    json_out_members(&j, buf_slice(&b));
+    json_out_add_written_members(&j, slice_of(""));
+    json_out_add_written_members(&j, buf_slice(&b));
     json_out_end(&j);
     expect(&whole, "[null,0,1,2]");
     expect(&b, "0,1,2");

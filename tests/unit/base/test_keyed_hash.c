@@ -40,16 +40,16 @@ static void test_keyed_mix_depends_on_the_key_the_length_and_each_byte(void **st
     struct hash_key a = {1, 2}, b = {1, 3};
     char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     for (size_t n = 0; n < sizeof text; n++) {
-        uint64_t hash = keyed_mix(&a, 5, (struct slice){text, n});
-        assert_true(keyed_mix(&b, 5, (struct slice){text, n}) != hash);
-        assert_true(keyed_mix(&a, 6, (struct slice){text, n}) != hash);
-        assert_true(keyed_mix(&a, 5, (struct slice){text, n + 1}) != hash);
+        uint64_t hash = keyed_mix_bytes(&a, 5, (struct slice){text, n});
+        assert_true(keyed_mix_bytes(&b, 5, (struct slice){text, n}) != hash);
+        assert_true(keyed_mix_bytes(&a, 6, (struct slice){text, n}) != hash);
+        assert_true(keyed_mix_bytes(&a, 5, (struct slice){text, n + 1}) != hash);
         for (size_t i = 0; i < n; i++) {
             text[i] ^= 1;
-            assert_true(keyed_mix(&a, 5, (struct slice){text, n}) != hash);
+            assert_true(keyed_mix_bytes(&a, 5, (struct slice){text, n}) != hash);
             text[i] ^= 1;
         }
-        assert_true(keyed_mix(&a, 5, (struct slice){text, n}) == hash);
+        assert_true(keyed_mix_bytes(&a, 5, (struct slice){text, n}) == hash);
     }
     assert_true(keyed_hash_pair(&a, 1, 2) != keyed_hash_pair(&a, 2, 1));
     assert_true(keyed_hash_pair(&a, 1, 2) != keyed_hash_pair(&b, 1, 2));

@@ -207,7 +207,7 @@ static void test_opt_flag_accepts_every_word_for_yes_and_no(void **state)
         }
         opt_close(&s);
         bool yes = false;
-        assert_int_equal(opt_yes_or_no(rows[i].word, &yes), rows[i].on >= 0);
+        assert_int_equal(opt_parse_yes_or_no(rows[i].word, &yes), rows[i].on >= 0);
         assert_int_equal(yes, rows[i].on == 1);
     }
     setenv("MCP_INTERPOSER_VERBOSE", "perhaps", 1);

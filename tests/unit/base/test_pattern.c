@@ -25,7 +25,7 @@ static void test_pattern_ecma_accepts_ecmascript_syntax(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct pattern *p;
-        struct work w = work_begin(1000, 0);
+        struct work w = work_begin_with_limits(1000, 0);
         assert_int_equal(pattern_open(&p, &ecma, slice_of(rows[i].regex), NULL), 0);
         assert_int_equal(pattern_search(p, slice_of(rows[i].text), &w), rows[i].result);
         pattern_close(p);
@@ -64,7 +64,7 @@ static void test_pattern_match_stops_after_too_many_steps(void **state)
     struct slice all = {text, sizeof text};
     struct pattern_piece piece = {.text = all, .limit = all.n};
     struct slice hit;
-    struct work w = work_begin(1000000, 0);
+    struct work w = work_begin_with_limits(1000000, 0);
     assert_int_equal(pattern_open(&p, &ecma, slice_of("(a+)+$"), NULL), 0);
     assert_int_equal(pattern_search(p, all, &w), PATTERN_GAVE_UP);
     pattern_close(p);

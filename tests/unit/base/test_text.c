@@ -46,7 +46,7 @@ static void test_text_utf8_code_of_each_length_is_the_code_point(void **state)
         size_t len = ref_put(p, c);
         char put[4];
         assert_int_equal(text_utf8_code((const char *)p, len), c);
-        assert_int_equal(text_utf8_put(c, put), len);
+        assert_int_equal(text_put_utf8_char(c, put), len);
         assert_memory_equal(put, p, len);
     }
 }
@@ -76,7 +76,7 @@ static void test_text_utf8_replaces_invalid_bytes_and_nul(void **state)
         ROW("\x1b[31m\n", "\x1b[31m\n"), /* control characters are UTF-8 */
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        expect(text_utf8, rows[i].in, rows[i].n, rows[i].want);
+        expect(text_append_valid_utf8, rows[i].in, rows[i].n, rows[i].want);
 }
 
 static void test_text_visible_escapes_control_characters(void **state)
@@ -113,7 +113,7 @@ static void test_text_visible_escapes_control_characters(void **state)
         ROW("x\xe4\xbd", "x\\xe4\\xbd"),
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        expect(text_visible, rows[i].in, rows[i].n, rows[i].want);
+        expect(text_append_visible, rows[i].in, rows[i].n, rows[i].want);
 }
 
 static void test_text_json_is_a_json_string_on_one_visible_line(void **state)
@@ -137,14 +137,14 @@ static void test_text_json_is_a_json_string_on_one_visible_line(void **state)
         ROW("a\xe4\xbd", "\"a" R R "\""),
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
-        expect(text_json, rows[i].in, rows[i].n, rows[i].want);
+        expect(text_append_json, rows[i].in, rows[i].n, rows[i].want);
 }
 
 /* Text can neither forge a line nor control a terminal. */
 static bool acts(struct slice s)
 {
     struct buf b = {0};
-    text_visible(&b, s);
+    text_append_visible(&b, s);
     bool same = slice_eq(buf_slice(&b), s);
     buf_close(&b);
     return !same;
@@ -177,9 +177,9 @@ static void test_text_of_random_bytes_is_valid_and_visible(void **state)
         char *copy = unit_copy(text, n);
         struct slice s = {copy, n};
         struct buf json = {0}, utf8 = {0}, visible = {0};
-        text_json(&json, s);
-        text_utf8(&utf8, s);
-        text_visible(&visible, s);
+        text_append_json(&json, s);
+        text_append_valid_utf8(&utf8, s);
+        text_append_visible(&visible, s);
         assert_false(acts(buf_slice(&visible)));
         assert_false(acts(buf_slice(&json)));
         /* The JSON string has the same value as the replaced text. */
@@ -216,9 +216,10 @@ static void test_text_plain_run_ends_at_each_byte_that_is_not_plain(void **state
                     text[at] = (char)byte;
                     size_t want = is_plain((char)byte, stops[i][0], stops[i][1]) ? n : at;
                     assert_int_equal(
-                        text_plain_run((struct slice){text, n}, stops[i][0], stops[i][1]), want);
+                        text_plain_run_len((struct slice){text, n}, stops[i][0], stops[i][1]),
+                        want);
                 }
-    assert_int_equal(text_plain_run((struct slice){0}, 0, 0), 0);
+    assert_int_equal(text_plain_run_len((struct slice){0}, 0, 0), 0);
 }
 
 static void test_text_json_truncated_counts_characters(void **state)
@@ -246,10 +247,10 @@ static void test_text_json_truncated_counts_characters(void **state)
         size_t n = strlen(rows[i].in);
         char *copy = unit_copy(rows[i].in, n);
         struct buf b = {0};
-        text_json_truncated(&b, (struct slice){copy, n}, rows[i].max);
+        text_append_json_truncated(&b, (struct slice){copy, n}, rows[i].max);
         assert_string_equal(buf_str(&b), rows[i].cut);
         buf_clear(&b);
-        text_json_cut(&b, (struct slice){copy, n}, rows[i].max);
+        text_append_shortened_json(&b, (struct slice){copy, n}, rows[i].max);
         assert_string_equal(buf_str(&b), rows[i].head);
         buf_close(&b);
         free(copy);
@@ -274,7 +275,7 @@ static void test_text_json_visible_keeps_the_value_and_fits_on_one_line(void **s
         ROW("\n[1]\r", " [1] "),
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        expect(text_json_visible, rows[i].in, rows[i].n, rows[i].want);
+        expect(text_append_visible_json, rows[i].in, rows[i].n, rows[i].want);
         assert_false(acts(slice_of(rows[i].want)));
     }
 }
@@ -304,7 +305,7 @@ static void test_text_head_does_not_split_a_character(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         size_t n = strlen(rows[i].in);
         char *copy = unit_copy(rows[i].in, n);
-        struct slice head = text_head((struct slice){copy, n}, rows[i].max);
+        struct slice head = text_prefix((struct slice){copy, n}, rows[i].max);
         assert_int_equal(head.n, rows[i].n);
         assert_ptr_equal(head.p, copy);
         free(copy);
@@ -319,15 +320,15 @@ static void test_text_chars_counts_bytes_that_start_a_character(void **state)
         for (size_t n = 0; from + n < sizeof text; n++) {
             size_t want = 0;
             for (size_t i = from; i < from + n; i++)
-                want += !text_utf8_cont(text + i);
-            assert_int_equal(text_utf8_chars((struct slice){text + from, n}), want);
+                want += !text_is_utf8_continuation(text + i);
+            assert_int_equal(text_count_utf8_chars((struct slice){text + from, n}), want);
         }
     char many[5000];
     memset(many, 0x80, sizeof many);
     for (size_t n = 0; n < sizeof many; n++)
-        assert_int_equal(text_utf8_chars((struct slice){many, n}), 0);
+        assert_int_equal(text_count_utf8_chars((struct slice){many, n}), 0);
     many[2044] = many[4999] = 'a';
-    assert_int_equal(text_utf8_chars((struct slice){many, sizeof many}), 2);
+    assert_int_equal(text_count_utf8_chars((struct slice){many, sizeof many}), 2);
 }
 
 int main(void)

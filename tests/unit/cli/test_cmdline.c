@@ -188,7 +188,7 @@ static void test_candidates_start_with_the_word(void **state)
     c = (struct candidates){.word = ""};
     candidates_add_words(&c, "one, two");
     candidates_add_words(&c, "");
-    candidates_ask_shell(&c, "files");
+    candidates_request_from_shell(&c, "files");
     lines_are(&c, "one\ntwo\n:files\n");
 }
 

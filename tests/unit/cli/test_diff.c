@@ -23,7 +23,7 @@ static void diff_is(const char *old, const char *want)
 {
     static const char head[] = "--- a.json\n+++ a.json\n";
     o = (struct out){.held = true};
-    diff_print(&o, "a.json", slice_of(old), &e);
+    edit_diff_print(&o, "a.json", slice_of(old), &e);
     const char *text = buf_str(&o.b);
     assert_int_equal(strncmp(text, head, strlen(head)), 0);
     assert_string_equal(text + strlen(head), want);
@@ -89,7 +89,7 @@ static void test_diff_escapes_control_characters_only_on_a_terminal(void **state
     diff_is(old, "@@ -1,1 +1,1 @@\n-\ta\x1b\r\n+\tb\x1b\r\n");
     edit(1, 1, "b");
     o = (struct out){.held = true, .is_terminal = true};
-    diff_print(&o, "\x1bx", slice_of(old), &e);
+    edit_diff_print(&o, "\x1bx", slice_of(old), &e);
     assert_string_equal(buf_str(&o.b), "--- \\x1bx\n+++ \\x1bx\n@@ -1,1 +1,1 @@\n"
                                        "-\ta\\x1b\n+\tb\\x1b\n");
     buf_close(&o.b);

@@ -29,7 +29,7 @@ static struct settings read_words(const char *const *words)
     argv[argc] = NULL;
     setenv("HOME", home, 1);
     unsetenv("XDG_CONFIG_HOME");
-    if (settings_read(&s, commands, &command, argc, argv, &error) != SETTINGS_READY)
+    if (settings_read_all_sources(&s, commands, &command, argc, argv, &error) != SETTINGS_READY)
         fail_msg("%s", buf_str(&error));
     buf_close(&error);
     return s;

@@ -26,9 +26,9 @@ static void add(struct check_report *r, bool from_client, const char *names, bre
 static void open_with(struct check_report *r, const char *fail_on, const char *ignore)
 {
     struct buf error = {0};
-    check_open(r);
-    assert_true(check_fail_on(r, fail_on, &error));
-    assert_true(check_ignore(r, ignore, &error));
+    check_report_open(r);
+    assert_true(check_set_failing_findings(r, fail_on, &error));
+    assert_true(check_ignore_findings(r, ignore, &error));
     check_add_recording(r, slice_of("uid"), 12, 3);
     check_set_server(r, slice_of("files"));
     buf_close(&error);
@@ -82,7 +82,7 @@ static void test_findings_list_accepts_findings_rules_and_severities(void **stat
         for (int s = rows[i].lowest; s <= SEVERITY_ERROR; s++)
             want += r.recordings[0].count[s];
         assert_int_equal(r.failing, want);
-        check_close(&r);
+        check_report_close(&r);
     }
 }
 
@@ -91,14 +91,14 @@ static void test_findings_unknown_name_in_a_list_is_an_error(void **state)
     (void)state;
     struct check_report r;
     struct buf error = {0};
-    check_open(&r);
-    assert_false(check_fail_on(&r, "error,crfl", &error));
+    check_report_open(&r);
+    assert_false(check_set_failing_findings(&r, "error,crfl", &error));
     assert_non_null(strstr(buf_str(&error), "'crfl'"));
     buf_clear(&error);
-    assert_false(check_ignore(&r, "error", &error)); /* a severity cannot be ignored */
+    assert_false(check_ignore_findings(&r, "error", &error)); /* a severity cannot be ignored */
     assert_non_null(strstr(buf_str(&error), "'error'"));
     buf_close(&error);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_ignored_ones_are_not_counted(void **state)
@@ -111,7 +111,7 @@ static void test_findings_ignored_ones_are_not_counted(void **state)
     assert_int_equal(r.recordings[0].n, 0);
     assert_int_equal(r.failing, 0);
     assert_int_equal(r.recordings[0].messages, 2);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_of_the_other_side_are_omitted(void **state)
@@ -125,7 +125,7 @@ static void test_findings_of_the_other_side_are_omitted(void **state)
     add(&r, true, "crlf", 0, NULL);
     assert_int_equal(r.recordings[0].n, 1);
     assert_string_equal(check_finding_sender(&r.recordings[0].findings[0]), "client");
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_already_recorded_violation_is_listed_once(void **state)
@@ -135,7 +135,7 @@ static void test_findings_already_recorded_violation_is_listed_once(void **state
     open_with(&r, "none", "");
     add(&r, true, "unknown-method", RULE(RULE_UNKNOWN_METHOD), NULL);
     assert_int_equal(r.recordings[0].n, 1);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_line_that_is_not_json_has_the_most_specific_only(void **state)
@@ -157,7 +157,7 @@ static void test_findings_line_that_is_not_json_has_the_most_specific_only(void 
         assert_int_equal(r.recordings[0].n, 1);
         assert_string_equal(r.recordings[0].findings[0].name, rows[i].listed);
         assert_int_equal(r.failing, rows[i].failing);
-        check_close(&r);
+        check_report_close(&r);
     }
 }
 
@@ -175,7 +175,7 @@ static void test_findings_beyond_the_limit_are_counted(void **state)
     text_of(&r, 0, &b);
     assert_non_null(strstr(buf_str(&b), "and 3 more\n"));
     buf_close(&b);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_text_has_place_subject_and_detail(void **state)
@@ -191,7 +191,7 @@ static void test_findings_text_has_place_subject_and_detail(void **state)
     assert_non_null(strstr(buf_str(&b), "tools/call a\\nb: "));
     assert_non_null(strstr(buf_str(&b), ": <\"here\">\n"));
     buf_close(&b);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_text_is_broken_between_words_on_a_terminal(void **state)
@@ -212,7 +212,7 @@ static void test_findings_text_is_broken_between_words_on_a_terminal(void **stat
             assert_in_range(width, 1, columns[i]);
         }
         buf_close(&b);
-        check_close(&r);
+        check_report_close(&r);
     }
 }
 
@@ -237,7 +237,7 @@ static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
     assert_non_null(strstr(buf_str(&b), "\"a%20b%23%C3%A9/c.jsonl\""));
     assert_non_null(strstr(buf_str(&b), "\"startLine\":8")); /* behind the header */
     buf_close(&b);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 static void test_findings_junit_report_groups_by_name(void **state)
@@ -263,7 +263,7 @@ static void test_findings_junit_report_groups_by_name(void **state)
     assert_non_null(strstr(text, "&lt;&quot;here&quot;&gt;"));
     assert_null(strstr(text, "<\"here"));
     buf_close(&b);
-    check_close(&r);
+    check_report_close(&r);
 }
 
 int main(void)

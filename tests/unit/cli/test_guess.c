@@ -10,7 +10,7 @@ static void test_guess_each_word_of_each_row_finds_its_hint(void **state)
     (void)state;
     const struct guess *g;
     size_t rows = 0;
-    for (; (g = guess_get(rows)) != NULL; rows++) {
+    for (; (g = guess_get_row(rows)) != NULL; rows++) {
         char word[64];
         for (const char *at = g->words; *at != '\0'; at += *at == '|') {
             size_t n = strcspn(at, "|");

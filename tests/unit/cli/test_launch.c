@@ -33,7 +33,7 @@ static void test_launch_of_each_package_runner_is_recognized(void **state)
     (void)state;
     for (size_t i = 0; i < MI_COUNT(known); i++) {
         size_t n = 77;
-        bool ours = launch_is_ours(known[i].command, known[i].args, &n);
+        bool ours = launch_starts_interposer(known[i].command, known[i].args, &n);
         if (ours != (known[i].n >= 0) || (ours && n != (size_t)known[i].n))
             fail_msg("%s %s …: %d, %zu", known[i].command, known[i].args[0], ours, n);
     }
@@ -45,18 +45,18 @@ static void test_launch_variable_gives_the_words(void **state)
     struct launch l;
     struct buf error = {0}, typed = {0};
     setenv(LAUNCH_VARIABLE, " npx -y\tmcp-interposer@1.2.3 ", 1);
-    assert_int_equal(launch_find(&l, &error), 0);
+    assert_int_equal(launch_find_command(&l, &error), 0);
     assert_true(l.by_runner && !l.in_path);
     assert_string_equal(l.words[0], "npx");
     assert_string_equal(l.words[1], "-y");
     assert_string_equal(l.words[2], "mcp-interposer@1.2.3");
     assert_null(l.words[3]);
-    launch_add(&l, &typed);
+    launch_append_command(&l, &typed);
     assert_string_equal(buf_str(&typed), "npx -y mcp-interposer@1.2.3");
-    assert_true(launch_is_other_version(&l, slice_of("mcp-interposer@1.2.4")));
-    assert_false(launch_is_other_version(&l, slice_of("mcp-interposer@1.2.3")));
-    assert_false(launch_is_other_version(&l, slice_of("mcp-interposer@latest")));
-    assert_false(launch_is_other_version(&l, slice_of("mcp-interposer")));
+    assert_true(launch_word_is_other_version(&l, slice_of("mcp-interposer@1.2.4")));
+    assert_false(launch_word_is_other_version(&l, slice_of("mcp-interposer@1.2.3")));
+    assert_false(launch_word_is_other_version(&l, slice_of("mcp-interposer@latest")));
+    assert_false(launch_word_is_other_version(&l, slice_of("mcp-interposer")));
     launch_close(&l);
     launch_close(&l);
     buf_close(&typed);
@@ -72,7 +72,7 @@ static void test_launch_variable_that_is_not_ours_is_refused(void **state)
         struct launch l;
         struct buf error = {0};
         setenv(LAUNCH_VARIABLE, values[i], 1);
-        assert_int_equal(launch_find(&l, &error), MI_EINVAL);
+        assert_int_equal(launch_find_command(&l, &error), MI_EINVAL);
         assert_non_null(strstr(buf_str(&error), "does not start this program: expected"));
         launch_close(&l);
         buf_close(&error);
@@ -128,7 +128,7 @@ static void test_launch_of_a_wrapped_server_is_replaced(void **state)
         struct wrap_view v;
         struct buf got = {0};
         e.n = 0;
-        assert_int_equal(mcpfile_read(&f, old, redirects[i].format), 0);
+        assert_int_equal(mcpfile_read_servers(&f, old, redirects[i].format), 0);
         assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
         assert_int_equal(v.state, WRAP_WRAPPED);
         assert_true(v.ours);
@@ -164,7 +164,7 @@ static void test_launch_by_npx_is_inspected(void **state)
         struct wrap_view v;
         buf_printf(&text, "{\"servers\":{\"a\":{\"command\":\"npx\",\"args\":[%s]}}}",
                    states[i].args);
-        assert_int_equal(mcpfile_read(&f, buf_slice(&text), MCPFILE_JSON), 0);
+        assert_int_equal(mcpfile_read_servers(&f, buf_slice(&text), MCPFILE_JSON), 0);
         assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
         if (v.state != states[i].state)
             fail_msg("%s: state %d", states[i].args, (int)v.state);

@@ -15,7 +15,7 @@ static void check_rows(const struct row *rows, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct mcpfile f;
         struct limits got;
-        assert_int_equal(mcpfile_read(&f, slice_of(rows[i].text), rows[i].format), 0);
+        assert_int_equal(mcpfile_read_servers(&f, slice_of(rows[i].text), rows[i].format), 0);
         size_t x = 0;
         while (x < f.servers && strcmp(f.server[x].name, "x") != 0)
             x++;

@@ -39,9 +39,9 @@ static void test_rows_page_ends_at_the_limit_and_names_the_next_row(void **state
     struct rows r;
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
-    assert_false(rows_is_full(&r));
+    assert_false(rows_page_is_full(&r));
     add_rows(&r, 9, "row");
-    assert_true(rows_is_full(&r));
+    assert_true(rows_page_is_full(&r));
     rows_close(&r, "none");
     assert_string_equal(buf_str(&c.json), "{\"rows\":[{\"n\":1},{\"n\":2}],\"total\":9,\"first\":1,"
                                           "\"next_cursor\":\"7.3.2\"");
@@ -136,8 +136,8 @@ static void test_rows_late_page_still_does_some_work(void **state)
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
     c.late_us = clock_mono_us() - 1;
-    assert_false(rows_page_is_late(&r, 9, 0));
-    assert_true(rows_page_is_late(&r, 8, 5));
+    assert_false(rows_should_end_page(&r, 9, 0));
+    assert_true(rows_should_end_page(&r, 8, 5));
     rows_close(&r, "none");
     assert_string_equal(buf_str(&c.json),
                         "{\"rows\":[],\"total_at_least\":0,\"next_cursor\":\"8.5.0\"");
@@ -175,8 +175,8 @@ static void test_shown_text_has_no_hidden_characters(void **state)
     append_shown_lines(&b, slice_of("a\x07\n\n| b"), "| ");
     assert_string_equal(buf_str(&b), "| a\\x07\n| \n| | b");
     buf_clear(&b);
-    append_shown_quoted(&b, slice_of("a\"\n"), 9);
-    append_shown_quoted(&b, (struct slice){0}, 9);
+    append_quoted_or_dash(&b, slice_of("a\"\n"), 9);
+    append_quoted_or_dash(&b, (struct slice){0}, 9);
     assert_string_equal(buf_str(&b), "\"a\\\"\\n\"-");
     buf_close(&b);
 }

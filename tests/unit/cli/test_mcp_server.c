@@ -20,7 +20,7 @@ static int open_vault(void *ctx, struct query **ret, struct buf *error)
         buf_adds(error, "cannot open vault");
         return MI_EIO;
     }
-    return query_open_empty(ret, "/nowhere");
+    return query_open_empty_vault(ret, "/nowhere");
 }
 
 static bool is_cancelled(void *ctx, struct json_value id)
@@ -295,14 +295,13 @@ static void test_server_cancelled_call_is_not_answered(void **state)
 static void test_server_batch_is_answered_in_2025_03_26(void **state)
 {
     (void)ask(*state, INITIALIZE("2025-03-26"));
-    assert_string_equal(ask(*state,
-                                    "[{'jsonrpc':'2.0','id':1,'method':'ping'},"
+    assert_string_equal(ask(*state, "[{'jsonrpc':'2.0','id':1,'method':'ping'},"
                                     "{'jsonrpc':'2.0','method':'notifications/initialized'},"
                                     "{'jsonrpc':'2.0','id':2,'method':'ping'}]"),
                         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}},"
                         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]");
-    assert_string_equal(
-        ask(*state, "[{'jsonrpc':'2.0','method':'notifications/initialized'}]"), "");
+    assert_string_equal(ask(*state, "[{'jsonrpc':'2.0','method':'notifications/initialized'}]"),
+                        "");
     has(*state, "[]", "an empty batch");
     has(*state, "[7,{'jsonrpc':'2.0','id':1,'method':'ping'}]",
         "[{\"jsonrpc\":\"2.0\",\"id\":null");

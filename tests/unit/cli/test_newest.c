@@ -17,7 +17,7 @@ static void test_newest_keeps_the_newest_in_whatever_order_they_come(void **stat
         newest_open(&l, 10);
         for (int64_t i = 0; i < 101; i++)
             add(&l, i * step % 101, 1, 1, false);
-        newest_sort(&l);
+        newest_sort_rows(&l);
         assert_int_equal(l.n, 10);
         for (int64_t i = 0; i < 10; i++)
             assert_int_equal(l.row[i].at_us, 91 + i);
@@ -39,7 +39,7 @@ static void test_newest_wants_rows_until_it_is_full_of_newer_ones(void **state)
         newest_would_keep_row(&l, 5)); /* another session may have a row of the same moment */
     add(&l, 4, 1, 3, false);
     add(&l, 9, 1, 4, false);
-    newest_sort(&l);
+    newest_sort_rows(&l);
     assert_int_equal(l.row[0].at_us, 7);
     assert_int_equal(l.row[1].at_us, 9);
     newest_close(&l);
@@ -59,7 +59,7 @@ static void test_newest_sorts_a_moment_by_session_event_and_number(void **state)
     newest_open(&l, 5);
     for (size_t i = MI_COUNT(rows); i-- > 0;)
         assert_int_equal(newest_add(&l, &rows[i]), 0);
-    newest_sort(&l);
+    newest_sort_rows(&l);
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         assert_int_equal(l.row[i].session_id, rows[i].session_id);
         assert_int_equal(l.row[i].number, rows[i].number);

@@ -30,7 +30,7 @@ static void printed(const char *want)
 
 static void cell(const char *text, size_t width, bool right, const char *want)
 {
-    out_fixed_cell(&o, OUT_PLAIN, slice_of(text), width, right);
+    out_add_fixed_cell(&o, OUT_PLAIN, slice_of(text), width, right);
     printed(want);
 }
 
@@ -46,10 +46,10 @@ static void test_out_text_shows_control_characters(void **state)
 static void test_out_style_prints_nothing_without_colours(void **state)
 {
     (void)state;
-    out_styled_words(&o, OUT_RED, "x");
+    out_print_styled_words(&o, OUT_RED, "x");
     printed("x");
     o.coloured = true;
-    out_styled_words(&o, OUT_RED, "x");
+    out_print_styled_words(&o, OUT_RED, "x");
     printed("\033[31mx\033[0m");
 }
 
@@ -103,9 +103,9 @@ static void test_out_cell_is_padded_or_truncated_to_its_width(void **state)
     cell("", 2, false, "  ");
     cell("abc", 1, false, "\xe2\x80\xa6");
     cell("abc", 0, false, "");
-    out_fit(&o, OUT_PLAIN, slice_of("abc"), 5);
+    out_add_fitting_text(&o, OUT_PLAIN, slice_of("abc"), 5);
     printed("abc");
-    out_fixed_cell(&o, OUT_PLAIN, (struct slice){0}, 2, true);
+    out_add_fixed_cell(&o, OUT_PLAIN, (struct slice){0}, 2, true);
     printed("  ");
 }
 
@@ -116,8 +116,8 @@ static void test_out_cell_without_utf8_ends_with_three_dots(void **state)
     cell("abcdef", 5, false, "ab...");
     cell("abcdef", 3, false, "...");
     cell("abcdef", 2, false, "ab"); /* no room for dots */
-    assert_string_equal(out_arrow(&o, true), "->");
-    assert_string_equal(out_arrow(&o, false), "<-");
+    assert_string_equal(out_direction_arrow(&o, true), "->");
+    assert_string_equal(out_direction_arrow(&o, false), "<-");
 }
 
 static void test_out_cell_width_is_in_columns_not_bytes(void **state)
@@ -138,7 +138,7 @@ static void test_out_cell_reads_only_the_beginning_of_a_long_text(void **state)
     (void)state;
     static char text[1 << 20];
     memset(text, 'x', sizeof text);
-    out_fixed_cell(&o, OUT_PLAIN, (struct slice){text, sizeof text}, 4, false);
+    out_add_fixed_cell(&o, OUT_PLAIN, (struct slice){text, sizeof text}, 4, false);
     printed("xxx\xe2\x80\xa6");
     assert_in_range(o.text.n, 4, 1000);
 }

@@ -93,7 +93,7 @@ static void check_set(const char *params, const char *words, bool tool, const ch
     buf_adds(&b, params);
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
         assert_int_equal(given_add_word(&sets, word, true, &error), 0);
-    int st = outgoing_set(&b, &sets, tool ? schema : none, &error);
+    int st = outgoing_set_params(&b, &sets, tool ? schema : none, &error);
     const char *got = st == 0 ? buf_str(&b) : buf_str(&error);
     if (strcmp(got, want) != 0)
         fail_msg("%s with %s: got '%s', wanted '%s'", params, words, got, want);
@@ -143,7 +143,7 @@ static void check_secrets(const char *params, const char *set, const char *want)
     struct buf told = {0}, error = {0};
     if (set != NULL)
         assert_int_equal(given_add_word(&sets, set, true, &error), 0);
-    assert_int_equal(outgoing_each_secret(slice_of(params), &sets, on_secret, &told), 0);
+    assert_int_equal(outgoing_for_each_secret(slice_of(params), &sets, on_secret, &told), 0);
     if (strcmp(buf_str(&told), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", params, buf_str(&told), want);
     given_close(&sets);

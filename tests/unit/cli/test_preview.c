@@ -13,7 +13,7 @@ struct row {
 
 static void shows(const struct row *r, size_t max)
 {
-    struct query_message m = {.kind = value_of_word(&row_kinds, slice_of(r->kind))};
+    struct query_message m = {.kind = value_find_by_word(&row_kinds, slice_of(r->kind))};
     if (r->method != NULL)
         m.method = slice_of(r->method);
     size_t n = strlen(r->body);
@@ -165,7 +165,7 @@ static void test_pretty_indents_and_keeps_all_tokens(void **state)
 static void cell(bool utf8, const char *text, size_t width, bool right, const char *want)
 {
     struct out o = {.utf8 = utf8};
-    out_fixed_cell(&o, OUT_PLAIN, slice_of(text), width, right);
+    out_add_fixed_cell(&o, OUT_PLAIN, slice_of(text), width, right);
     prints(&o, want);
 }
 
@@ -196,7 +196,7 @@ static void test_out_cell_reads_only_the_head_of_a_long_text(void **state)
     assert_non_null(text);
     memset(text, 'a', 1000);
     struct out o = {.utf8 = true};
-    out_fit(&o, OUT_PLAIN, (struct slice){text, n}, 10);
+    out_add_fitting_text(&o, OUT_PLAIN, (struct slice){text, n}, 10);
     assert_true(o.text.cap < 100000);
     prints(&o, "aaaaaaaaa…");
     free(text);

@@ -56,7 +56,7 @@ static void say(struct recheck *r, const char *line, int64_t seq, struct buf *go
     assert_int_equal(recheck_message(r, &m, text, &broken), 0);
     if (broken != 0) {
         buf_printf(got, "%s%d:", got->n > 0 ? " " : "", (int)seq);
-        finding_list(got, 0, broken);
+        finding_append_names(got, 0, broken);
         for (int i = 0; i < RULE_COUNT; i++) {
             size_t before = got->n;
             if ((broken & RULE(i)) != 0)

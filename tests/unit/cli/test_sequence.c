@@ -12,7 +12,7 @@ static void keys_of(const char *text, int64_t each_us, char *ret)
     size_t n = 0;
     for (const char *p = text; *p != '\0'; p++, now_us += each_us) {
         uint32_t c = (unsigned char)*p;
-        if (sequence_takes_char(&s, c, now_us))
+        if (sequence_add_char(&s, c, now_us))
             continue;
         if (after_esc && sequence_begin(&s, c, now_us)) {
             n--; /* the Esc was no key */
@@ -72,10 +72,10 @@ static void test_sequence_without_an_end_is_bounded(void **state)
     struct sequence s = {0};
     size_t n = 0;
     assert_true(sequence_begin(&s, ']', 0));
-    while (sequence_takes_char(&s, 'x', 0))
+    while (sequence_add_char(&s, 'x', 0))
         n++;
     assert_int_equal(n, SEQUENCE_MAX);
-    assert_false(sequence_takes_char(&s, 'x', 0));
+    assert_false(sequence_add_char(&s, 'x', 0));
 }
 
 int main(void)

@@ -52,7 +52,7 @@ static void test_layout_drops_columns_until_the_content_has_its_columns(void **s
         struct layout l;
         struct layout_widths w = show_of(rows[i].columns, rows[i].method, rows[i].short_method);
         w.of_many = rows[i].of_many;
-        layout_choose(&l, &w);
+        layout_choose_level(&l, &w);
         if (l.level != rows[i].level)
             fail_msg("row %zu: level %d instead of %d", i, (int)l.level, (int)rows[i].level);
         if (l.level != LAYOUT_PACKED)
@@ -88,7 +88,7 @@ static void test_layout_a_wide_method_is_narrowed_for_the_content(void **state)
     (void)state;
     struct layout l;
     struct layout_widths w = show_of(120, 20, 12);
-    layout_choose(&l, &w);
+    layout_choose_level(&l, &w);
     assert_int_equal(l.method, 20);
     w.method = 500; /* a later line of `tail` */
     layout_set_columns(&l, &w, l.level);
@@ -108,12 +108,12 @@ static void test_layout_one_long_method_does_not_change_the_level(void **state)
         layout_add_method(&w, 25, 14);
     for (int i = 0; i < 3; i++) { /* a third */
         layout_add_method(&w, 61, 50);
-        layout_choose(&l, &w);
+        layout_choose_level(&l, &w);
         assert_int_equal(l.level, LAYOUT_NO_ID);
         assert_int_equal(l.method, 16); /* what is left */
     }
     layout_add_method(&w, 61, 50);
-    layout_choose(&l, &w);
+    layout_choose_level(&l, &w);
     assert_int_equal(l.level, LAYOUT_PACKED);
 }
 
@@ -122,13 +122,13 @@ static void test_layout_long_method_takes_columns_of_its_own_content(void **stat
     (void)state;
     struct layout l;
     struct layout_widths w = show_of(80, 25, 14);
-    layout_choose(&l, &w);
+    layout_choose_level(&l, &w);
     assert_int_equal(l.level, LAYOUT_NO_ID);
     /* behind METHOD: 2 + 7 + 2, and 14 of content */
     assert_int_equal(layout_max_method_width(&l, 51, true), 26);
     assert_int_equal(layout_max_method_width(&l, 30, true), 14); /* not narrower than the column */
     w.columns = 200;
-    layout_choose(&l, &w);
+    layout_choose_level(&l, &w);
     assert_int_equal(layout_max_method_width(&l, 171, true),
                      171 - 14 - 11 - 4 - 9); /* also ID and SIZE */
 }

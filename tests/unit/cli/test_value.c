@@ -1,6 +1,6 @@
 /* value: what an option accepts; command: finding one and its help; retain: rules of retention. */
-#include "cli/settings/retain.h"
 #include "cli/settings/option_value.h"
+#include "cli/settings/retain.h"
 
 #include "tests/support/unit.h"
 
@@ -51,7 +51,7 @@ static void test_value_is_validated_by_its_argument_name(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         const struct opt o = {.name = "x", .arg = rows[i].arg};
         struct buf error = {0};
-        bool ok = value_check(&o, rows[i].value, &error);
+        bool ok = value_check_against_option(&o, rows[i].value, &error);
         if (ok != (rows[i].error == NULL) || (ok && error.n > 0) ||
             (!ok && strncmp(buf_str(&error), rows[i].error, strlen(rows[i].error)) != 0))
             fail_msg("%s '%s': %s", rows[i].arg, rows[i].value, buf_str(&error));

@@ -61,7 +61,7 @@ static bool remote_too; /* servers with a URL are wrapped as well */
 static bool fits(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     const char *why;
-    assert_int_equal(remote_check(f, s, &why), 0);
+    assert_int_equal(remote_check_wrappable(f, s, &why), 0);
     return why == NULL;
 }
 
@@ -73,7 +73,7 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
     struct mcpfile f;
     int n = -1;
     e.n = 0;
-    if (mcpfile_read(&f, text, format) == 0) {
+    if (mcpfile_read_servers(&f, text, format) == 0) {
         n = 0;
         for (size_t i = 0; i < f.servers; i++) {
             struct wrap_view v;
@@ -84,7 +84,7 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
                 n++;
             } else if (wanted && wrap && remote_too && v.state == WRAP_REMOTE &&
                        fits(&f, &f.server[i])) {
-                assert_true(remote_add(&e, &f, &f.server[i], &with));
+                assert_true(remote_add_wrap_edits(&e, &f, &f.server[i], &with));
                 n++;
             } else if (wanted && !wrap && v.state == WRAP_WRAPPED) {
                 assert_true(wrap_edit_remove(&e, &f, &f.server[i], &v));
@@ -180,7 +180,7 @@ static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
         size_t n;
         snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
         char *text = slurp(path, &n);
-        enum mcpfile_format format = mcpfile_format_of(path);
+        enum mcpfile_format format = mcpfile_format_by_name(path);
         int got = round_trip((struct slice){text, n}, format, ~(uint64_t)0);
         if (got != corpus[i].wrappable)
             fail_msg("%s: %d servers, not %d", path, got, corpus[i].wrappable);
@@ -219,7 +219,7 @@ static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
         size_t n;
         snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
         char *text = slurp(path, &n);
-        enum mcpfile_format format = mcpfile_format_of(path);
+        enum mcpfile_format format = mcpfile_format_by_name(path);
         for (size_t cut = 0; cut < n; cut += unit_slow() ? 37 : 1) {
             remote_too = cut % 2 != 0;
             char *copy = unit_copy(text, cut); /* sanitizers detect reads beyond its end */
@@ -382,11 +382,12 @@ static void test_wrap_remote_of_each_kind_is_as_documented(void **state)
         struct mcpfile f;
         struct wrap_view v;
         e.n = 0;
-        assert_int_equal(mcpfile_read(&f, slice_of(remotes[i].plain), remotes[i].format), 0);
+        assert_int_equal(mcpfile_read_servers(&f, slice_of(remotes[i].plain), remotes[i].format),
+                         0);
         assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
         assert_int_equal(v.state, WRAP_REMOTE);
         assert_true(fits(&f, &f.server[0]));
-        assert_true(remote_add(&e, &f, &f.server[0], &with));
+        assert_true(remote_add_wrap_edits(&e, &f, &f.server[0], &with));
         edits_apply(&e, slice_of(remotes[i].plain), &once);
         assert_string_equal(buf_str(&once), remotes[i].wrapped);
         assert_int_equal(change(buf_slice(&once), remotes[i].format, false, 1, &back), 1);
@@ -469,10 +470,10 @@ static void test_wrap_remote_that_cannot_be_a_command_is_refused(void **state)
         struct mcpfile f;
         buf_printf(&text, refused[i].format == MCPFILE_JSON ? "{\"servers\":{\"a\":{%s}}}" : "%s",
                    refused[i].server);
-        assert_int_equal(mcpfile_read(&f, buf_slice(&text), refused[i].format), 0);
+        assert_int_equal(mcpfile_read_servers(&f, buf_slice(&text), refused[i].format), 0);
         assert_int_equal(f.servers, 1);
         const char *why;
-        assert_int_equal(remote_check(&f, &f.server[0], &why), 0);
+        assert_int_equal(remote_check_wrappable(&f, &f.server[0], &why), 0);
         if (why == NULL || !slice_begins(slice_of(why), refused[i].why))
             fail_msg("%s: %s", refused[i].server, why != NULL ? why : "accepted");
         mcpfile_close(&f);
@@ -550,7 +551,7 @@ static void test_wrap_state_is_reported_for_each_kind(void **state)
         struct mcpfile f;
         struct wrap_view v;
         buf_printf(&text, "{\"mcpServers\":{\"a\":{%s}}}", states[i].server);
-        assert_int_equal(mcpfile_read(&f, buf_slice(&text), MCPFILE_JSON), 0);
+        assert_int_equal(mcpfile_read_servers(&f, buf_slice(&text), MCPFILE_JSON), 0);
         assert_int_equal(f.servers, 1);
         assert_string_equal(f.server[0].name, "a");
         assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
@@ -576,7 +577,7 @@ static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
     e.n = 0;
     calls = 0;
     fail_at = nth;
-    int st = mcpfile_read(&f, text, format);
+    int st = mcpfile_read_servers(&f, text, format);
     for (size_t i = 0; st == 0 && i < f.servers; i++) {
         struct wrap_view v;
         const char *why = NULL;
@@ -585,9 +586,9 @@ static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
             if (v.state == WRAP_PLAIN)
                 assert_true(wrap_edit_wrap_server(&e, &f, &f.server[i], &with));
             else if (v.state == WRAP_REMOTE)
-                st = remote_check(&f, &f.server[i], &why);
+                st = remote_check_wrappable(&f, &f.server[i], &why);
             if (st == 0 && v.state == WRAP_REMOTE && why == NULL)
-                assert_true(remote_add(&e, &f, &f.server[i], &with));
+                assert_true(remote_add_wrap_edits(&e, &f, &f.server[i], &with));
             wrap_view_close(&v);
         }
     }
@@ -614,7 +615,7 @@ static void test_wrap_out_of_memory_is_reported(void **state)
         size_t n;
         snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
         char *text = slurp(path, &n);
-        enum mcpfile_format format = mcpfile_format_of(path);
+        enum mcpfile_format format = mcpfile_format_by_name(path);
         struct buf want = {0};
         remote_too = true;
         assert_true(change((struct slice){text, n}, format, true, ~(uint64_t)0, &want) >=
@@ -649,7 +650,7 @@ static void test_mcpfile_servers_have_their_names(void **state)
     (void)state;
     for (size_t i = 0; i < MI_COUNT(names); i++) {
         struct mcpfile f;
-        assert_int_equal(mcpfile_read(&f, slice_of(names[i].text), names[i].format), 0);
+        assert_int_equal(mcpfile_read_servers(&f, slice_of(names[i].text), names[i].format), 0);
         if (f.servers != (names[i].server != NULL) ||
             (f.servers == 1 &&
              (strcmp(f.server[0].name, names[i].server) != 0 || f.server[0].url.key.n > 0)))
@@ -667,7 +668,7 @@ static void test_mcpfile_too_many_servers_are_rejected(void **state)
     buf_adds(&b, "mcpServers:\n");
     for (int i = 0; i < 10001; i++)
         buf_adds(&b, "- command: x\n");
-    assert_int_equal(mcpfile_read(&f, buf_slice(&b), MCPFILE_YAML), MI_EINVAL);
+    assert_int_equal(mcpfile_read_servers(&f, buf_slice(&b), MCPFILE_YAML), MI_EINVAL);
     assert_string_equal(buf_str(&f.error), "line 10002: too many servers");
     mcpfile_close(&f);
     buf_close(&b);
@@ -724,7 +725,7 @@ static void test_mcpfile_error_has_its_line(void **state)
         struct mcpfile f;
         size_t n = strlen(bad[i].text);
         char *copy = unit_copy(bad[i].text, n);
-        int st = mcpfile_read(&f, (struct slice){copy, n}, bad[i].format);
+        int st = mcpfile_read_servers(&f, (struct slice){copy, n}, bad[i].format);
         if (st != MI_EINVAL || strcmp(buf_str(&f.error), bad[i].error) != 0)
             fail_msg("%s: %d %s", bad[i].text, st, buf_str(&f.error));
         mcpfile_close(&f);
@@ -736,7 +737,7 @@ static void test_mcpfile_nul_and_depth_are_rejected(void **state)
 {
     (void)state;
     struct mcpfile f;
-    assert_int_equal(mcpfile_read(&f, (struct slice){"{\0}", 3}, MCPFILE_JSON), MI_EINVAL);
+    assert_int_equal(mcpfile_read_servers(&f, (struct slice){"{\0}", 3}, MCPFILE_JSON), MI_EINVAL);
     mcpfile_close(&f);
     static const char *const begin[] = {
         [MCPFILE_JSON] = "{\"a\":", [MCPFILE_TOML] = "a = ", [MCPFILE_YAML] = "a: "};
@@ -745,7 +746,7 @@ static void test_mcpfile_nul_and_depth_are_rejected(void **state)
         buf_adds(&b, begin[format]);
         for (int i = 0; i < 100000; i++)
             buf_addc(&b, '[');
-        assert_int_equal(mcpfile_read(&f, buf_slice(&b), format), MI_EINVAL);
+        assert_int_equal(mcpfile_read_servers(&f, buf_slice(&b), format), MI_EINVAL);
         assert_string_equal(buf_str(&f.error), "line 1: too many nested brackets");
         mcpfile_close(&f);
         buf_close(&b);

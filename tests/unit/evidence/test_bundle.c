@@ -83,11 +83,11 @@ static struct digest commit(const struct salt *salt, const struct slice *f, size
 {
     struct record r;
     struct digest d;
-    record_begin(&r, salt, "");
+    record_begin_digest(&r, salt, "");
     r.n -= 1; /* without the kind, which is among the fields */
     for (size_t i = 0; i < n; i++)
         record_add_text(&r, f[i]);
-    record_end(&r, &d);
+    record_finish_digest(&r, &d);
     return d;
 }
 
@@ -128,7 +128,7 @@ static void add_redact(struct made *m, size_t i, const struct digest *old, const
     digest_hex(now, b);
     buf_printf(&m->lines[i], "message %zu %s %s", seq_of(m->redacted), a, b);
     buf_addc(&m->lines[i], '\n');
-    l.digest = digest_of(buf_slice(&m->lines[i]));
+    l.digest = digest_of_text(buf_slice(&m->lines[i]));
     m->lines[i].n--;
     add_leaf(m, &l);
 }
@@ -145,13 +145,13 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
     for (size_t i = 0; i < n; i++) {
         memcpy(m->salt[i].b, &i, sizeof i);
         m->commitment[i] =
-            i == redacted && i > 0 ? digest_of(slice_of("old")) : commit_place(i, &m->salt[i]);
-        places_add(&p, &m->commitment[i]);
+            i == redacted && i > 0 ? digest_of_text(slice_of("old")) : commit_place(i, &m->salt[i]);
+        places_add_record(&p, &m->commitment[i]);
     }
     for (size_t g = 0; g < m->groups; g++)
-        m->group[g] = places_group_digest(m->commitment + g * PLACES_GROUP,
-                                          size_min(PLACES_GROUP, n - g * PLACES_GROUP));
-    tree_fill(m->group, m->groups);
+        m->group[g] = places_digest_commitment_group(m->commitment + g * PLACES_GROUP,
+                                                     size_min(PLACES_GROUP, n - g * PLACES_GROUP));
+    tree_compute_inner_nodes(m->group, m->groups);
     end_slices(f);
     m->end = commit(&m->salt[0], f, MI_COUNT(end_fields));
     assert_int_equal(key_make(slice_of("k"), &m->key), 0);
@@ -169,10 +169,10 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
                                .end = slice_of("client-closed"),
                                .digest = m->end,
                                .records = (int64_t)n,
-                               .root = places_root(&p)});
+                               .root = places_root_digest(&p)});
     if (redacted > 0) {
         struct digest now = commit_place(redacted, &m->salt[redacted]);
-        m->second = digest_of(slice_of("middle"));
+        m->second = digest_of_text(slice_of("middle"));
         add_redact(m, 0, &m->commitment[redacted], &m->second);
         add_redact(m, 1, &m->second, &now);
     }
@@ -197,7 +197,7 @@ static void write_note(struct made *m, const struct secret_key *k, struct buf *n
         m->hash[i] = tree_leaf_digest(buf_slice(&m->leaf[i]));
         tree_add(&t, &m->hash[i]);
     }
-    tree_fill(m->hash, m->leaves);
+    tree_compute_inner_nodes(m->hash, m->leaves);
     struct checkpoint c = {slice_of(ORIGIN), m->leaves, tree_root_digest(&t)};
     checkpoint_write(&text, &c);
     assert_int_equal(note_sign(note, buf_slice(&text), k), 0);
@@ -286,20 +286,20 @@ static void test_bundle_sizes(void **state)
         struct bundle whole;
         assert_int_equal(bundle_open(&whole, buf_slice(&b), &m.key.public, &why), 0);
         assert_true(bundle_has_all_records(&whole));
-        struct bundle_walk w = bundle_begin(&whole);
+        struct bundle_walk w = bundle_begin_walk(&whole);
         struct bundle_record r;
         for (size_t k = 0; k < n; k++) {
-            assert_true(bundle_next(&whole, &w, &r));
+            assert_true(bundle_next_record(&whole, &w, &r));
             assert_int_equal(r.place, k);
             if (r.kind == BUNDLE_MESSAGE) {
-                assert_int_equal(bundle_number(r.field[BUNDLE_MESSAGE_seq]), seq_of(k));
-                assert_int_equal(bundle_number(r.field[BUNDLE_MESSAGE_t_us]), -5);
+                assert_int_equal(bundle_parse_number(r.field[BUNDLE_MESSAGE_seq]), seq_of(k));
+                assert_int_equal(bundle_parse_number(r.field[BUNDLE_MESSAGE_t_us]), -5);
                 assert_null(r.field[BUNDLE_MESSAGE_method].p);
                 assert_true(slice_is(r.field[BUNDLE_MESSAGE_rpc_id], ""));
             }
         }
-        assert_false(bundle_next(&whole, &w, &r));
-        assert_true(bundle_end(&whole, &w, &r));
+        assert_false(bundle_next_record(&whole, &w, &r));
+        assert_true(bundle_read_end_record(&whole, &w, &r));
         assert_true(slice_is(r.field[BUNDLE_END_end_reason], "client-closed"));
         bundle_walk_close(&w);
         bundle_close(&whole);
@@ -349,10 +349,10 @@ static void test_bundle_redacted_record(void **state)
     make(&m, 5, 3, false);
     bundle(&m, &m.key, 2, 4, &b);
     assert_int_equal(bundle_open(&read, buf_slice(&b), &m.key.public, &why), 0);
-    struct bundle_walk w = bundle_begin(&read);
+    struct bundle_walk w = bundle_begin_walk(&read);
     static const int64_t at[] = {0, 0, 101};
     for (size_t i = 0; i < MI_COUNT(at); i++) {
-        assert_true(bundle_next(&read, &w, &r));
+        assert_true(bundle_next_record(&read, &w, &r));
         assert_int_equal(r.redacted_at_us, at[i]);
     }
     bundle_walk_close(&w);

@@ -52,7 +52,7 @@ static void test_leaf_members_are_those_of_the_text(void **state)
 {
     (void)state;
     struct leaf l;
-    struct digest hash = digest_of(slice_of("abc"));
+    struct digest hash = digest_of_text(slice_of("abc"));
     char hex[DIGEST_HEX + 1];
     assert_int_equal(leaf_read(slice_of(texts[1]), &l), 0);
     assert_true(l.type == LEAF_BEGIN && slice_is(l.uid, VAULT) && l.at_us == 1 && l.id == 4711);

@@ -36,13 +36,13 @@ static struct secret_key peter(void)
     return k;
 }
 
-/* What note_check() says; MI_EINVAL: it is not a note. */
+/* What note_check_signature() says; MI_EINVAL: it is not a note. */
 static int check(const char *text, const char *key)
 {
     struct note n;
     struct public_key k = key_of(key);
     int st = note_read(slice_of(text), &n);
-    return st < 0 ? st : note_check(&n, &k);
+    return st < 0 ? st : note_check_signature(&n, &k);
 }
 
 static void test_note_is_signed_as_in_the_example(void **state)
@@ -160,11 +160,11 @@ static void test_note_with_any_other_byte_is_not_signed(void **state)
     checkpoint_write(&text, &c);
     assert_int_equal(note_sign(&b, buf_slice(&text), &k), 0);
     assert_int_equal(note_read(buf_slice(&b), &n), 0);
-    assert_int_equal(note_check(&n, &k.public), 0);
+    assert_int_equal(note_check_signature(&n, &k.public), 0);
     for (size_t i = 0; i < b.n; i++)
         for (int x = 1 + (int)(i % unit_sample(5)); x < 256; x += (int)unit_sample(5)) {
             b.p[i] = (char)(b.p[i] ^ x);
-            if (note_read(buf_slice(&b), &n) == 0 && note_check(&n, &k.public) == 0)
+            if (note_read(buf_slice(&b), &n) == 0 && note_check_signature(&n, &k.public) == 0)
                 fail_msg("byte %zu may be changed by %d", i, x);
             b.p[i] = (char)(b.p[i] ^ x);
         }
@@ -272,7 +272,7 @@ static void test_note_file_has_notes_with_empty_lines_between(void **state)
         struct slice rest = slice_of(rows[i].text), note;
         struct note n;
         int count = 0;
-        for (; note_next(&rest, &note); count++)
+        for (; note_read_next(&rest, &note); count++)
             assert_int_equal(note_read(note, &n), 0);
         if (count != rows[i].notes || (rest.n == 0) != rows[i].complete)
             fail_msg("row %zu: %d notes, %zu bytes left", i, count, rest.n);

@@ -25,7 +25,7 @@ static void test_digest_fips_180_4_examples(void **state)
          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct digest d = digest_of(slice_of(rows[i].text));
+        struct digest d = digest_of_text(slice_of(rows[i].text));
         check_hex(&d, rows[i].hex);
     }
     struct digest_sum s;
@@ -43,7 +43,7 @@ static void test_digest_hex_is_read_only_in_lower_case_and_whole(void **state)
 {
     (void)state;
     static const char good[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    struct digest want = digest_of(slice_of("abc")), d;
+    struct digest want = digest_of_text(slice_of("abc")), d;
     assert_true(digest_read_hex(slice_of(good), &d) && digest_eq(&d, &want));
     char text[DIGEST_HEX + 2];
     for (size_t i = 0; i < DIGEST_HEX; i++)
@@ -74,8 +74,8 @@ static void begin(struct buf *b)
 
 static void check_record(struct record *r, struct buf *b)
 {
-    struct digest got, want = digest_of(buf_slice(b));
-    record_end(r, &got);
+    struct digest got, want = digest_of_text(buf_slice(b));
+    record_finish_digest(r, &got);
     if (!digest_eq(&got, &want))
         fail_msg("another commitment than that of %zu bytes", b->n);
     buf_close(b);
@@ -105,7 +105,7 @@ static void test_record_lengths_are_one_more_in_leb128(void **state)
         char *text = calloc(rows[i].n + 1, 1);
         assert_non_null(text);
         memset(text, 'x', rows[i].n);
-        record_begin(&r, &salt, "event");
+        record_begin_digest(&r, &salt, "event");
         record_add_text(&r, (struct slice){text, rows[i].n});
         begin(&b);
         buf_add(&b, rows[i].prefix, rows[i].prefix_n);
@@ -120,7 +120,7 @@ static void test_record_null_is_not_an_empty_text(void **state)
     (void)state;
     struct record r;
     struct buf b = {0};
-    record_begin(&r, &salt, "event");
+    record_begin_digest(&r, &salt, "event");
     record_add_null(&r);
     record_add_text(&r, (struct slice){0});
     record_add_text(&r, slice_of(""));
@@ -154,7 +154,7 @@ static void test_record_numbers_are_decimal(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct record r;
         struct buf b = {0};
-        record_begin(&r, &salt, "event");
+        record_begin_digest(&r, &salt, "event");
         record_add_number(&r, rows[i].v);
         begin(&b);
         buf_adds(&b, rows[i].field);
@@ -173,7 +173,7 @@ static void test_record_is_the_same_however_its_fields_are_split(void **state)
             struct record r;
             struct digest got, want;
             struct digest_sum s;
-            record_begin(&r, &salt, "event");
+            record_begin_digest(&r, &salt, "event");
             record_add_length(&r, before);
             record_add_bytes(&r, (struct slice){text, before});
             record_add_length(&r, n);
@@ -181,7 +181,7 @@ static void test_record_is_the_same_however_its_fields_are_split(void **state)
             record_add_bytes(&r, (struct slice){text, 0});
             record_add_bytes(&r, (struct slice){text, n - n / 3});
             record_add_text(&r, slice_of("z"));
-            record_end(&r, &got);
+            record_finish_digest(&r, &got);
 
             const size_t lengths[] = {before, n};
             digest_begin(&s);

@@ -40,14 +40,14 @@ static int make_leaves(void **state)
 static struct digest root_by_definition(const struct digest *leaf, size_t n)
 {
     if (n == 0)
-        return digest_of(slice_of(""));
+        return digest_of_text(slice_of(""));
     if (n == 1)
         return leaf[0];
     size_t k = 1;
     while (2 * k < n)
         k *= 2;
     struct digest left = root_by_definition(leaf, k), right = root_by_definition(leaf + k, n - k);
-    return tree_node(&left, &right);
+    return tree_node_digest(&left, &right);
 }
 
 static void test_tree_roots_are_those_of_certificate_transparency(void **state)
@@ -99,7 +99,7 @@ static const struct digest *nodes_of(size_t n)
     struct digest want = root_by_definition(leaves, n);
     assert_in_range(tree_count_nodes(n), n, MI_COUNT(node));
     memcpy(node, leaves, n * sizeof *node);
-    tree_fill(node, n);
+    tree_compute_inner_nodes(node, n);
     assert_true(digest_eq(&node[tree_count_nodes(n) - 1], &want));
     return node;
 }
@@ -176,15 +176,15 @@ static void test_places_are_groups_in_a_tree(void **state)
         static struct digest groups[MI_COUNT(commitments) / PLACES_GROUP + 1];
         size_t n = 0;
         while (p.n < sizes[i])
-            places_add(&p, &commitments[p.n]);
+            places_add_record(&p, &commitments[p.n]);
         for (size_t at = 0; at < sizes[i]; at += PLACES_GROUP)
             groups[n++] = tree_leaf_digest((struct slice){
                 (const char *)&commitments[at], DIGEST_N * size_min(PLACES_GROUP, sizes[i] - at)});
-        struct digest want = root_by_definition(groups, n), got = places_root(&p);
+        struct digest want = root_by_definition(groups, n), got = places_root_digest(&p);
         if (!digest_eq(&got, &want))
             fail_msg("the root over %zu records", sizes[i]);
         assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);
-        assert_int_equal(places_count_outside_groups(&p), sizes[i] % PLACES_GROUP);
+        assert_int_equal(places_count_ungrouped(&p), sizes[i] % PLACES_GROUP);
     }
 }
 

@@ -23,11 +23,11 @@ static struct slice part(const char *text)
 /* Bytes of an entry, in memory that ends with them. */
 static struct slice bytes_of(const struct entry *e)
 {
-    size_t n = form_size(e);
+    size_t n = form_size_of_entry(e);
     char *p = malloc(n + 1);
     assert_non_null(p);
     memset(p, 0x5a, n + 1);
-    form_write(e, p);
+    form_write_entry(e, p);
     assert_int_equal(p[n], 0x5a);
     char *exact = unit_copy(p, n);
     free(p);
@@ -294,9 +294,9 @@ static void test_form_each_field_of_a_message_is_read_as_it_was_written(void **s
     uint8_t n = 1;
     struct row was = {0};
     MESSAGE_FIELDS(SET)
-    char *bytes = malloc(message_size(&was, NULL));
+    char *bytes = malloc(message_written_size(&was, NULL));
     struct entry e = {.kind = ENTRY_MESSAGE};
-    struct slice written = {bytes, message_size(&was, NULL)};
+    struct slice written = {bytes, message_written_size(&was, NULL)};
     assert_non_null(bytes);
     message_write(&was, NULL, bytes);
     assert_int_equal(message_read(written, &e.row, &e.invocation), 0);
@@ -371,11 +371,11 @@ static void test_form_texts_within_the_body_are_not_written_twice(void **state)
     struct entry e = full(ENTRY_MESSAGE), none = e;
     none.row.rpc_id = none.row.method = none.row.target = (struct slice){0};
     size_t place = 8;
-    assert_true(form_size(&e) == form_size(&none) + 3 * place);
+    assert_true(form_size_of_entry(&e) == form_size_of_entry(&none) + 3 * place);
     e.row.rpc_id = (struct slice){line, sizeof line - 1}; /* all of it */
     e.row.method = (struct slice){line, 0};               /* its begin and its end */
     e.row.target = (struct slice){line + sizeof line - 1, 0};
-    assert_true(form_size(&e) == form_size(&none) + 3 * place);
+    assert_true(form_size_of_entry(&e) == form_size_of_entry(&none) + 3 * place);
     check_round_trip(&e);
 }
 
@@ -415,9 +415,9 @@ static void test_form_the_texts_of_an_invocation_may_lie_in_the_answer(void **st
 {
     (void)state;
     struct entry e = full_answer();
-    size_t before = form_size(&e), n = e.invocation.result.n;
+    size_t before = form_size_of_entry(&e), n = e.invocation.result.n;
     e.invocation.result = part("arguments");
-    assert_true(form_size(&e) == before - n);
+    assert_true(form_size_of_entry(&e) == before - n);
     e.row.body = (struct slice){0}; /* now it lies elsewhere */
     e.row.not_json = false;
     check_round_trip(&e);
@@ -445,9 +445,9 @@ static void test_form_texts_outside_the_body(void **state)
     (void)state;
     char *target = unit_copy("elsewhere", 9);
     struct entry e = full(ENTRY_MESSAGE);
-    size_t before = form_size(&e);
+    size_t before = form_size_of_entry(&e);
     e.row.target = (struct slice){target, 9};
-    assert_true(form_size(&e) == before + 9);
+    assert_true(form_size_of_entry(&e) == before + 9);
     check_round_trip(&e);
     e.row.rpc_id = slice_of("\"an id\"");
     e.row.method = slice_of("ping");
@@ -717,7 +717,7 @@ static void check_start(const struct session_start *s, int st)
     assert_false(b.failed);
     char *copy = unit_copy(b.p + 6, b.n - 6);
     struct session_start back;
-    assert_int_equal(form_read_start((struct slice){copy, b.n - 6}, &back), st);
+    assert_int_equal(form_read_session_start((struct slice){copy, b.n - 6}, &back), st);
     if (st == 0)
         assert_true(same_start(s, &back));
     free(copy);
@@ -767,13 +767,13 @@ static void test_form_start_damaged_bytes_are_rejected_or_read_within_their_boun
     form_append_start(&b, &s);
     for (size_t n = 0; n < b.n; n++) {
         char *copy = unit_copy(b.p, n);
-        assert_int_equal(form_read_start((struct slice){copy, n}, &back), MI_EINVAL);
+        assert_int_equal(form_read_session_start((struct slice){copy, n}, &back), MI_EINVAL);
         free(copy);
     }
     for (size_t at = 0; at < b.n * 8; at++) {
         char *copy = unit_copy(b.p, b.n);
         copy[at / 8] ^= (char)(1u << at % 8);
-        int st = form_read_start((struct slice){copy, b.n}, &back);
+        int st = form_read_session_start((struct slice){copy, b.n}, &back);
         assert_true(st == 0 || st == MI_EINVAL);
         if (st == 0)
             check_start(&back, 0);

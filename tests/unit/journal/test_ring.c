@@ -58,7 +58,7 @@ static void open_pair(struct pair *p, uint64_t size, uint64_t limit)
     p->fd = new_file();
     assert_int_equal(ring_create(&p->w, p->fd, size, limit, slice_of("about")), 0);
     assert_int_equal(ring_open(&p->r, p->fd), 0);
-    assert_false(ring_release(&p->r));
+    assert_false(ring_release_records(&p->r));
 }
 
 static void close_pair(struct pair *p)
@@ -73,7 +73,7 @@ static void replace_reader(struct pair *p)
 {
     ring_close(&p->r);
     assert_int_equal(ring_open(&p->r, p->fd), 0);
-    (void)!ring_release(&p->r);
+    (void)!ring_release_records(&p->r);
 }
 
 static uint64_t size_of_record(size_t n)
@@ -95,14 +95,14 @@ static bool add(struct pair *p, uint64_t number, size_t n)
     assert_int_equal((uintptr_t)place % 8, 0);
     for (size_t i = 0; i < n; i++)
         place[i] = byte_of(number, i);
-    ring_add(&p->w, (uint32_t)number, n);
+    ring_add_record_head(&p->w, (uint32_t)number, n);
     return true;
 }
 
 static void publish(struct pair *p, uint64_t number, size_t n)
 {
     assert_true(add(p, number, n));
-    assert_false(ring_publish(&p->w));
+    assert_false(ring_publish_records(&p->w));
 }
 
 static uint64_t take(struct pair *p, uint64_t number, size_t n)
@@ -110,7 +110,7 @@ static uint64_t take(struct pair *p, uint64_t number, size_t n)
     uint32_t kind = 0;
     struct slice bytes = {NULL, 0};
     uint64_t at = RING_NONE;
-    assert_int_equal(ring_next(&p->r, &kind, &bytes, &at), 0);
+    assert_int_equal(ring_read_next_record(&p->r, &kind, &bytes, &at), 0);
     assert_int_equal(kind, (uint32_t)number);
     assert_int_equal(bytes.n, n);
     for (size_t i = 0; i < n; i++)
@@ -124,7 +124,7 @@ static int next(struct pair *p)
     uint32_t kind;
     struct slice bytes;
     uint64_t at;
-    return ring_next(&p->r, &kind, &bytes, &at);
+    return ring_read_next_record(&p->r, &kind, &bytes, &at);
 }
 
 static uint64_t memory_of(const struct pair *p)
@@ -142,10 +142,10 @@ static void test_ring_new_is_empty(void **state)
     struct pair p;
     open_pair(&p, SMALL, SMALL);
     assert_int_equal(next(&p), MI_ENOENT);
-    assert_true(ring_is_stored(&p.w));
+    assert_true(ring_has_stored_everything(&p.w));
     assert_int_equal(ring_unread_bytes(&p.r), 0);
     assert_false(ring_is_finished(&p.r));
-    assert_false(ring_publish(&p.w));
+    assert_false(ring_publish_records(&p.w));
     assert_int_equal(atomic_load(&p.r.shared->trying), RING_NONE);
     assert_int_equal(atomic_load(&p.r.shared->killed_by), RING_NONE);
     close_pair(&p);
@@ -166,8 +166,8 @@ static void test_ring_keeps_the_bytes_about_the_session(void **state)
         assert_int_equal(ring_create(&p.w, p.fd, SMALL, SMALL, start), 0);
         assert_int_equal(ring_open(&p.r, p.fd), 0);
         publish(&p, 1, 100);
-        assert_true(slice_eq(ring_start(&p.r), start));
-        assert_true(slice_eq(ring_start(&p.w), start));
+        assert_true(slice_eq(ring_get_session_start(&p.r), start));
+        assert_true(slice_eq(ring_get_session_start(&p.w), start));
         take(&p, 1, 100);
         close_pair(&p);
     }
@@ -190,14 +190,14 @@ static void test_ring_passes_records_of_each_size(void **state)
     uint64_t end = 0;
     for (size_t n = 0; n <= max; n += step) {
         publish(&p, n, n);
-        assert_false(ring_is_stored(&p.w));
+        assert_false(ring_has_stored_everything(&p.w));
         uint64_t behind = ring_unread_bytes(&p.r), at = take(&p, n, n);
         assert_true(at >= end && at < end + 4096); /* the rest of a step may be skipped */
         assert_int_equal(behind, at - end + size_of_record(n));
         end = at + size_of_record(n);
         assert_int_equal(next(&p), MI_ENOENT);
-        assert_false(ring_release(&p.r));
-        assert_true(ring_is_stored(&p.w));
+        assert_false(ring_release_records(&p.r));
+        assert_true(ring_has_stored_everything(&p.w));
     }
     publish(&p, 1, max);
     take(&p, 1, max);
@@ -218,7 +218,7 @@ static void test_ring_record_at_any_position_is_contiguous(void **state)
             size_t n = left > SMALL / 2 ? SMALL / 2 - 8 : left - 8;
             publish(&p, ++number, n);
             take(&p, number, n);
-            assert_false(ring_release(&p.r));
+            assert_false(ring_release_records(&p.r));
             left -= size_of_record(n);
         }
         for (size_t i = 0; i < MI_COUNT(sizes); i++)
@@ -239,13 +239,13 @@ static void test_ring_shows_records_only_after_publish(void **state)
     assert_non_null(ring_reserve_record(&p.w, 5000)); /* forgotten */
     assert_int_equal(next(&p), MI_ENOENT);
     assert_int_equal(ring_unread_bytes(&p.r), 0);
-    assert_false(ring_is_stored(&p.w));
-    assert_false(ring_publish(&p.w));
+    assert_false(ring_has_stored_everything(&p.w));
+    assert_false(ring_publish_records(&p.w));
     assert_true(add(&p, 3, 30));
     take(&p, 1, 10);
     take(&p, 2, 20);
     assert_int_equal(next(&p), MI_ENOENT);
-    assert_false(ring_publish(&p.w));
+    assert_false(ring_publish_records(&p.w));
     take(&p, 3, 30);
     close_pair(&p);
 }
@@ -270,12 +270,12 @@ static void test_ring_at_its_limit_has_no_room_until_release(void **state)
         assert_null(ring_reserve_record(&p.w, 0)); /* read, but not released */
         ring_rewind(&p.r);
         take(&p, lap, N);
-        assert_false(ring_release(&p.r)); /* the first */
+        assert_false(ring_release_records(&p.r)); /* the first */
         assert_null(ring_reserve_record(&p.w, N + 8));
         publish(&p, lap + 10, N);
         for (uint64_t i = 1; i < 11; i++)
             take(&p, lap + i, N);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
     }
     close_pair(&p);
 }
@@ -292,12 +292,12 @@ static void test_ring_accepts_a_long_record_only_while_empty(void **state)
         assert_null(ring_reserve_record(&p.w, max));
         assert_int_equal(errno, ENOBUFS);
         take(&p, 1, 0);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
         if (lap % 7 == 0 || lap > 2000) {
             publish(&p, lap, max);
             assert_null(ring_reserve_record(&p.w, 0));
             take(&p, lap, max);
-            assert_false(ring_release(&p.r));
+            assert_false(ring_release_records(&p.r));
         }
         errno = 0;
         assert_null(ring_reserve_record(&p.w, max + 1));
@@ -321,12 +321,12 @@ static void test_ring_of_any_limit_never_overwrites_records(void **state)
             if (!add(&p, added, n))
                 continue;
             sizes[added++ % MI_COUNT(sizes)] = n;
-            assert_false(ring_publish(&p.w));
+            assert_false(ring_publish_records(&p.w));
         } else if (taken < added) {
             take(&p, taken, sizes[taken % MI_COUNT(sizes)]);
             taken++;
             if (unit_random(&random, 4) == 0)
-                assert_false(ring_release(&p.r));
+                assert_false(ring_release_records(&p.r));
         }
         assert_true(ring_unread_bytes(&p.r) <= SMALL);
     }
@@ -354,7 +354,7 @@ static void test_ring_without_memory_gives_no_place(void **state)
     take(&p, 2, 50);
     take(&p, 3, 4000);
     assert_int_equal(interruptions, 0);
-    assert_false(ring_release(&p.r));
+    assert_false(ring_release_records(&p.r));
     close_pair(&p);
 
     struct ring w;
@@ -382,11 +382,11 @@ static void fill_file_system(const char *dir)
         while (add(&p, n, 1000))
             n++;
         assert_int_equal(errno, ENOSPC);
-        assert_false(ring_publish(&p.w));
+        assert_false(ring_publish_records(&p.w));
         assert_true(n - read > 400);
         for (; read < n; read++)
             take(&p, read, 1000);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
     }
     close_pair(&p);
 }
@@ -427,11 +427,11 @@ static void test_ring_with_light_traffic_needs_little_memory(void **state)
         assert_non_null(place);
         if (n > 0)
             place[0] = place[n - 1] = 'x';
-        ring_add(&p.w, 1, n);
-        assert_false(ring_publish(&p.w));
+        ring_add_record_head(&p.w, 1, n);
+        assert_false(ring_publish_records(&p.w));
         done += size_of_record(n);
         assert_int_equal(next(&p), 0);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
         uint64_t memory = memory_of(&p);
         most = memory > most ? memory : most;
     }
@@ -445,11 +445,11 @@ static void pass_burst(struct pair *p)
     uint64_t n = 0;
     while (add(p, n, 10000))
         n++;
-    assert_false(ring_publish(&p->w));
+    assert_false(ring_publish_records(&p->w));
     assert_true(memory_of(p) > (uint64_t)8 << 20);
     for (uint64_t i = 0; i < n; i++)
         take(p, i, 10000);
-    assert_false(ring_release(&p->r));
+    assert_false(ring_release_records(&p->r));
 }
 
 static void test_ring_uses_the_memory_of_a_burst_again(void **state)
@@ -489,9 +489,9 @@ static void test_ring_returns_its_memory_in_parts(void **state)
     /* not that of records */
     assert_true(add(&p, 1, 600000));
     assert_true(add(&p, 2, 600000));
-    assert_false(ring_publish(&p.w));
+    assert_false(ring_publish_records(&p.w));
     take(&p, 1, 600000);
-    assert_false(ring_release(&p.r));
+    assert_false(ring_release_records(&p.r));
     ring_return_memory(&p.w, SIZE_MAX);
     take(&p, 2, 600000);
     close_pair(&p);
@@ -507,7 +507,7 @@ static void test_ring_moves_its_memory_when_there_is_no_more(void **state)
         publish(&p, i, 2 * RING_STEP);
     take(&p, 0, 2 * RING_STEP);
     take(&p, 1, 2 * RING_STEP);
-    assert_false(ring_release(&p.r));
+    assert_false(ring_release_records(&p.r));
     memory_left = 2 * RING_STEP; /* and four steps are free */
     publish(&p, 3, 5 * RING_STEP);
     memory_left = UINT64_MAX;
@@ -546,7 +546,7 @@ static void test_ring_new_reader_continues_at_the_first_record_not_released(void
             publish(&p, lap + i, 300);
         take(&p, lap, 300);
         take(&p, lap + 1, 300);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
         take(&p, lap + 2, 300);
         replace_reader(&p); /* before the third is released */
         uint64_t third = take(&p, lap + 2, 300);
@@ -554,12 +554,12 @@ static void test_ring_new_reader_continues_at_the_first_record_not_released(void
         ring_rewind(&p.r);
         assert_int_equal(take(&p, lap + 2, 300), third);
         take(&p, lap + 3, 300);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
         replace_reader(&p); /* after */
         take(&p, lap + 4, 300);
         take(&p, lap + 5, 300);
         assert_int_equal(next(&p), MI_ENOENT);
-        assert_false(ring_release(&p.r));
+        assert_false(ring_release_records(&p.r));
     }
     close_pair(&p);
 }
@@ -574,12 +574,12 @@ static void test_ring_new_reader_finishes_an_interrupted_release(void **state)
     while (add(&p, n, 1000))
         n++;
     assert_int_equal(errno, ENOBUFS);
-    assert_false(ring_publish(&p.w));
+    assert_false(ring_publish_records(&p.w));
     ring_set_writer_waits(&p.w, true);
     atomic_store(&p.w.shared->tail, atomic_load(&p.w.shared->head));
     ring_close(&p.r);
     assert_int_equal(ring_open(&p.r, p.fd), 0);
-    assert_true(ring_release(&p.r));
+    assert_true(ring_release_records(&p.r));
     ring_set_writer_waits(&p.w, false);
     publish(&p, 5, 1000);
     take(&p, 5, 1000);
@@ -599,7 +599,7 @@ static void test_ring_outlives_its_writer(void **state)
     take(&p, 1, 1000);
     take(&p, 2, 2000);
     assert_int_equal(next(&p), MI_ENOENT);
-    assert_false(ring_release(&p.r));
+    assert_false(ring_release_records(&p.r));
     close_pair(&p);
 }
 
@@ -616,15 +616,15 @@ static void test_ring_wakes_a_sleeping_reader_once(void **state)
     take(&p, 1, 10);
     take(&p, 2, 10);
     assert_true(ring_reader_sleep(&p.r)); /* although nothing is released */
-    assert_false(ring_publish(&p.w));
+    assert_false(ring_publish_records(&p.w));
     assert_true(add(&p, 3, 10));
-    assert_true(ring_publish(&p.w));
+    assert_true(ring_publish_records(&p.w));
     publish(&p, 4, 10); /* it is being woken */
-    ring_reader_awake(&p.r);
+    ring_mark_reader_awake(&p.r);
     take(&p, 3, 10);
     take(&p, 4, 10);
     assert_true(ring_reader_sleep(&p.r));
-    ring_reader_awake(&p.r);
+    ring_mark_reader_awake(&p.r);
     publish(&p, 5, 10); /* it woke up for another reason */
     close_pair(&p);
 }
@@ -638,15 +638,15 @@ static void test_ring_wakes_a_waiting_writer_until_it_stops_waiting(void **state
     publish(&p, 2, 10);
     ring_set_writer_waits(&p.w, true);
     take(&p, 1, 10);
-    assert_true(ring_release(&p.r));
+    assert_true(ring_release_records(&p.r));
     take(&p, 2, 10);
-    assert_true(ring_release(&p.r));
+    assert_true(ring_release_records(&p.r));
     assert_true(ring_set_trouble(&p.r, RING_BUSY));
     assert_false(ring_set_trouble(&p.r, RING_BUSY)); /* no change */
     assert_int_equal(atomic_load(&p.w.shared->trouble), RING_BUSY);
     ring_set_writer_waits(&p.w, false);
     assert_false(ring_set_trouble(&p.r, RING_FINE));
-    assert_false(ring_release(&p.r));
+    assert_false(ring_release_records(&p.r));
     close_pair(&p);
 }
 
@@ -657,16 +657,16 @@ static void test_ring_that_ended_is_finished_when_all_is_stored(void **state)
     open_pair(&p, SMALL, SMALL);
     assert_true(ring_reader_sleep(&p.r));
     assert_true(add(&p, 1, 10));
-    assert_true(ring_end(&p.w)); /* publishes, and wakes */
+    assert_true(ring_mark_ended(&p.w)); /* publishes, and wakes */
     assert_false(ring_reader_sleep(&p.r));
     assert_false(ring_is_finished(&p.r));
     take(&p, 1, 10);
     assert_false(ring_is_finished(&p.r));
     assert_false(ring_reader_sleep(&p.r)); /* not even without records */
-    assert_false(ring_release(&p.r));
+    assert_false(ring_release_records(&p.r));
     assert_true(ring_is_finished(&p.r));
     assert_true(ring_is_finished(&p.w));
-    assert_true(ring_is_stored(&p.w));
+    assert_true(ring_has_stored_everything(&p.w));
     close_pair(&p);
 }
 

@@ -70,15 +70,15 @@ static int make_file(uint64_t released)
         char *place = ring_reserve_record(&w, RECORD);
         assert_non_null(place);
         memset(place, 'a', RECORD);
-        ring_add(&w, 1, RECORD);
-        assert_false(ring_publish(&w));
+        ring_add_record_head(&w, 1, RECORD);
+        assert_false(ring_publish_records(&w));
         if (i >= released)
             continue;
         uint32_t kind;
         struct slice bytes;
         uint64_t at;
-        assert_int_equal(ring_next(&r, &kind, &bytes, &at), 0);
-        assert_false(ring_release(&r));
+        assert_int_equal(ring_read_next_record(&r, &kind, &bytes, &at), 0);
+        assert_false(ring_release_records(&r));
     }
     ring_close(&r);
     ring_close(&w);
@@ -100,8 +100,9 @@ static int read_all(struct ring *r, size_t *ret_n)
     size_t n = 0;
     int st;
     const char *all = (const char *)r->shared;
-    assert_true(ring_start(r).p >= all && ring_start(r).p + ring_start(r).n <= r->data);
-    while ((st = ring_next(r, &kind, &bytes, &at)) == 0) {
+    assert_true(ring_get_session_start(r).p >= all &&
+                ring_get_session_start(r).p + ring_get_session_start(r).n <= r->data);
+    while ((st = ring_read_next_record(r, &kind, &bytes, &at)) == 0) {
         assert_true(bytes.p >= r->data && bytes.p <= all + r->mapped);
         assert_true(bytes.n <= (size_t)(all + r->mapped - bytes.p));
         for (size_t i = 0; i < bytes.n; i++)
@@ -125,9 +126,9 @@ static int use(int fd, size_t *ret_n)
         assert_null(r.shared);
         return st;
     }
-    (void)!ring_release(&r);
+    (void)!ring_release_records(&r);
     st = read_all(&r, ret_n);
-    (void)!ring_release(&r);
+    (void)!ring_release_records(&r);
     (void)!ring_reader_sleep(&r);
     (void)ring_is_finished(&r);
     (void)ring_unread_bytes(&r);
@@ -216,7 +217,7 @@ static size_t find_record(int fd, size_t k, uint64_t *ret_left)
     uint64_t position;
     assert_int_equal(ring_open(&r, fd), 0);
     for (size_t i = 0; i <= k; i++)
-        assert_int_equal(ring_next(&r, &kind, &bytes, &position), 0);
+        assert_int_equal(ring_read_next_record(&r, &kind, &bytes, &position), 0);
     *ret_left = atomic_load(&r.shared->head) - position - sizeof(struct ring_head);
     size_t at = (size_t)(bytes.p - (char *)r.shared) - sizeof(struct ring_head);
     ring_close(&r);
@@ -376,15 +377,15 @@ static void test_ring_damaged_in_use_stays_within_its_mapping(void **state)
                 if (place != NULL) {
                     assert_true(place >= w.data && place + RECORD <= (char *)w.shared + w.mapped);
                     memset(place, 'a', RECORD);
-                    ring_add(&w, 1, RECORD);
+                    ring_add_record_head(&w, 1, RECORD);
                 }
                 if (lap % 20 == 7)
                     put(fd, fields[f], &hostile[i], 8);
-                (void)!ring_publish(&w);
-                (void)ring_is_stored(&w);
+                (void)!ring_publish_records(&w);
+                (void)ring_has_stored_everything(&w);
                 int st = read_all(&r, &n);
                 assert_true(st == MI_ENOENT || st == MI_EPROTO);
-                (void)!ring_release(&r);
+                (void)!ring_release_records(&r);
                 if (lap % 10 == 9)
                     ring_rewind(&r);
             }

@@ -295,7 +295,7 @@ static char *place_when_there_is_room(size_t number, size_t n)
 static void wait_until_stored(size_t number)
 {
     ring_set_writer_waits(&w, true);
-    while (!ring_is_stored(&w)) {
+    while (!ring_has_stored_everything(&w)) {
         wait_until_woken();
         at_place(2, &w, number);
     }
@@ -321,13 +321,13 @@ static void run_writer(void)
         char *place = place_when_there_is_room(i, n);
         at_place(7, &w, i);
         fill(place, n, i);
-        ring_add(&w, (uint32_t)i, n);
-        if ((i + 1) % program->publish == 0 && ring_publish(&w))
+        ring_add_record_head(&w, (uint32_t)i, n);
+        if ((i + 1) % program->publish == 0 && ring_publish_records(&w))
             wake(&reader);
         if (program->sync)
             wait_until_stored(i);
     }
-    if (ring_end(&w))
+    if (ring_mark_ended(&w))
         wake(&reader);
     writer.state = SIDE_IS_DONE;
     stop();
@@ -347,7 +347,7 @@ static bool read_records(void)
     uint64_t at;
     size_t n = 0;
     int st = MI_ENOENT;
-    while (n < program->release && (st = ring_next(&r, &kind, &bytes, &at)) == 0) {
+    while (n < program->release && (st = ring_read_next_record(&r, &kind, &bytes, &at)) == 0) {
         size_t number = at >= position ? stored + n : kind; /* a record that is stored already */
         require(number < program->n && kind == number, "the order is not kept");
         require(bytes.n == program->bytes[kind], "the length is not kept");
@@ -361,7 +361,7 @@ static bool read_records(void)
         return false;
     at_place(6, &r, n);
     store_in_database(n, r.at);
-    if (ring_release(&r))
+    if (ring_release_records(&r))
         wake(&writer);
     return true;
 }
@@ -370,7 +370,7 @@ static void run_reader(void)
 {
     r = created;
     require(ring_find_position(&r), "the positions are not sound");
-    if (ring_release(&r))
+    if (ring_release_records(&r))
         wake(&writer);
     for (at_place(4, &r, 0); !ring_is_finished(&r); at_place(4, &r, 0)) {
         if (read_records())
@@ -378,7 +378,7 @@ static void run_reader(void)
         if (ring_reader_sleep(&r)) {
             wait_until_woken();
             at_place(5, &r, 0);
-            ring_reader_awake(&r);
+            ring_mark_reader_awake(&r);
         }
     }
     reader.state = SIDE_IS_DONE;
@@ -631,7 +631,7 @@ static int set_up(void **state)
     assert_int_equal(ring_create(&created, fd, SIZE, SIZE, slice_of("about")), 0);
     assert_int_equal(created.size, SIZE);
     assert_int_equal(created.step, PAGE);
-    assert_int_equal(real_allocate(fd, 0, ring_layout(SIZE, 5).end), 0);
+    assert_int_equal(real_allocate(fd, 0, compute_ring_layout(SIZE, 5).end), 0);
     close(fd);
     writer.stack = malloc(STACK);
     reader.stack = malloc(STACK);

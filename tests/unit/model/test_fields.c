@@ -26,7 +26,8 @@ static struct cell value_of_field(const struct record_field *f, size_t i, char *
 {
     if (f->type == VALUE_WORD)
         return (struct cell){.type = CELL_TEXT,
-                             .text = slice_of(value_word(f->words, (unsigned)(i % f->words->n)))};
+                             .text =
+                                 slice_of(value_get_word(f->words, (unsigned)(i % f->words->n)))};
     if (!field_is_text(f))
         return (struct cell){.type = CELL_INT, .number = (int64_t)i + 1};
     text[0] = (char)('a' + i);

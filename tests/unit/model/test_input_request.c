@@ -32,7 +32,7 @@ static void test_input_request_hosts(void **state)
         {"", NULL},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct slice host = input_request_host(slice_of(rows[i].url));
+        struct slice host = input_request_url_host(slice_of(rows[i].url));
         if (rows[i].host == NULL ? host.p != NULL : !slice_is(host, rows[i].host))
             fail_msg("%s: host %.*s", rows[i].url, (int)host.n, host.p);
     }

@@ -25,7 +25,7 @@ static struct call_message message_of(const char *const *lines, int64_t seq)
         .method = m.method,
         .target = rpc_target(&m),
         .finding = m.is_error.type == JSON_TRUE ? slice_of("tool-error") : (struct slice){0},
-        .link = link_read(&m),
+        .link = link_from_message(&m),
     };
 }
 
@@ -48,7 +48,7 @@ static void run(struct operations *o, const char *const *lines, size_t n, int64_
     }
     const struct call *c;
     memset(operation_seq, 0, (n + 1) * sizeof *operation_seq);
-    while ((c = call_set_next_ended(&set, true)) != NULL)
+    while ((c = call_set_take_next_ended(&set, true)) != NULL)
         operation_seq[c->seq] = c->operation_seq;
     call_set_close(&set);
 }

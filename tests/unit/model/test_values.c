@@ -10,7 +10,8 @@ static void test_values_each_stored_word_is_read_as_its_value(void **state)
     (void)state;
     for (size_t i = 0; i < MI_COUNT(tables); i++)
         for (unsigned v = 0; v < tables[i]->n; v++)
-            assert_int_equal(value_of_word(tables[i], slice_of(value_word(tables[i], v))), v);
+            assert_int_equal(value_find_by_word(tables[i], slice_of(value_get_word(tables[i], v))),
+                             v);
 }
 
 static void test_values_unknown_words_are_read_as_unknown(void **state)
@@ -20,10 +21,10 @@ static void test_values_unknown_words_are_read_as_unknown(void **state)
     for (size_t i = 0; i < MI_COUNT(tables); i++) {
         const struct value_words *t = tables[i];
         for (size_t k = 0; k < MI_COUNT(words); k++)
-            assert_int_equal(value_of_word(t, slice_of(words[k])), t->n);
-        assert_int_equal(value_of_word(t, (struct slice){0}), t->n);
-        assert_string_equal(value_word(t, (unsigned)t->n), "unknown");
-        assert_string_equal(value_word(t, 1000), "unknown");
+            assert_int_equal(value_find_by_word(t, slice_of(words[k])), t->n);
+        assert_int_equal(value_find_by_word(t, (struct slice){0}), t->n);
+        assert_string_equal(value_get_word(t, (unsigned)t->n), "unknown");
+        assert_string_equal(value_get_word(t, 1000), "unknown");
     }
 }
 

@@ -27,7 +27,7 @@ static void take(struct lines *l, struct buf *got, bool has, struct slice result
             buf_printf(got, "<%.*s>|", (int)m.id.text.n, m.id.text.p);
         else
             buf_printf(got, "%.*s|", (int)result.n, result.p);
-        has = lines_next(l, &result);
+        has = lines_next_result(l, &result);
     }
 }
 
@@ -45,22 +45,22 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
             const char *line = rows[i].said[k].line;
             if (rows[i].said[k].ms > 0) {
                 now_us += rows[i].said[k].ms * 1000;
-                lines_handle_due(&l, now_us);
-                take(&l, &got, lines_next(&l, &result), result);
+                lines_end_expired_waits(&l, now_us);
+                take(&l, &got, lines_next_result(&l, &result), result);
             }
             if (line != NULL) {
                 char *copy = unit_copy(line, strlen(line));
-                bool has =
-                    lines_take(&l, (struct slice){copy, strlen(line)}, false, now_us, &result);
+                bool has = lines_add_received_line(&l, (struct slice){copy, strlen(line)}, false,
+                                                   now_us, &result);
                 take(&l, &got, has, result);
                 free(copy);
             }
         }
         if (strcmp(buf_str(&got), rows[i].got) != 0)
             fail_msg("row %zu:\n  got    %s\n  wanted %s", i, buf_str(&got), rows[i].got);
-        lines_end_waits(&l);
-        assert_false(lines_out_of_memory(&l));
-        assert_int_equal(lines_wait_until_us(&l), INT64_MAX);
+        lines_on_output_end(&l);
+        assert_false(lines_are_out_of_memory(&l));
+        assert_int_equal(lines_next_timeout_us(&l), INT64_MAX);
         buf_close(&got);
         lines_close(&l);
     }
@@ -103,24 +103,26 @@ static void test_lines_wait_has_limits(void **state)
     struct lines l;
     struct slice ret;
     lines_open(&l, 20);
-    assert_int_equal(lines_wait_until_us(&l), INT64_MAX);
-    assert_false(lines_take(&l, slice_of("{\"a\":[1,1,"), false, 7, &ret));
-    assert_int_equal(lines_wait_until_us(&l), 7 + SERVER_LINES_WAIT_US);
-    assert_true(lines_take(&l, slice_of("1,1,1,1,1,1,"), false, 7, &ret)); /* too long together */
+    assert_int_equal(lines_next_timeout_us(&l), INT64_MAX);
+    assert_false(lines_add_received_line(&l, slice_of("{\"a\":[1,1,"), false, 7, &ret));
+    assert_int_equal(lines_next_timeout_us(&l), 7 + SERVER_LINES_WAIT_US);
+    assert_true(lines_add_received_line(&l, slice_of("1,1,1,1,1,1,"), false, 7,
+                                        &ret)); /* too long together */
     assert_true(slice_is(ret, "{\"a\":[1,1,"));
-    assert_true(lines_next(&l, &ret));
-    assert_false(lines_next(&l, &ret));
+    assert_true(lines_next_result(&l, &ret));
+    assert_false(lines_next_result(&l, &ret));
     /* the end of the output: no error is made of a line that is cut */
-    assert_false(lines_take(&l, slice_of("{\"id\":1,"), false, 8, &ret));
-    lines_end_waits(&l);
-    assert_true(lines_next(&l, &ret));
+    assert_false(lines_add_received_line(&l, slice_of("{\"id\":1,"), false, 8, &ret));
+    lines_on_output_end(&l);
+    assert_true(lines_next_result(&l, &ret));
     assert_true(slice_is(ret, "{\"id\":1,"));
     lines_close(&l);
     lines_open(&l, 100);
-    assert_true(lines_take(&l, slice_of("{\"id\":1,\"result\":\"\\u00"), true, 8, &ret));
+    assert_true(
+        lines_add_received_line(&l, slice_of("{\"id\":1,\"result\":\"\\u00"), true, 8, &ret));
     assert_true(slice_is(ret, "{\"id\":1,\"result\":\"\\u00"));
-    lines_end_waits(&l);
-    assert_false(lines_next(&l, &ret));
+    lines_on_output_end(&l);
+    assert_false(lines_next_result(&l, &ret));
     lines_close(&l);
 }
 

@@ -61,7 +61,7 @@ static void subscribe(struct handshake *h, const char *verb, const char *uri)
 static void check_next(struct handshake *h, size_t *at, const char *wanted)
 {
     struct buf b = {0};
-    bool more = handshake_next(h, at, &b);
+    bool more = handshake_write_next_message(h, at, &b);
     assert_int_equal(more, wanted != NULL);
     assert_string_equal(buf_str(&b), wanted != NULL ? wanted : "");
     buf_close(&b);
@@ -75,7 +75,7 @@ static void test_handshake_without_initialize_sends_nothing(void **state)
     size_t at = 0;
     handshake_open(&h);
     assert_false(handshake_write_initialize(&h, &b));
-    assert_false(handshake_next_list_changed(&h, &at, &b));
+    assert_false(handshake_write_list_changed(&h, &at, &b));
     check_next(&h, &at, NULL);
     assert_int_equal(b.n, 0);
     handshake_close(&h);
@@ -119,7 +119,7 @@ static bool is_answer(struct handshake *h, const char *id)
     struct rpc m;
     snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", id);
     char *copy = read_message(text, &m);
-    bool is = handshake_is_answer(h, &m);
+    bool is = handshake_is_initialize_answer(h, &m);
     free(copy);
     return is;
 }
@@ -183,8 +183,8 @@ static void test_handshake_own_ids_have_the_secret(void **state)
                                      "0123456789ABCDEF:1\",\"method\":\"ping\"");
     assert_false(handshake_is_own_id(&h, plain));
     assert_true(handshake_is_own_id(&h, own));
-    assert_true(handshake_is_id(&h, own, 1));
-    assert_false(handshake_is_id(&h, own, 2));
+    assert_true(handshake_is_own_request_id(&h, own, 1));
+    assert_false(handshake_is_own_request_id(&h, own, 2));
     buf_close(&b);
     handshake_close(&h);
 }
@@ -296,7 +296,7 @@ static void test_handshake_announces_changed_lists_that_the_server_announces(voi
              ANSWER("2025-06-18",
                     "{\"prompts\":{\"listChanged\":true},\"tools\":{\"listChanged\":"
                     "true},\"resources\":{\"listChanged\":false,\"subscribe\":true}}"));
-    while (handshake_next_list_changed(&h, &at, &b)) {
+    while (handshake_write_list_changed(&h, &at, &b)) {
         buf_addc(&b, '\n');
         n++;
     }
@@ -312,7 +312,7 @@ static bool repeats(struct handshake *h, const char *request)
 {
     struct pending_table t;
     pending_open(&t);
-    bool may = handshake_may_repeat(h, ask(&t, request));
+    bool may = handshake_may_resend_request(h, ask(&t, request));
     pending_close(&t);
     return may;
 }
@@ -405,7 +405,7 @@ static void test_handshake_over_its_limit_is_marked_incomplete(void **state)
     }
     assert_true(h.subscribed.n <= HANDSHAKE_MAX);
     size_t repeated = 0;
-    while (handshake_next(&h, &at, &b)) {
+    while (handshake_write_next_message(&h, &at, &b)) {
         buf_clear(&b);
         repeated++;
     }

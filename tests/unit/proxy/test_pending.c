@@ -276,7 +276,7 @@ static bool is_open(const struct pending_table *t, const char *id)
 {
     struct buf b = {0};
     struct rpc_id key = rpc_id_from_json(value(id), &b);
-    bool open = pending_is_open(t, &key);
+    bool open = pending_has_open_request(t, &key);
     buf_close(&b);
     return open;
 }

@@ -48,7 +48,7 @@ static const char *decide(uint64_t key, bool can_refuse, int64_t now_us)
     static char text[64];
     struct uncertain *first;
     enum repeat_decision d =
-        repeats_decide(&r, key, false, can_refuse, now_us, client_read, &first);
+        repeats_decide_call(&r, key, false, can_refuse, now_us, client_read, &first);
     assert_true((d == REPEAT_NONE) == (first == NULL));
     if (d == REPEAT_REFUSED && first->refused_at == 0)
         first->refused_at = 500;
@@ -120,7 +120,7 @@ static int64_t bring_about(enum state s)
         late(5, LATE_UNFINISHED);
         break;
     case SETTLED:
-        repeats_forget_key(&r, A);
+        repeats_remove_key(&r, A);
         break;
     case WINDOW_OVER:
         return S + WINDOW + 1;
@@ -198,8 +198,8 @@ static void test_repeats_late_answer_of_another_form_is_not_given(void **state)
     begin(ON_REPEAT_ANSWER);
     add(A, 5, S, 100);
     late(5, LATE_RESULT);
-    assert_int_equal(repeats_decide(&r, A, true, true, 2 * S, 0, &first), REPEAT_REFUSED);
-    assert_int_equal(repeats_decide(&r, A, false, true, 2 * S, 0, &first), REPEAT_ANSWERED);
+    assert_int_equal(repeats_decide_call(&r, A, true, true, 2 * S, 0, &first), REPEAT_REFUSED);
+    assert_int_equal(repeats_decide_call(&r, A, false, true, 2 * S, 0, &first), REPEAT_ANSWERED);
     assert_true(slice_is((struct slice){first->text, first->text_n}, "{\"content\":[]}"));
 }
 

@@ -37,7 +37,7 @@ static struct pending *add(struct pending_table *t, const char *method, uint64_t
 /* The process ended, and the request is kept for the next one. */
 static void keep(struct pending *p)
 {
-    assert_int_equal(resend_decide(p, READ, RESEND_END_UNKNOWN, true), RESEND_AGAIN);
+    assert_int_equal(resend_decide_for_request(p, READ, RESEND_END_UNKNOWN, true), RESEND_AGAIN);
     p->written_at = PENDING_NOT_STAGED;
 }
 
@@ -53,12 +53,13 @@ static void test_resend_a_request_is_sent_again_once(void **state)
     struct pending *p = add(t, "tools/list", READ);
     keep(p);
     assert_true(p->was_read);
-    assert_ptr_equal(resend_next(&t->open), p);
-    assert_false(resend_was_read(&t->open, READ));
+    assert_ptr_equal(resend_find_next(&t->open), p);
+    assert_false(resend_has_pending_read_request(&t->open, READ));
     send_again(p, READ);
-    assert_null(resend_next(&t->open));
-    assert_true(resend_was_read(&t->open, READ));
-    assert_int_equal(resend_decide(p, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
+    assert_null(resend_find_next(&t->open));
+    assert_true(resend_has_pending_read_request(&t->open, READ));
+    assert_int_equal(resend_decide_for_request(p, READ, RESEND_END_UNKNOWN, true),
+                     RESEND_ENDED_TWO);
 }
 
 static void test_resend_a_request_that_the_next_process_has_not_read_is_not_blamed(void **state)
@@ -67,9 +68,9 @@ static void test_resend_a_request_that_the_next_process_has_not_read_is_not_blam
     struct pending *p = add(t, "tools/list", READ);
     keep(p);
     send_again(p, READ + 1);
-    assert_false(resend_was_read(&t->open, READ));
+    assert_false(resend_has_pending_read_request(&t->open, READ));
     keep(p);
-    assert_ptr_equal(resend_next(&t->open), p);
+    assert_ptr_equal(resend_find_next(&t->open), p);
 }
 
 static void test_resend_one_at_a_time(void **state)
@@ -80,23 +81,24 @@ static void test_resend_one_at_a_time(void **state)
     keep(a);
     keep(b);
     keep(unread);
-    struct pending *next = resend_next(&t->open);
+    struct pending *next = resend_find_next(&t->open);
     assert_ptr_equal(next, a);
-    assert_true(resend_is_due(a, next));
-    assert_false(resend_is_due(b, next));
-    assert_true(resend_is_due(unread, next)); /* it cannot have ended the process */
+    assert_true(resend_should_send_now(a, next));
+    assert_false(resend_should_send_now(b, next));
+    assert_true(resend_should_send_now(unread, next)); /* it cannot have ended the process */
     send_again(a, 10);
     unread->written_at = 20;
-    assert_null(resend_next(&t->open));
-    assert_int_equal(resend_decide(a, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
+    assert_null(resend_find_next(&t->open));
+    assert_int_equal(resend_decide_for_request(a, READ, RESEND_END_UNKNOWN, true),
+                     RESEND_ENDED_TWO);
     pending_remove(t, a);
     keep(b); /* its turn has not come */
     keep(unread);
-    next = resend_next(&t->open);
+    next = resend_find_next(&t->open);
     assert_ptr_equal(next, b);
-    assert_false(resend_is_due(unread, next)); /* this time it was read */
+    assert_false(resend_should_send_now(unread, next)); /* this time it was read */
     pending_remove(t, b);
-    assert_ptr_equal(resend_next(&t->open), unread);
+    assert_ptr_equal(resend_find_next(&t->open), unread);
 }
 
 static void test_resend_only_what_may_be_repeated(void **state)
@@ -105,10 +107,11 @@ static void test_resend_only_what_may_be_repeated(void **state)
     struct pending *read = add(t, "tools/call", READ), *unread = add(t, "tools/call", READ + 1);
     struct pending *lsp = add(t, "tools/list", READ + 1);
     lsp->lsp_cancelled = true;
-    assert_int_equal(resend_decide(read, READ, RESEND_END_UNKNOWN, false), RESEND_NOT);
-    assert_int_equal(resend_decide(unread, READ, RESEND_END_UNKNOWN, false), RESEND_AGAIN);
+    assert_int_equal(resend_decide_for_request(read, READ, RESEND_END_UNKNOWN, false), RESEND_NOT);
+    assert_int_equal(resend_decide_for_request(unread, READ, RESEND_END_UNKNOWN, false),
+                     RESEND_AGAIN);
     assert_int_equal(unread->resend, RESEND_NONE);
-    assert_int_equal(resend_decide(lsp, READ, RESEND_END_UNKNOWN, true), RESEND_NOT);
+    assert_int_equal(resend_decide_for_request(lsp, READ, RESEND_END_UNKNOWN, true), RESEND_NOT);
 }
 
 static void test_resend_not_after_a_hang(void **state)
@@ -116,8 +119,8 @@ static void test_resend_not_after_a_hang(void **state)
     struct pending_table *t = *state;
     struct pending *p = add(t, "tools/list", READ), *waits = add(t, "prompts/list", READ);
     keep(waits);
-    assert_int_equal(resend_decide(p, READ, RESEND_END_HUNG, true), RESEND_NOT);
-    assert_int_equal(resend_decide(waits, READ, RESEND_END_HUNG, true), RESEND_AGAIN);
+    assert_int_equal(resend_decide_for_request(p, READ, RESEND_END_HUNG, true), RESEND_NOT);
+    assert_int_equal(resend_decide_for_request(waits, READ, RESEND_END_HUNG, true), RESEND_AGAIN);
 }
 
 static void test_resend_nothing_is_blamed_for_what_a_cancelled_request_may_have_done(void **state)
@@ -128,17 +131,19 @@ static void test_resend_nothing_is_blamed_for_what_a_cancelled_request_may_have_
     keep(b);
     send_again(a, 10);
     pending_mark_cancelled(t, a);
-    assert_ptr_equal(resend_next(&t->open), b);
+    assert_ptr_equal(resend_find_next(&t->open), b);
     send_again(b, 20);
-    assert_false(resend_reset_cancelled(&t->cancelled, 9)); /* it was not read */
+    assert_false(resend_reset_cancelled_requests(&t->cancelled, 9)); /* it was not read */
     a->resend = RESEND_TRIED;
-    assert_true(resend_reset_cancelled(&t->cancelled, READ));
-    assert_int_equal(resend_decide(b, READ, RESEND_END_CANCELLED, true), RESEND_AGAIN);
+    assert_true(resend_reset_cancelled_requests(&t->cancelled, READ));
+    assert_int_equal(resend_decide_for_request(b, READ, RESEND_END_CANCELLED, true), RESEND_AGAIN);
     b->written_at = PENDING_NOT_STAGED;
-    assert_ptr_equal(resend_next(&t->open), b);
+    assert_ptr_equal(resend_find_next(&t->open), b);
     send_again(b, 20);
-    assert_false(resend_reset_cancelled(&t->cancelled, READ)); /* this process did not get it */
-    assert_int_equal(resend_decide(b, READ, RESEND_END_UNKNOWN, true), RESEND_ENDED_TWO);
+    assert_false(
+        resend_reset_cancelled_requests(&t->cancelled, READ)); /* this process did not get it */
+    assert_int_equal(resend_decide_for_request(b, READ, RESEND_END_UNKNOWN, true),
+                     RESEND_ENDED_TWO);
 }
 
 /* A subscription is pending in every process: it is sent to each, and never blamed. */
@@ -148,11 +153,11 @@ static void test_resend_subscriptions_are_always_sent_again(void **state)
     struct pending *p = add(t, "subscriptions/listen", 10);
     assert_true(p->flags & METHOD_LISTENS);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(
-            resend_decide(p, READ, i % 2 == 0 ? RESEND_END_HUNG : RESEND_END_UNKNOWN, true),
-            RESEND_AGAIN);
-        assert_true(resend_is_due(p, NULL));
-        assert_null(resend_next(&t->open));
+        assert_int_equal(resend_decide_for_request(
+                             p, READ, i % 2 == 0 ? RESEND_END_HUNG : RESEND_END_UNKNOWN, true),
+                         RESEND_AGAIN);
+        assert_true(resend_should_send_now(p, NULL));
+        assert_null(resend_find_next(&t->open));
     }
 }
 

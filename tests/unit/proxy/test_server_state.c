@@ -447,12 +447,12 @@ static void test_server_state_restarts_are_limited_within_a_minute(void **state)
     struct server_machine s = machine_in(SERVER_RUNNING);
     for (int i = 0; i < 3; i++)
         assert_true(restarts(&s, NOW + i * S));
-    assert_int_equal(server_state_recent_restarts(&s, NOW + 3 * S), 3);
+    assert_int_equal(server_state_count_recent_restarts(&s, NOW + 3 * S), 3);
     struct server_machine late = s;
     assert_true(restarts(&late, NOW + SERVER_RESTARTS_US)); /* the first restart no longer counts */
     happens(&s, SERVER_EV_EXITED, NOW + 3 * S);
     assert_false(server_state_may_restart(&s, NOW + 3 * S));
-    assert_true(server_state_is_last(&s, NOW + 3 * S));
+    assert_true(server_state_is_final(&s, NOW + 3 * S));
     assert_int_equal(server_state_apply_event(&s, SERVER_EV_FINISHED, NOW + 3 * S),
                      GIVE_UP | END_SESSION);
     assert_int_equal(s.state, SERVER_FLUSHING);
@@ -509,9 +509,9 @@ static void test_server_state_one_restart_for_each_counted_one_is_forgiven(void 
     s.tried = true;
     for (unsigned counted = 1; counted <= 2; counted++) {
         assert_true(restarts(&s, NOW));
-        assert_int_equal(server_state_recent_restarts(&s, NOW), 2 * counted - 1);
+        assert_int_equal(server_state_count_recent_restarts(&s, NOW), 2 * counted - 1);
         assert_true(restarts(&s, NOW));
-        assert_int_equal(server_state_recent_restarts(&s, NOW), 2 * counted);
+        assert_int_equal(server_state_count_recent_restarts(&s, NOW), 2 * counted);
     }
     assert_false(restarts(&s, NOW));
     s = machine_in(SERVER_RUNNING);
@@ -556,11 +556,11 @@ static void test_server_state_signal_prevents_a_restart(void **state)
 {
     (void)state;
     struct server_machine s = machine_in(SERVER_RUNNING);
-    assert_false(server_state_is_last(&s, NOW));
+    assert_false(server_state_is_final(&s, NOW));
     happens(&s, SERVER_EV_EXITED, NOW);
-    assert_false(server_state_is_last(&s, NOW));
+    assert_false(server_state_is_final(&s, NOW));
     happens(&s, SERVER_EV_SIGNAL, NOW);
-    assert_true(server_state_is_last(&s, NOW));
+    assert_true(server_state_is_final(&s, NOW));
     assert_false(server_state_may_restart(&s, NOW));
 }
 
@@ -791,7 +791,7 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
                              i == SERVER_CRASHED_IDLE);
         assert_int_equal(server_state_may_restart(&s, NOW),
                          i == SERVER_KILLED || i == SERVER_EXITED);
-        assert_int_equal(server_state_is_last(&s, NOW), i == SERVER_STOPPING);
+        assert_int_equal(server_state_is_final(&s, NOW), i == SERVER_STOPPING);
     }
 }
 

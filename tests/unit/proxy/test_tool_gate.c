@@ -223,11 +223,11 @@ static void test_tool_gate_list_has_a_deadline(void **state)
     f->journal.now_us += TOOL_ASK_US - 1;
     expire_due_requests(&f->traffic);
     traffic_release_waiting_lines(&f->traffic);
-    assert_true(tool_ask_has_held_lines(&f->traffic));
+    assert_true(tool_ask_has_waiting_lines(&f->traffic));
     f->journal.now_us += 1;
     expire_due_requests(&f->traffic);
     traffic_release_waiting_lines(&f->traffic);
-    assert_false(tool_ask_has_held_lines(&f->traffic));
+    assert_false(tool_ask_has_waiting_lines(&f->traffic));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-unlisted>");
     traffic_say(f, LISTED("1", R)); /* too late */
@@ -269,7 +269,7 @@ static void test_tool_gate_list_has_no_deadline_while_the_server_is_not_read(voi
     assert_int_equal(expire_next_wait_us(&f->traffic), -1);
     expire_due_requests(&f->traffic);
     traffic_release_waiting_lines(&f->traffic);
-    assert_true(tool_ask_has_held_lines(&f->traffic));
+    assert_true(tool_ask_has_waiting_lines(&f->traffic));
     assert_true(expire_pause_if_not_reading(&f->traffic, false));
     traffic_say(f, LISTED("1", R));
     traffic_turn(f);
@@ -305,9 +305,9 @@ static void test_tool_gate_new_process_is_asked_again(void **state)
     traffic_say(f, "C " CALL("1", "r"));
     tool_ask_restart(&f->traffic);
     traffic_say(f, LISTED("1", R)); /* of the old one */
-    assert_true(tool_ask_has_held_lines(&f->traffic));
+    assert_true(tool_ask_has_waiting_lines(&f->traffic));
     traffic_say(f, LISTED("2", R));
-    assert_false(tool_ask_has_held_lines(&f->traffic));
+    assert_false(tool_ask_has_waiting_lines(&f->traffic));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_C2S), ASKED("1") "|" ASKED("2") "|" CALL("1", "r") "|");
     traffic_end(f);
@@ -323,7 +323,7 @@ static void test_tool_gate_too_many_messages_end_the_wait(void **state)
     for (int i = 0; i < TOOL_ASK_LINES_MAX; i++)
         traffic_say(f, "C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'r'}}");
     traffic_turn(f);
-    assert_false(tool_ask_has_held_lines(&f->traffic));
+    assert_false(tool_ask_has_waiting_lines(&f->traffic));
     assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-unlisted>");
     assert_true(said_holds("too many messages of the client wait for the list of tools"));
     traffic_end(f);
@@ -430,7 +430,7 @@ static void test_tool_gate_without_a_rule_does_nothing(void **state)
     traffic_say(f, "C " LIST("1"));
     traffic_say(f, "S " TOOLS("1", H));
     traffic_say(f, "C " CALL("2", "h"));
-    traffic_list_failed(&f->traffic, "not asked");
+    traffic_handle_tools_list_failed(&f->traffic, "not asked");
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_C2S), LIST("1") "|" CALL("2", "h") "|");
     assert_string_equal(traffic_got(f, ROW_S2C), TOOLS("1", H) "|");

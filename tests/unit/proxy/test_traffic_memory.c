@@ -40,7 +40,7 @@ static void say_without_memory(struct fixture *f, const char *text)
     fail = true;
     traffic_handle_line(&f->traffic, ROW_C2S, &line);
     fail = false;
-    chunk_drop(c);
+    chunk_release(c);
 }
 
 static void test_traffic_request_without_memory_is_refused(void **state)

@@ -45,7 +45,7 @@ static bool says(struct forms *f, const struct redact *r, bool from_client, cons
         else
             buf_addc(&b, *p == '\'' ? '"' : *p);
     assert_int_equal(rpc_read(buf_slice(&b), &m), 0);
-    bool asks = forms_note(f, r, &m, from_client);
+    bool asks = forms_note_rpc(f, r, &m, from_client);
     buf_close(&b);
     return asks;
 }
@@ -91,14 +91,14 @@ static void answers(const struct forms *f, const char *message, const char *want
 {
     struct buf b = {0}, out = {0}, again = {0}, w = {0};
     size_t n = 7;
-    assert_int_equal(forms_hide(f, quoted(&b, message).text, &out, &n), 0);
+    assert_int_equal(forms_hide_secrets(f, quoted(&b, message).text, &out, &n), 0);
     if (want == NULL) {
         if (n != 0)
             fail_msg("%s: %s", message, buf_str(&out));
     } else {
         if (n == 0 || !slice_eq(buf_slice(&out), quoted(&w, want).text))
             fail_msg("%s: %zu %s", message, n, buf_str(&out));
-        assert_int_equal(forms_hide(f, buf_slice(&out), &again, &n), 0);
+        assert_int_equal(forms_hide_secrets(f, buf_slice(&out), &again, &n), 0);
         assert_int_equal(n, 0);
     }
     buf_close(&b);

@@ -578,12 +578,12 @@ static void test_redact_private_key_is_hidden_line_by_line(void **state)
 static void test_redact_head_of_a_text_splits_no_mark(void **state)
 {
     (void)state;
-    assert_int_equal(redact_head_len(slice_of("abcdef"), 3), 3);
-    assert_int_equal(redact_head_len(slice_of("é€x"), 2), 5);
-    assert_int_equal(redact_head_len(slice_of("ab[redacted:token]cd"), 3), 18);
-    assert_int_equal(redact_head_len(slice_of("ab[redacted:token"), 3), 3);
-    assert_int_equal(redact_head_len(slice_of("ab"), 50), 2);
-    assert_int_equal(redact_head_len(slice_of(""), 50), 0);
+    assert_int_equal(redact_text_head_len(slice_of("abcdef"), 3), 3);
+    assert_int_equal(redact_text_head_len(slice_of("é€x"), 2), 5);
+    assert_int_equal(redact_text_head_len(slice_of("ab[redacted:token]cd"), 3), 18);
+    assert_int_equal(redact_text_head_len(slice_of("ab[redacted:token"), 3), 3);
+    assert_int_equal(redact_text_head_len(slice_of("ab"), 50), 2);
+    assert_int_equal(redact_text_head_len(slice_of(""), 50), 0);
 }
 
 static void test_redact_new_marks_are_counted_by_rule(void **state)
@@ -619,9 +619,9 @@ static uint64_t work_of(struct redact *r, way_fn way, const char *begin, const c
     for (size_t i = 0; i < times; i++)
         buf_adds(&text, part);
     buf_adds(&text, end);
-    uint64_t before = shapes_work();
+    uint64_t before = shapes_count_examined_bytes();
     assert_int_equal(way(r, buf_slice(&text), &out, &n), 0);
-    uint64_t work = shapes_work() - before;
+    uint64_t work = shapes_count_examined_bytes() - before;
     buf_close(&text);
     buf_close(&out);
     return work;
@@ -695,10 +695,10 @@ static void test_redact_long_content_costs_no_more_than_its_head(void **state)
     uint64_t work[2];
     for (int i = 0; i < 2; i++) {
         size_t n;
-        uint64_t before = shapes_work();
+        uint64_t before = shapes_count_examined_bytes();
         long_call(&b, "words", "ghp_ token=", "", "", (size_t)1 << (17 + 3 * i));
         assert_int_equal(standard(*state, buf_slice(&b), &out, &n), 0);
-        work[i] = shapes_work() - before;
+        work[i] = shapes_count_examined_bytes() - before;
     }
     assert_true(work[0] > 0 && work[1] == work[0]);
     buf_close(&b);
@@ -872,7 +872,7 @@ static bool compare_with_walk(struct redact *r, struct slice in, enum redact_how
     buf_close(&slow);
     r->in = in;
     r->place = r->searched = 0;
-    return redact_has_no_edits(r, in);
+    return redact_needs_no_edits(r, in);
 }
 
 /* The document as a string, among other text in some of them. */

@@ -45,8 +45,8 @@ static int add_rules(void **state)
 static bool is_anchor(const char *p)
 {
     for (unsigned r = 0; r < RULES; r++)
-        if (shape_set_has(&rules[r][0], p[0]) && shape_set_has(&rules[r][1], p[1]) &&
-            shape_set_has(&rules[r][2], p[2]))
+        if (shape_set_has_char(&rules[r][0], p[0]) && shape_set_has_char(&rules[r][1], p[1]) &&
+            shape_set_has_char(&rules[r][2], p[2]))
             return true;
     return false;
 }

@@ -175,7 +175,7 @@ static uint32_t common(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_
     uint32_t *partner = calloc(n, sizeof *partner);
     uint32_t pairs = 0, last = 0;
     assert_non_null(partner);
-    assert_int_equal(lcs_pair(a, n, b, m, partner), 0);
+    assert_int_equal(lcs_pair_elements(a, n, b, m, partner), 0);
     for (uint32_t i = 0; i < n; i++) {
         if (partner[i] == LCS_NONE)
             continue;
@@ -248,9 +248,9 @@ static void test_lcs_ascending_is_the_longest(void **state)
     const uint32_t values[] = {5, 1, 2, 9, 3, 4, 8};
     bool in_order[7];
     const bool want[] = {false, true, true, false, true, true, true};
-    assert_int_equal(lcs_ascending(values, 7, in_order), 0);
+    assert_int_equal(lcs_mark_longest_ascending(values, 7, in_order), 0);
     assert_memory_equal(in_order, want, sizeof want);
-    assert_int_equal(lcs_ascending(values, 0, in_order), 0);
+    assert_int_equal(lcs_mark_longest_ascending(values, 0, in_order), 0);
 }
 
 int main(void)

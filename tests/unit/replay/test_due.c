@@ -25,10 +25,10 @@ static void test_due_is_sorted_by_time_and_then_by_order(void **state)
                                     (d[i].at_us == first->at_us && d[i].order < first->order)))
                 first = &d[i];
         if (round % 64 == 0)
-            assert_ptr_equal(due_first(&h), first);
+            assert_ptr_equal(due_get_earliest(&h), first);
     }
     int64_t last = -1;
-    for (struct due *one; (one = due_first(&h)) != NULL; due_remove(&h, one)) {
+    for (struct due *one; (one = due_get_earliest(&h)) != NULL; due_remove(&h, one)) {
         assert_true(one->at_us >= last);
         last = one->at_us;
     }

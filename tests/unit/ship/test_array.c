@@ -46,7 +46,7 @@ static void test_array_of_keys_is_a_tsvector_without_positions(void **state)
     array_add_keys(&a, &l);
     CHECK(a, "\0\0\0\1\0\0\0\1\0\0\x0E\x1E\0\0\0\3\0\0\0\1"
              "\0\0\0\x0D\0\0\0\2ab\0\0\0b\0\0\0\xFF\xFF\xFF\xFF\0\0\0\4\0\0\0\0");
-    assert_int_equal(array_oid(ARRAY_WORDS), 3643);
+    assert_int_equal(array_type_oid(ARRAY_WORDS), 3643);
     array_close(&a);
     search_list_close(&l);
     search_words_close(w);

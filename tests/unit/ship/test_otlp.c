@@ -151,7 +151,7 @@ static void test_an_answer_may_say_what_was_not_taken(void **state)
     for (size_t i = 0; i < MI_COUNT(table); i++) {
         struct buf text = {0};
         int64_t rejected = -1;
-        verdict_read(slice_of(table[i].body), &text, &rejected);
+        verdict_read_answer_body(slice_of(table[i].body), &text, &rejected);
         assert_string_equal(buf_str(&text), table[i].text);
         assert_int_equal(rejected, table[i].rejected);
         buf_close(&text);
@@ -162,7 +162,7 @@ static void test_an_answer_may_say_what_was_not_taken(void **state)
     memset(large, 'x', 4096);
     memcpy(large, "{\"message\":\"", 12);
     memcpy(large + 4094, "\"}", 2);
-    verdict_read((struct slice){large, 4096}, &text, &rejected);
+    verdict_read_answer_body((struct slice){large, 4096}, &text, &rejected);
     assert_in_range(text.n, 1, 512);
     buf_close(&text);
     free(large);
@@ -195,7 +195,7 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
 {
     (void)state;
     struct walks list = {0};
-    struct walk *w = walks_add(&list, 7);
+    struct walk *w = walks_add_session(&list, 7);
     assert_non_null(w);
     step(w, message(1, KIND_REQUEST, ROW_C2S, 0));
     step(w, message(2, KIND_REQUEST, ROW_C2S, 0));
@@ -217,7 +217,7 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
     step(w, own);
     assert_int_equal(walk_take_open_call(w), 4);
     assert_int_equal(walk_take_open_call(w), 0);
-    walks_drop_saved(&list, true);
+    walks_drop_saved_sessions(&list, true);
 }
 
 static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void **state)
@@ -226,7 +226,7 @@ static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void 
     static const int64_t ids[] = {50, 10, 30, 20, 40};
     struct walks list = {0};
     for (size_t i = 0; i < MI_COUNT(ids); i++)
-        assert_non_null(walks_add(&list, ids[i]));
+        assert_non_null(walks_add_session(&list, ids[i]));
     for (size_t i = 0; i < MI_COUNT(ids); i++)
         assert_int_equal(walks_find(&list, ids[i])->id, ids[i]);
     assert_null(walks_find(&list, 25));
@@ -234,16 +234,16 @@ static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void 
     step(w, message(1, KIND_REQUEST, ROW_C2S, 0));
     w->complete = true;
     w->saved = false;
-    walks_drop_saved(&list, false);
+    walks_drop_saved_sessions(&list, false);
     assert_int_equal(list.n, 5);
     w->saved = true;
-    walks_drop_saved(&list, false);
+    walks_drop_saved_sessions(&list, false);
     assert_int_equal(list.n, 4);
     assert_null(walks_find(&list, 20));
     walks_remove(&list, 50);
     assert_null(walks_find(&list, 50));
     assert_int_equal(walks_find(&list, 40)->id, 40);
-    walks_drop_saved(&list, true);
+    walks_drop_saved_sessions(&list, true);
     assert_int_equal(list.n, 0);
 }
 

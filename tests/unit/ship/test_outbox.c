@@ -41,11 +41,11 @@ static void test_a_log_extends_or_was_rolled_back_or_changed(void **state)
     static const char *const ab[] = {"a", "b"}, *const ac[] = {"a", "c"};
     struct chain theirs = chain_of(ab, 2), same = chain_of(ab, 2), other = chain_of(ac, 2);
     struct chain empty = {0};
-    assert_int_equal(chain_compare(2, &same.head, &theirs), CHAIN_EXTENDS);
-    assert_int_equal(chain_compare(9, &same.head, &theirs), CHAIN_EXTENDS);
-    assert_int_equal(chain_compare(9, &other.head, &theirs), CHAIN_CHANGED);
-    assert_int_equal(chain_compare(1, &same.head, &theirs), CHAIN_ROLLED_BACK);
-    assert_int_equal(chain_compare(0, &empty.head, &empty), CHAIN_EXTENDS);
+    assert_int_equal(chain_compare_to_target(2, &same.head, &theirs), CHAIN_EXTENDS);
+    assert_int_equal(chain_compare_to_target(9, &same.head, &theirs), CHAIN_EXTENDS);
+    assert_int_equal(chain_compare_to_target(9, &other.head, &theirs), CHAIN_CHANGED);
+    assert_int_equal(chain_compare_to_target(1, &same.head, &theirs), CHAIN_ROLLED_BACK);
+    assert_int_equal(chain_compare_to_target(0, &empty.head, &empty), CHAIN_EXTENDS);
 }
 
 /* ---- backoff ---- */
@@ -130,7 +130,7 @@ static void test_arrays_have_the_form_of_postgresql(void **state)
     array_begin(&a, ARRAY_BYTES);
     static const char none[] = "\0\0\0\0\0\0\0\0\0\0\0\21";
     assert_bytes(&a, none, sizeof none - 1);
-    assert_int_equal(array_oid(ARRAY_INT), 1016);
+    assert_int_equal(array_type_oid(ARRAY_INT), 1016);
     array_close(&a);
 }
 

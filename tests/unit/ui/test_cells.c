@@ -12,7 +12,7 @@ static void flat(const struct cells *c, struct buf *b)
         bool escape = c->span[i].style == CELLS_ESCAPE, found = c->span[i].found;
         buf_adds(b, found ? "(" : "");
         buf_adds(b, escape ? "<" : "");
-        buf_slice_add(b, cells_text(c, i));
+        buf_slice_add(b, cells_text_of_span(c, i));
         buf_adds(b, escape ? ">" : "");
         buf_adds(b, found ? ")" : "");
     }
@@ -23,15 +23,15 @@ static void check_line(const struct cells *c)
 {
     size_t at = 0, columns = 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct slice text = cells_text(c, i);
+        struct slice text = cells_text_of_span(c, i);
         assert_int_equal(c->span[i].at, at);
-        assert_int_equal(c->span[i].columns, text_columns(text));
+        assert_int_equal(c->span[i].columns, text_count_columns(text));
         at += text.n;
         columns += c->span[i].columns;
         for (size_t k = 0; k < text.n;) {
             size_t len = text_utf8_len(text.p + k, text.n - k);
             assert_true(len > 0);
-            assert_true(width_printable(text_utf8_code(text.p + k, len)));
+            assert_true(width_is_printable(text_utf8_code(text.p + k, len)));
             if (c->ascii)
                 assert_int_equal(len, 1);
             k += len;
@@ -54,7 +54,7 @@ static void check_samples(const struct sample *s, size_t n, bool ascii)
         size_t len = strlen(s[i].text);
         char *copy = unit_copy(s[i].text, len);
         cells_begin(&c, 0, 200, ascii);
-        cells_add(&c, CELLS_PLAIN, (struct slice){copy, len});
+        cells_add_text(&c, CELLS_PLAIN, (struct slice){copy, len});
         check_line(&c);
         flat(&c, &b);
         assert_string_equal(buf_str(&b), s[i].shown);
@@ -125,7 +125,7 @@ static void test_cells_window_is_a_part_of_the_line(void **state)
     for (size_t from = 0; from <= all + 1; from++)
         for (size_t width = 0; width <= all + 2; width++) {
             cells_begin(&c, from, width, false);
-            cells_add(&c, CELLS_PLAIN, slice_of(line));
+            cells_add_text(&c, CELLS_PLAIN, slice_of(line));
             check_line(&c);
             size_t shown = 0;
             for (size_t i = 0; i < c.n; i++)
@@ -136,7 +136,7 @@ static void test_cells_window_is_a_part_of_the_line(void **state)
             size_t at = from;
             for (size_t i = 0; i < text.n; at++) { /* column `at` begins at byte i */
                 size_t len = text_utf8_len(text.p + i, text.n - i);
-                size_t wide = text_char_columns(text.p + i, len);
+                size_t wide = text_columns_of_char(text.p + i, len);
                 if (columns[at] != '#')
                     assert_int_equal(text.p[i], columns[at]);
                 else if (wide == 1)
@@ -181,8 +181,8 @@ static void test_cells_random_bytes_are_safe(void **state)
         bool ascii = unit_random(&r, 2) == 0;
         for (size_t split = 0; split <= b.n; split++) {
             cells_begin(&c, 0, SIZE_MAX, ascii);
-            cells_add(&c, CELLS_PLAIN, (struct slice){copy, split});
-            cells_add(&c, CELLS_STRING, (struct slice){copy + split, b.n - split});
+            cells_add_text(&c, CELLS_PLAIN, (struct slice){copy, split});
+            cells_add_text(&c, CELLS_STRING, (struct slice){copy + split, b.n - split});
             check_line(&c);
         }
         size_t columns = c.column; /* split at the end: all in one piece */
@@ -223,7 +223,7 @@ static void test_cells_fit_ends_before_newline_and_width(void **state)
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
         size_t n = strlen(samples[i].text);
         char *copy = unit_copy(samples[i].text, n);
-        size_t fits = cells_fitting_len((struct slice){copy, n}, false, samples[i].columns);
+        size_t fits = cells_bytes_that_fit((struct slice){copy, n}, false, samples[i].columns);
         if (fits != samples[i].fits)
             fail_msg("sample %zu: %zu", i, fits);
         free(copy);
@@ -283,7 +283,7 @@ static void test_cells_do_not_read_beyond_the_window(void **state)
         size_t n = strlen(texts[i]);
         char *copy = unit_copy(texts[i], n);
         cells_begin(&c, 2, 5, false);
-        cells_add(&c, CELLS_PLAIN, (struct slice){copy, n + (i == 0 ? 1000000 : 0)});
+        cells_add_text(&c, CELLS_PLAIN, (struct slice){copy, n + (i == 0 ? 1000000 : 0)});
         assert_true(cells_are_full(&c) && c.more);
         free(copy);
     }

@@ -11,21 +11,22 @@ static void test_find_regardless_of_case(void **state)
     size_t at = 0;
     static const size_t places[] = {0, 3, 7, 11, 14};
     for (size_t i = 0; i < MI_COUNT(places); i++) {
-        at = find_next(text, at, slice_of("an"));
+        at = find_next_match(text, at, slice_of("an"));
         assert_int_equal(at, places[i]);
         at++;
     }
-    assert_int_equal(find_next(text, at, slice_of("AN")), FIND_NONE);
+    assert_int_equal(find_next_match(text, at, slice_of("AN")), FIND_NONE);
     for (size_t i = MI_COUNT(places); i-- > 0;) {
-        at = find_last(text, i + 1 < MI_COUNT(places) ? places[i + 1] : SIZE_MAX, slice_of("AN"));
+        at = find_last_match(text, i + 1 < MI_COUNT(places) ? places[i + 1] : SIZE_MAX,
+                             slice_of("AN"));
         assert_int_equal(at, places[i]);
     }
-    assert_int_equal(find_last(text, 0, slice_of("an")), FIND_NONE);
-    assert_int_equal(find_next(text, 0, slice_of("")), FIND_NONE);
-    assert_int_equal(find_last(text, SIZE_MAX, slice_of("")), FIND_NONE);
-    assert_int_equal(find_next(text, SIZE_MAX, slice_of("an")), FIND_NONE);
-    assert_int_equal(find_next(slice_of("an"), 0, slice_of("ant")), FIND_NONE);
-    assert_int_equal(find_last(slice_of("an"), 2, slice_of("ant")), FIND_NONE);
+    assert_int_equal(find_last_match(text, 0, slice_of("an")), FIND_NONE);
+    assert_int_equal(find_next_match(text, 0, slice_of("")), FIND_NONE);
+    assert_int_equal(find_last_match(text, SIZE_MAX, slice_of("")), FIND_NONE);
+    assert_int_equal(find_next_match(text, SIZE_MAX, slice_of("an")), FIND_NONE);
+    assert_int_equal(find_next_match(slice_of("an"), 0, slice_of("ant")), FIND_NONE);
+    assert_int_equal(find_last_match(slice_of("an"), 2, slice_of("ant")), FIND_NONE);
 }
 
 /* Against a search that compares at each place. */
@@ -49,9 +50,10 @@ static void test_find_agrees_with_a_slow_search(void **state)
                 if (i < from)
                     last = i;
             }
-        assert_int_equal(find_next((struct slice){copy, n}, from, (struct slice){needle, k}),
+        assert_int_equal(find_next_match((struct slice){copy, n}, from, (struct slice){needle, k}),
                          first);
-        assert_int_equal(find_last((struct slice){copy, n}, from, (struct slice){needle, k}), last);
+        assert_int_equal(find_last_match((struct slice){copy, n}, from, (struct slice){needle, k}),
+                         last);
         free(copy);
     }
 }

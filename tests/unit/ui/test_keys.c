@@ -58,7 +58,7 @@ static void test_prompt_edits_characters_not_bytes(void **state)
 {
     (void)state;
     struct prompt p;
-    prompt_set(&p, "a\xC3\xA9z");
+    prompt_set_text(&p, "a\xC3\xA9z");
     (void)prompt_handle_key(&p, PRESS_LEFT);
     (void)prompt_handle_key(&p, PRESS_BACKSPACE);
     assert_string_equal(p.text, "az");
@@ -77,7 +77,7 @@ static void test_prompt_cuts_words_and_lines(void **state)
 {
     (void)state;
     struct prompt p;
-    prompt_set(&p, "tool:a  status:b ");
+    prompt_set_text(&p, "tool:a  status:b ");
     (void)prompt_handle_key(&p, PRESS_CTRL('w'));
     assert_string_equal(p.text, "tool:a  ");
     (void)prompt_handle_key(&p, PRESS_LEFT);
@@ -94,7 +94,7 @@ static void test_prompt_takes_no_control_character_and_no_more_than_its_room(voi
 {
     (void)state;
     struct prompt p;
-    prompt_set(&p, "");
+    prompt_set_text(&p, "");
     (void)prompt_handle_key(&p, 0x07);
     (void)prompt_handle_key(&p, PRESS_UP);
     assert_int_equal(p.n, 0);
@@ -110,19 +110,19 @@ static void test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing(void 
 {
     (void)state;
     struct prompt p;
-    prompt_set(&p, "files-1.jsonl");
+    prompt_set_text(&p, "files-1.jsonl");
     assert_int_equal(prompt_handle_key(&p, PRESS_ENTER), PROMPT_DONE);
     assert_string_equal(p.text, "files-1.jsonl");
-    prompt_set(&p, "files-1.jsonl");
+    prompt_set_text(&p, "files-1.jsonl");
     type(&p, "x");
     assert_string_equal(p.text, "x");
     type(&p, "y");
     assert_string_equal(p.text, "xy");
-    prompt_set(&p, "ab");
+    prompt_set_text(&p, "ab");
     (void)prompt_handle_key(&p, PRESS_LEFT);
     type(&p, "x");
     assert_string_equal(p.text, "axb");
-    prompt_set(&p, "ab");
+    prompt_set_text(&p, "ab");
     (void)prompt_handle_key(&p, PRESS_BACKSPACE);
     type(&p, "x");
     assert_string_equal(p.text, "ax");
@@ -133,7 +133,7 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
     (void)state;
     struct prompt p;
     struct prompt_history h = {0};
-    prompt_set(&p, "typed");
+    prompt_set_text(&p, "typed");
     prompt_show_history_line(&p, &h, true); /* nothing is kept yet */
     assert_string_equal(p.text, "typed");
     prompt_add_to_history(&h, "one");
@@ -151,7 +151,7 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
         assert_string_equal(p.text, steps[i].text);
         assert_int_equal(p.at, strlen(steps[i].text));
     }
-    prompt_set(&p, "one"); /* the last line is proposed: the one before it comes */
+    prompt_set_text(&p, "one"); /* the last line is proposed: the one before it comes */
     prompt_show_history_line(&p, &h, true);
     assert_string_equal(p.text, "two");
     char line[16];
@@ -168,9 +168,9 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
 static void test_keys_name_is_the_first_key_of_an_action(void **state)
 {
     (void)state;
-    assert_true(slice_is(keys_name(ACTION_UP), "Up"));
-    assert_true(slice_is(keys_name(ACTION_LEAVE), "q"));
-    assert_true(slice_is(keys_name(ACTION_BACK), "Esc"));
+    assert_true(slice_is(keys_name_of_action(ACTION_UP), "Up"));
+    assert_true(slice_is(keys_name_of_action(ACTION_LEAVE), "q"));
+    assert_true(slice_is(keys_name_of_action(ACTION_BACK), "Esc"));
 }
 
 static void test_words_are_cut_at_blanks_outside_of_quotes(void **state)

@@ -231,7 +231,7 @@ static void test_listing_call_that_matches_late_stands_among_old_ones(void **sta
     assert_int_equal(listing_count_rows(&l), 2);
     expect_row(&l, 0, 4, 10, 2000, CALL_OK);
     expect_row(&l, 1, 5, 0, -1, CALL_OPEN);
-    assert_int_equal(listing_place_of_seq(&l, 5), 1);
+    assert_int_equal(listing_row_of_seq(&l, 5), 1);
     listing_close(&l);
 }
 
@@ -244,7 +244,7 @@ static void test_listing_all_messages_need_no_rows(void **state)
     assert_int_equal(l.old_n + l.young_n, 0);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(listing_row_at(&l, i).seq, i + 1);
-        assert_int_equal(listing_place_of_seq(&l, (int64_t)i + 1), i);
+        assert_int_equal(listing_row_of_seq(&l, (int64_t)i + 1), i);
     }
     assert_int_equal(l.figures.all.calls, 4);
     listing_close(&l);
@@ -260,8 +260,8 @@ static void test_listing_messages_that_match(void **state)
         assert_int_equal(listing_count_rows(&l), MI_COUNT(want));
         for (size_t i = 0; i < MI_COUNT(want); i++)
             assert_int_equal(listing_row_at(&l, i).seq, want[i]);
-        assert_int_equal(listing_place_of_seq(&l, 3), 1);
-        assert_int_equal(listing_place_of_seq(&l, 12), MI_COUNT(want));
+        assert_int_equal(listing_row_of_seq(&l, 3), 1);
+        assert_int_equal(listing_row_of_seq(&l, 12), MI_COUNT(want));
         listing_close(&l);
     }
 }

@@ -19,7 +19,7 @@ static void add_side(struct pair *p, size_t row, enum pair_side side, struct buf
 static void expect(struct pair *p, const char *want)
 {
     struct buf b = {0};
-    for (size_t i = 0; i < pair_count_shown(p); i++) {
+    for (size_t i = 0; i < pair_count_shown_rows(p); i++) {
         add_side(p, i, PAIR_LEFT, &b);
         buf_adds(&b, " |");
         add_side(p, i, PAIR_RIGHT, &b);
@@ -34,8 +34,8 @@ static void test_pair_aligns_members_and_elements(void **state)
     (void)state;
     struct pair *p;
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add(p, "params", slice_of("{\"a\":1,\"b\":\"x\",\"e\":{}}"),
-                              slice_of("{ \"b\":\"\\u0078\", \"e\":{},\"a\":1.0 }")),
+    assert_int_equal(pair_add_two_values(p, "params", slice_of("{\"a\":1,\"b\":\"x\",\"e\":{}}"),
+                                         slice_of("{ \"b\":\"\\u0078\", \"e\":{},\"a\":1.0 }")),
                      0);
     assert_int_equal(pair_count_differences(p), 0);
     assert_int_equal(pair_set_shown(p, true), 0);
@@ -50,9 +50,9 @@ static void test_pair_aligns_members_and_elements(void **state)
     assert_int_equal(pair_open(&p), 0);
     assert_int_equal(pair_set_shown(p, true), 0);
     assert_int_equal(
-        pair_add(p, "r",
-                 slice_of("{\"a\":1,\"gone\":[1],\"c\":{\"k\":true},\"t\":[1,2,3],\"m\":[7]}"),
-                 slice_of("{\"a\":2,\"c\":{\"k\":true,\"new\":{}},\"t\":[1,4],\"m\":\"x\"}")),
+        pair_add_two_values(
+            p, "r", slice_of("{\"a\":1,\"gone\":[1],\"c\":{\"k\":true},\"t\":[1,2,3],\"m\":[7]}"),
+            slice_of("{\"a\":2,\"c\":{\"k\":true,\"new\":{}},\"t\":[1,4],\"m\":\"x\"}")),
         0);
     expect(p, "r |r\n"
               "    { |    {\n"
@@ -76,12 +76,12 @@ static void test_pair_aligns_members_and_elements(void **state)
     assert_int_equal(pair_count_differences(p), 4);
     static const size_t places[] = {2, 8, 12, 15, 15};
     for (size_t i = 0; i + 1 < MI_COUNT(places); i++) {
-        assert_int_equal(pair_next_difference(p, places[i], true), places[i + 1]);
-        assert_int_equal(pair_next_difference(p, places[i + 1], false),
+        assert_int_equal(pair_find_next_difference(p, places[i], true), places[i + 1]);
+        assert_int_equal(pair_find_next_difference(p, places[i + 1], false),
                          i + 2 < MI_COUNT(places) ? places[i] : 12);
     }
-    assert_int_equal(pair_next_difference(p, 0, true), 2);
-    assert_int_equal(pair_next_difference(p, 0, false), 0);
+    assert_int_equal(pair_find_next_difference(p, 0, true), 2);
+    assert_int_equal(pair_find_next_difference(p, 0, false), 0);
     pair_close(p);
 }
 
@@ -99,9 +99,9 @@ static void test_pair_hides_equal_lines(void **state)
     buf_adds(&a, "]");
     buf_adds(&b, "]");
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add(p, "one", buf_slice(&a), buf_slice(&b)), 0);
-    assert_int_equal(pair_add(p, "same", buf_slice(&a), buf_slice(&a)), 0);
-    assert_int_equal(pair_add(p, "left", slice_of("3"), (struct slice){0}), 0);
+    assert_int_equal(pair_add_two_values(p, "one", buf_slice(&a), buf_slice(&b)), 0);
+    assert_int_equal(pair_add_two_values(p, "same", buf_slice(&a), buf_slice(&a)), 0);
+    assert_int_equal(pair_add_two_values(p, "left", slice_of("3"), (struct slice){0}), 0);
     expect(p, "one |one\n"
               "  ... 13 equal lines |  ... 13 equal lines\n"
               "      12, |      12,\n"
@@ -117,7 +117,7 @@ static void test_pair_hides_equal_lines(void **state)
               "left |left\n"
               "-   3 |\n");
     assert_int_equal(pair_set_shown(p, true), 0);
-    assert_int_equal(pair_count_shown(p), 3 + 32 + 32 + 1);
+    assert_int_equal(pair_count_shown_rows(p), 3 + 32 + 32 + 1);
     assert_int_equal(pair_count_differences(p), 2);
     pair_close(p);
     buf_close(&a);
@@ -146,7 +146,7 @@ static size_t lines_of(struct pair *p, enum pair_side side)
 {
     struct cells c = {0};
     size_t n = 0;
-    for (size_t i = 0; i < pair_count_shown(p); i++) {
+    for (size_t i = 0; i < pair_count_shown_rows(p); i++) {
         pair_draw_line(p, i, side, 0, 200, true, &c);
         n += c.n > 0 && c.span[0].style != CELLS_TITLE;
     }
@@ -165,11 +165,11 @@ static void test_pair_shows_each_line_once(void **state)
         make(&r, &b, 0);
         assert_int_equal(pair_open(&p), 0);
         assert_int_equal(pair_set_shown(p, true), 0);
-        assert_int_equal(pair_add(p, "x", buf_slice(&a), buf_slice(&b)), 0);
+        assert_int_equal(pair_add_two_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
         assert_int_equal(pair_open(&alone), 0);
         assert_int_equal(pair_set_shown(alone, true), 0);
-        assert_int_equal(pair_add(alone, "x", buf_slice(&a), (struct slice){0}), 0);
-        assert_int_equal(pair_add(alone, "y", (struct slice){0}, buf_slice(&b)), 0);
+        assert_int_equal(pair_add_two_values(alone, "x", buf_slice(&a), (struct slice){0}), 0);
+        assert_int_equal(pair_add_two_values(alone, "y", (struct slice){0}, buf_slice(&b)), 0);
         assert_int_equal(lines_of(p, PAIR_LEFT), lines_of(alone, PAIR_LEFT));
         assert_int_equal(lines_of(p, PAIR_RIGHT), lines_of(alone, PAIR_RIGHT));
         pair_close(p);
@@ -193,10 +193,10 @@ static void test_pair_too_large_values_show_their_sizes(void **state)
         buf_addc(&b, 'x');
     buf_adds(&b, "\"");
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add(p, "values", buf_slice(&a), slice_of("1")), 0);
-    assert_int_equal(pair_add(p, "bytes", slice_of("1"), buf_slice(&b)), 0);
+    assert_int_equal(pair_add_two_values(p, "values", buf_slice(&a), slice_of("1")), 0);
+    assert_int_equal(pair_add_two_values(p, "bytes", slice_of("1"), buf_slice(&b)), 0);
     assert_int_equal(pair_add_sizes(p, "sizes", (size_t[]){7, 8}), 0);
-    assert_int_equal(pair_add(p, "small", slice_of("1"), slice_of("2")), 0);
+    assert_int_equal(pair_add_two_values(p, "small", slice_of("1"), slice_of("2")), 0);
     buf_printf(&want,
                "values |values\n"
                "  not compared: %zu bytes |  not compared: 1 bytes\n"
@@ -209,7 +209,8 @@ static void test_pair_too_large_values_show_their_sizes(void **state)
                a.n, b.n);
     expect(p, buf_str(&want));
     assert_int_equal(pair_count_differences(p), 1);
-    assert_int_equal(pair_add(p, "one too many", slice_of("1"), slice_of("2")), MI_EFULL);
+    assert_int_equal(pair_add_two_values(p, "one too many", slice_of("1"), slice_of("2")),
+                     MI_EFULL);
     pair_close(p);
     buf_close(&a);
     buf_close(&b);
@@ -221,9 +222,9 @@ static void test_pair_refuses_what_is_not_json(void **state)
     (void)state;
     struct pair *p;
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add(p, "x", slice_of("{"), slice_of("1")), MI_EINVAL);
-    assert_int_equal(pair_add(p, "x", slice_of("1"), slice_of("")), MI_EINVAL);
-    assert_int_equal(pair_count_shown(p), 0);
+    assert_int_equal(pair_add_two_values(p, "x", slice_of("{"), slice_of("1")), MI_EINVAL);
+    assert_int_equal(pair_add_two_values(p, "x", slice_of("1"), slice_of("")), MI_EINVAL);
+    assert_int_equal(pair_count_shown_rows(p), 0);
     pair_close(p);
     pair_close(NULL);
 }
@@ -242,7 +243,7 @@ static void test_pair_aligns_many_members_in_another_order(void **state)
     buf_adds(&b, "}");
     int64_t begin_us = clock_thread_us();
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_add(p, "x", buf_slice(&a), buf_slice(&b)), 0);
+    assert_int_equal(pair_add_two_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
     int64_t took_us = clock_thread_us() - begin_us;
     print_message("30,000 members: %lld us\n", (long long)took_us);
     assert_true(unit_slow() || took_us < 500000);

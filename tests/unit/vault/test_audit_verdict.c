@@ -9,29 +9,29 @@ static void test_verdict_the_first_that_applies(void **state)
 {
     (void)state;
     struct audit_facts f = {.pruned = true, .tampered = true};
-    assert_int_equal(audit_decide(&f), AUDIT_NOT_COVERED);
+    assert_int_equal(audit_decide_status(&f), AUDIT_NOT_COVERED);
     f.covered = true;
-    assert_int_equal(audit_decide(&f), AUDIT_TAMPERED);
+    assert_int_equal(audit_decide_status(&f), AUDIT_TAMPERED);
     f.tampered = false;
     f.runs = true;
-    assert_int_equal(audit_decide(&f), AUDIT_REMOVING);
+    assert_int_equal(audit_decide_status(&f), AUDIT_REMOVING);
     f.pruned = false;
-    assert_int_equal(audit_decide(&f), AUDIT_OPEN);
+    assert_int_equal(audit_decide_status(&f), AUDIT_OPEN);
     f.runs = false;
     f.redacted = f.anchored = true;
-    assert_int_equal(audit_decide(&f), AUDIT_INCOMPLETE);
+    assert_int_equal(audit_decide_status(&f), AUDIT_INCOMPLETE);
     f.sealed = f.killed = true;
-    assert_int_equal(audit_decide(&f), AUDIT_INCOMPLETE);
+    assert_int_equal(audit_decide_status(&f), AUDIT_INCOMPLETE);
     f.killed = false;
-    assert_int_equal(audit_decide(&f), AUDIT_REDACTED);
+    assert_int_equal(audit_decide_status(&f), AUDIT_REDACTED);
     f.redacted = false;
-    assert_int_equal(audit_decide(&f), AUDIT_VALID);
+    assert_int_equal(audit_decide_status(&f), AUDIT_VALID);
 }
 
 static void test_verdict_without_an_anchor_it_is_not_valid(void **state)
 {
     (void)state;
-    assert_int_equal(audit_decide(&fine), AUDIT_NOT_ANCHORED);
+    assert_int_equal(audit_decide_status(&fine), AUDIT_NOT_ANCHORED);
 }
 
 static void test_verdict_what_is_tampered_or_not_whole_fails(void **state)
@@ -39,12 +39,12 @@ static void test_verdict_what_is_tampered_or_not_whole_fails(void **state)
     (void)state;
     for (int i = 0; i < AUDIT_STATUSES; i++) {
         bool fails = i == AUDIT_TAMPERED || i == AUDIT_INCOMPLETE || i == AUDIT_REMOVING;
-        assert_int_equal(audit_status_fails((enum audit_status)i), fails);
+        assert_int_equal(audit_status_is_failure((enum audit_status)i), fails);
         assert_non_null(audit_status_name((enum audit_status)i));
     }
     for (int i = AUDIT_NOTHING + 1; i < AUDIT_KINDS; i++)
         assert_true(audit_kind_name((enum audit_kind)i)[0] != '\0' &&
-                    audit_kind_implies((enum audit_kind)i)[0] != '\0');
+                    audit_kind_implication((enum audit_kind)i)[0] != '\0');
 }
 
 static void test_findings_are_removed_the_last_one_first(void **state)
@@ -57,14 +57,14 @@ static void test_findings_are_removed_the_last_one_first(void **state)
                      0);
     findings_sort(&f);
     struct slice two = slice_of("a,b,c,d"), one = slice_of("x"), other = slice_of("y");
-    assert_true(findings_remove_added(&f, 2, &two));
+    assert_true(findings_remove_added_names(&f, 2, &two));
     assert_true(slice_is(two, "a"));
-    assert_int_equal(findings_first_unmet(&f)->seq, 1);
-    assert_true(findings_remove_added(&f, 1, &one));
+    assert_int_equal(findings_first_without_message(&f)->seq, 1);
+    assert_true(findings_remove_added_names(&f, 1, &one));
     assert_null(one.p);
-    assert_null(findings_first_unmet(&f));
-    assert_false(findings_remove_added(&f, 1, &other));
-    assert_true(findings_remove_added(&f, 3, &other));
+    assert_null(findings_first_without_message(&f));
+    assert_false(findings_remove_added_names(&f, 1, &other));
+    assert_true(findings_remove_added_names(&f, 3, &other));
     findings_close(&f);
 }
 

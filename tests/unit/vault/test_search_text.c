@@ -160,7 +160,7 @@ static void test_search_text_of_a_message_is_unescaped(void **state)
     };
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct slice s = search_text_of_body(value_of_word(&row_kinds, slice_of(rows[i].kind)),
+        struct slice s = search_text_of_body(value_find_by_word(&row_kinds, slice_of(rows[i].kind)),
                                              slice_of(rows[i].body), &b);
         if (!slice_is(s, rows[i].text))
             fail_msg("'%s': '%.*s'", rows[i].body, (int)s.n, s.p);

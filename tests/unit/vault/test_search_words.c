@@ -11,7 +11,7 @@ static void write_list(const struct search_list *l, struct buf *b)
     buf_clear(b);
     for (size_t i = 0; i < l->n; i++) {
         buf_adds(b, i > 0 ? " " : "");
-        buf_slice_add(b, search_list_word(l, i));
+        buf_slice_add(b, search_list_get_word(l, i));
     }
 }
 
@@ -74,7 +74,7 @@ static void test_search_words_keys_of_many_words_are_distinct_and_sorted(void **
     search_list_to_keys(&l);
     assert_in_range(l.n, 20000, 30011);
     for (size_t i = 1; i < l.n; i++) {
-        struct slice a = search_list_word(&l, i - 1), b = search_list_word(&l, i);
+        struct slice a = search_list_get_word(&l, i - 1), b = search_list_get_word(&l, i);
         int d = memcmp(a.p, b.p, size_min(a.n, b.n));
         assert_true(d < 0 || (d == 0 && a.n < b.n));
     }

@@ -17,7 +17,7 @@ static void test_tally_counts_each_status(void **state)
     struct tally t = {0};
     for (int s = 0; s < CALL_UNKNOWN; s++)
         add(&t, "k", (enum call_status)s, s == CALL_OPEN ? -1 : 5000, 50 - s);
-    assert_int_equal(tally_sort(&t), 0);
+    assert_int_equal(tally_sort_durations(&t), 0);
     const struct tally_group *g = &t.group[0];
     assert_int_equal(t.n, 1);
     assert_int_equal(g->calls, CALL_UNKNOWN);
@@ -43,7 +43,7 @@ static void test_tally_percentile_is_the_nearest_rank(void **state)
     for (int i = 200; i >= 1; i--)
         add(&t, "k", CALL_OK, i, 0);
     add(&t, "one", CALL_OK, 7, 0);
-    assert_int_equal(tally_sort(&t), 0);
+    assert_int_equal(tally_sort_durations(&t), 0);
     static const struct {
         int percent;
         int64_t us;

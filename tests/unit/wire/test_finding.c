@@ -42,7 +42,7 @@ static void test_finding_each_rule_has_a_name_and_a_meaning(void **state)
     assert_true(finding_by_name(slice_of("crlf"), &info));
     assert_true(info.finding == FINDING(FIND_CRLF) && info.rule == 0);
     assert_false(finding_by_name(slice_of("crl"), &info));
-    assert_int_equal(rules_keep_errors(RULE(RULE_UNKNOWN_METHOD) | RULE(RULE_INVALID_PARAMS)),
+    assert_int_equal(rules_select_errors(RULE(RULE_UNKNOWN_METHOD) | RULE(RULE_INVALID_PARAMS)),
                      RULE(RULE_INVALID_PARAMS));
 }
 
@@ -65,11 +65,11 @@ static void test_finding_list_joins_the_names_in_order(void **state)
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         buf_clear(&b);
-        finding_list(&b, rows[i].set, rows[i].rules);
+        finding_append_names(&b, rows[i].set, rows[i].rules);
         assert_string_equal(buf_str(&b), rows[i].list);
     }
     buf_clear(&b);
-    finding_list(&b, FINDING(FIND_COUNT) - 1, RULE(RULE_COUNT) - 1);
+    finding_append_names(&b, FINDING(FIND_COUNT) - 1, RULE(RULE_COUNT) - 1);
     size_t commas = 0;
     for (size_t i = 0; i < b.n; i++)
         commas += b.p[i] == ',';

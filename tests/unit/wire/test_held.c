@@ -6,7 +6,7 @@
 static void expect_taken(struct held *h, int64_t now_us, uint64_t seq)
 {
     struct held_error e;
-    if (!held_remove_due(h, now_us, &e)) {
+    if (!held_remove_due_error(h, now_us, &e)) {
         assert_int_equal(seq, 0);
         return;
     }
@@ -18,14 +18,14 @@ static void test_held_errors_are_taken_when_they_are_due(void **state)
 {
     (void)state;
     struct held h = {0};
-    assert_int_equal(held_next_due_us(&h), INT64_MAX);
-    buf_adds(&held_add(&h, 7, 100)->why, "first");
-    buf_adds(&held_add(&h, 8, 90)->why, "second");
-    assert_int_equal(held_next_due_us(&h), 90);
+    assert_int_equal(held_next_error_due_us(&h), INT64_MAX);
+    buf_adds(&held_add_error(&h, 7, 100)->why, "first");
+    buf_adds(&held_add_error(&h, 8, 90)->why, "second");
+    assert_int_equal(held_next_error_due_us(&h), 90);
     expect_taken(&h, 89, 0);
     expect_taken(&h, 90, 8);
     expect_taken(&h, 90, 0);
-    held_postpone(&h, 200);
+    held_postpone_errors(&h, 200);
     expect_taken(&h, 199, 0);
     expect_taken(&h, 200, 7);
     held_close(&h);
@@ -37,16 +37,16 @@ static void test_held_newer_error_of_a_request_replaces_the_older(void **state)
     struct held h = {0};
     struct held_error e;
     for (uint64_t seq = 1; seq <= HELD_MAX; seq++)
-        buf_adds(&held_add(&h, seq, 100)->why, "old");
-    assert_true(held_is_full(&h));
-    buf_adds(&held_add(&h, 1, 300)->why, "new");
-    assert_true(held_is_full(&h));
+        buf_adds(&held_add_error(&h, seq, 100)->why, "old");
+    assert_true(held_errors_are_full(&h));
+    buf_adds(&held_add_error(&h, 1, 300)->why, "new");
+    assert_true(held_errors_are_full(&h));
     for (uint64_t seq = 2; seq <= HELD_MAX; seq++)
         expect_taken(&h, INT64_MAX, seq);
-    assert_true(held_remove_due(&h, INT64_MAX, &e));
+    assert_true(held_remove_due_error(&h, INT64_MAX, &e));
     assert_string_equal(buf_str(&e.why), "new");
     buf_close(&e.why);
-    buf_adds(&held_add(&h, 9, 1)->why, "freed by held_close()");
+    buf_adds(&held_add_error(&h, 9, 1)->why, "freed by held_close()");
     held_close(&h);
     held_close(&h);
 }

@@ -281,7 +281,7 @@ static void test_json_text_walk_peek_returns_the_next_value(void **state)
     struct valid s = valid("{ \"a\" : [1, 2] ,\"b\":{\"c\":\"}\"}, \"\":null }");
     static const char *const keys[] = {"a", "b", ""};
     static const char *const values[] = {"[1, 2]", "{\"c\":\"}\"}", "null"};
-    struct json_walk w = json_walk_at(s.v.text.p);
+    struct json_walk w = json_walk_begin_at_bracket(s.v.text.p);
     struct slice key;
     const char *p;
     struct json_value v;
@@ -300,7 +300,7 @@ static void test_json_text_walk_peek_returns_the_next_value(void **state)
     assert_false(json_walk_next(&w, &key, &v));
     free(s.copy);
     s = valid("[ 7 ]");
-    w = json_walk_at(s.v.text.p);
+    w = json_walk_begin_at_bracket(s.v.text.p);
     assert_true(json_walk_peek(&w, &key, &p));
     assert_null(key.p);
     assert_int_equal(*p, '7');
@@ -308,7 +308,7 @@ static void test_json_text_walk_peek_returns_the_next_value(void **state)
     static const char *const nothing[] = {"[]", "{}", "[ ]", "{\n}"};
     for (size_t i = 0; i < MI_COUNT(nothing); i++) {
         s = valid(nothing[i]);
-        w = json_walk_at(s.v.text.p);
+        w = json_walk_begin_at_bracket(s.v.text.p);
         assert_false(json_walk_peek(&w, &key, &p));
         free(s.copy);
     }
@@ -334,11 +334,11 @@ static void test_json_text_string_head_splits_no_escape_or_character(void **stat
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct valid s = valid(rows[i].text);
         for (size_t max = 0; rows[i].heads[max] != NULL; max++) {
-            struct slice head = json_string_head(s.v.text.p, max);
+            struct slice head = json_string_first_bytes(s.v.text.p, max);
             assert_ptr_equal(head.p, s.v.text.p + 1);
             assert_true(slice_is(head, rows[i].heads[max]));
         }
-        assert_true(slice_eq(json_string_head(s.v.text.p, SIZE_MAX), json_string_raw(s.v)));
+        assert_true(slice_eq(json_string_first_bytes(s.v.text.p, SIZE_MAX), json_string_raw(s.v)));
         free(s.copy);
     }
 }

@@ -159,7 +159,7 @@ static void test_lenient_calls_and_answers_are_told_apart(void **state)
         struct lenient l;
         free(id_of(rows[i].text, strlen(rows[i].text), &l));
         bool answers = rows[i].answer || (strstr(rows[i].text, "jsonrpc") != NULL && !l.is_call);
-        assert_int_equal(lenient_is_answer(&l), l.id.type != JSON_NONE && answers);
+        assert_int_equal(lenient_line_is_answer(&l), l.id.type != JSON_NONE && answers);
         if (l.is_call != rows[i].call || l.is_answer != rows[i].answer)
             fail_msg("%s: call %d, answer %d", rows[i].text, l.is_call, l.is_answer);
     }

@@ -45,9 +45,9 @@ static void feed(struct line_reader *r, const char *p, size_t n)
 static void finish(struct line_reader *r, struct log *l)
 {
     struct line line;
-    if (line_take_last(r, &line) == LINE_READY)
+    if (line_take_unfinished(r, &line) == LINE_READY)
         note(l, &line, '$');
-    assert_int_equal(line_take_last(r, &line), LINE_NEED_MORE); /* once */
+    assert_int_equal(line_take_unfinished(r, &line), LINE_NEED_MORE); /* once */
     assert_int_equal(line_next(r, &line), LINE_NEED_MORE);
 }
 
@@ -140,7 +140,7 @@ static void test_line_too_long_is_reported_once_and_the_next_reads_normally(void
         }
         assert_int_equal(ready, 2);
         assert_int_equal(too_long, 2);
-        assert_int_equal(line_take_last(&r, &line), LINE_NEED_MORE);
+        assert_int_equal(line_take_unfinished(&r, &line), LINE_NEED_MORE);
         line_close(&r);
     }
 }
@@ -155,7 +155,7 @@ static void test_line_end_of_stream_inside_a_too_long_line_returns_nothing(void 
     assert_int_equal(line_next(&r, &line), LINE_TOO_LONG);
     feed(&r, "89", 2);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_take_last(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_take_unfinished(&r, &line), LINE_NEED_MORE);
     feed(&r, "next\n", 5); /* of another stream */
     assert_int_equal(line_next(&r, &line), LINE_READY);
     assert_true(slice_is((struct slice){line.p, line.n}, "next"));
@@ -224,7 +224,7 @@ static void test_line_long_line_is_complete_and_its_memory_freed(void **state)
     assert_int_equal(large->refs, 2);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
     assert_int_equal(large->refs, 1); /* only the holder of the line is left */
-    chunk_drop(large);
+    chunk_release(large);
     size_t room;
     assert_non_null(line_room(&r, &room));
     assert_int_equal(r.chunk->cap, LINE_CHUNK);
@@ -243,7 +243,7 @@ static void test_line_returned_is_the_next_line_again(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(line_next(&r, &line), LINE_READY);
         assert_true(slice_is((struct slice){line.p, line.n}, "two"));
-        line_put_back(&r, &line);
+        line_unread_last_line(&r, &line);
     }
     feed(&r, "ial\n", 4);
     struct log l = {"", 0};
@@ -289,7 +289,7 @@ static void test_line_long_line_is_read_to_whole_pages(void **state)
         line_close(&r);
     }
     free(text);
-    chunk_free_spare();
+    chunk_free_spare_memory();
 }
 
 /* The lines of a held chunk are kept, whatever is read afterwards. */
@@ -324,7 +324,7 @@ static void test_line_held_chunk_keeps_its_lines(void **state)
     for (size_t i = 0; i < MI_COUNT(held); i++) {
         assert_true(slice_is((struct slice){held[i].line.p, held[i].line.n}, held[i].text));
         assert_int_equal(held[i].line.p[held[i].line.n], '\n');
-        chunk_drop(held[i].line.chunk);
+        chunk_release(held[i].line.chunk);
     }
     line_close(&r);
 }
@@ -341,7 +341,7 @@ static void test_line_unfinished_last_line_has_room_for_a_newline(void **state)
     memset(at, 'x', room); /* as much as fits */
     line_add_filled(&r, room);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_take_last(&r, &line), LINE_READY);
+    assert_int_equal(line_take_unfinished(&r, &line), LINE_READY);
     assert_int_equal(line.n, room);
     line.p[line.n] = '\n';
     assert_true(line.p + line.n < line.chunk->data + line.chunk->cap);
@@ -354,12 +354,12 @@ static void test_line_abandoned_is_reported_once_and_the_next_reads_normally(voi
     struct line_reader r;
     struct line line;
     line_open(&r, 1000);
-    assert_int_equal(line_give_up(&r, &line), LINE_NEED_MORE); /* there is no line */
+    assert_int_equal(line_end_as_too_long(&r, &line), LINE_NEED_MORE); /* there is no line */
     feed(&r, "half", 4);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_give_up(&r, &line), LINE_TOO_LONG);
+    assert_int_equal(line_end_as_too_long(&r, &line), LINE_TOO_LONG);
     assert_true(slice_is((struct slice){line.p, line.n}, "half"));
-    assert_int_equal(line_give_up(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_end_as_too_long(&r, &line), LINE_NEED_MORE);
     feed(&r, " and the rest\nnext\n", 19);
     assert_int_equal(line_next(&r, &line), LINE_READY);
     assert_true(slice_is((struct slice){line.p, line.n}, "next"));
@@ -424,7 +424,7 @@ static bool survives_failure(int n, bool held, const char *text, size_t len, int
     assert_memory_equal(line.p, text, len);
     if (held) {
         assert_memory_equal(first.p, "first", 5);
-        chunk_drop(first.chunk);
+        chunk_release(first.chunk);
     }
     line_close(&r);
     *failures += failed;
@@ -477,14 +477,15 @@ static void test_line_of_other_framings_is_named(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         bool seen = false;
         char *copy = unit_copy(rows[i].line, strlen(rows[i].line));
-        if (line_other_framing((struct slice){copy, strlen(rows[i].line)}, &seen) != rows[i].wanted)
+        if (line_find_other_framing((struct slice){copy, strlen(rows[i].line)}, &seen) !=
+            rows[i].wanted)
             fail_msg("%s", rows[i].line);
         assert_int_equal(seen, rows[i].wanted == http);
         free(copy);
     }
     /* the headers of HTTP are not those of LSP */
     bool seen = true;
-    assert_int_equal(line_other_framing(slice_of("Content-Length: 52"), &seen), 0);
+    assert_int_equal(line_find_other_framing(slice_of("Content-Length: 52"), &seen), 0);
 }
 
 int main(void)

@@ -150,7 +150,7 @@ static void test_method_in_the_table_is_in_each_of_its_schemas(void **state)
 {
     (void)state;
     const struct method *m;
-    for (size_t i = 0; (m = method_get(i)) != NULL; i++)
+    for (size_t i = 0; (m = method_at_index(i)) != NULL; i++)
         for (int r = 0; r < REV_COUNT; r++)
             for (size_t k = 0; k < MI_COUNT(lists); k++) {
                 struct found f = {.name = m->name, .list = k};
@@ -280,9 +280,9 @@ static void test_method_capabilities_are_read_from_declarations(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct json_value v = {JSON_OBJECT, slice_of(rows[i].declared)};
-        assert_int_equal(capabilities_declared(v), rows[i].set);
+        assert_int_equal(capabilities_read_declared(v), rows[i].set);
     }
-    assert_int_equal(capabilities_declared((struct json_value){0}), 0);
+    assert_int_equal(capabilities_read_declared((struct json_value){0}), 0);
 }
 
 static int close_files(void **state)

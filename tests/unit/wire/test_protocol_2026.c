@@ -469,7 +469,7 @@ static void test_protocol_rejected_requests_leave_no_state(void **state)
     assert_int_equal(rpc_read(slice_of(line), &m), 0);
     assert_int_equal(protocol_check_request(&p, PARTY_CLIENT, &m, &asked),
                      RULE(RULE_INVALID_PARAMS));
-    protocol_forget_asked(&p, &asked);
+    protocol_forget_rejected_request(&p, &asked);
     assert_int_equal(
         protocol_check_request(&p, PARTY_CLIENT, &m, &asked) & RULE(RULE_SECOND_INITIALIZE), 0);
     protocol_close(&p);

@@ -35,8 +35,8 @@ static void expect(const char *text, enum rpc_kind kind, findings found)
 {
     struct line_read r = read_line(text);
     struct buf got = {0}, want = {0};
-    finding_list(&got, r.m.findings, 0);
-    finding_list(&want, found, 0);
+    finding_append_names(&got, r.m.findings, 0);
+    finding_append_names(&want, found, 0);
     if (r.st != 0 || r.m.kind != kind || r.m.findings != found)
         fail_msg("%s\nis %s [%s], status %d, not %s [%s]", text,
                  row_kind_name(row_kind_of_rpc(r.m.kind)), buf_str(&got), r.st,
@@ -500,7 +500,7 @@ static void test_rpc_head_of_a_truncated_message_has_id_and_method(void **state)
         struct line_read r = {.n = strlen(rows[i].head)};
         r.copy = unit_copy(rows[i].head, r.n);
         memset(&r.m, 0xA5, sizeof r.m);
-        rpc_read_head((struct slice){r.copy, r.n}, &r.m);
+        rpc_read_truncated_line((struct slice){r.copy, r.n}, &r.m);
         assert_int_equal(r.m.kind, RPC_INVALID);
         expect_text(&r, r.m.id, rows[i].id);
         if (rows[i].method == NULL)

@@ -133,7 +133,7 @@ static void play(const struct row *rows, size_t n, size_t max, bool keep_flaws, 
             take(&f, line, length, is_last ? last : 0);
             free(line);
         }
-        assert_int_equal(server_lines_end(&f.lines, false), 0);
+        assert_int_equal(server_lines_flush_waiting(&f.lines, false), 0);
         assert_false(f.lines.waits);
         char *want = strdup(rows[i].said);
         quotes(want, strlen(want));
@@ -261,7 +261,7 @@ static void test_server_lines_cut_by_the_end_of_the_output_are_noise(void **stat
     begin(&f, 1 << 20);
     take(&f, "{\"id\":1,", 8, 0);
     take(&f, "\"result\":", 9, 0);
-    assert_int_equal(server_lines_end(&f.lines, true), 0);
+    assert_int_equal(server_lines_flush_waiting(&f.lines, true), 0);
     assert_string_equal(buf_str(&f.said), "N {\"id\":1,|N \"result\":|");
     end(&f);
 }
@@ -283,7 +283,7 @@ static void expect_one_outcome(const char *text, size_t n, size_t flaw_at)
         take(&f, text + i, length, 0);
         i += length + 1;
     }
-    assert_int_equal(server_lines_end(&f.lines, false), 0);
+    assert_int_equal(server_lines_flush_waiting(&f.lines, false), 0);
     if (flaw_at >= sizeof BEGIN - 1 && f.answers[1] != 1)
         fail_msg("%zu outcomes of %.*s:\n%s", f.answers[1], (int)n, text, buf_str(&f.said));
     if (f.answers[2] != 0 || f.answers[1] > 1)

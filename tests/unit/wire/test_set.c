@@ -66,12 +66,12 @@ static void test_set_json_at_finds_the_value_at_a_place(void **state)
 {
     (void)state;
     struct json_value v = {JSON_OBJECT, slice_of("{\"a\":[1,{\"b\":\"c\"}]}")};
-    assert_true(slice_is(json_find_pointer(v, slice_of("/a/1/b")).text, "\"c\""));
-    assert_true(slice_is(json_find_pointer(v, slice_of("")).text, "{\"a\":[1,{\"b\":\"c\"}]}"));
-    assert_int_equal(json_find_pointer(v, slice_of("/a/2")).type, JSON_NONE);
-    assert_int_equal(json_find_pointer(v, slice_of("/a/x")).type, JSON_NONE);
-    assert_int_equal(json_find_pointer(v, slice_of("/a/1/b/c")).type, JSON_NONE);
-    assert_int_equal(json_find_pointer(v, slice_of("a")).type, JSON_NONE);
+    assert_true(slice_is(json_find_at_pointer(v, slice_of("/a/1/b")).text, "\"c\""));
+    assert_true(slice_is(json_find_at_pointer(v, slice_of("")).text, "{\"a\":[1,{\"b\":\"c\"}]}"));
+    assert_int_equal(json_find_at_pointer(v, slice_of("/a/2")).type, JSON_NONE);
+    assert_int_equal(json_find_at_pointer(v, slice_of("/a/x")).type, JSON_NONE);
+    assert_int_equal(json_find_at_pointer(v, slice_of("/a/1/b/c")).type, JSON_NONE);
+    assert_int_equal(json_find_at_pointer(v, slice_of("a")).type, JSON_NONE);
 }
 
 int main(void)

@@ -162,7 +162,7 @@ static void test_tool_rule_keeps_name(void **state)
         struct tool_rule r;
         struct buf why = {0};
         assert_int_equal(tool_rule_open(&r, names[i].tools, names[i].hide, false, &why), 0);
-        bool kept = tool_rule_keeps_name(&r, slice_of(names[i].name));
+        bool kept = tool_rule_allows_name(&r, slice_of(names[i].name));
         if (kept != names[i].kept)
             fail_msg("row %zu: '%s'", i, names[i].name);
         tool_rule_close(&r);
@@ -303,10 +303,10 @@ static void test_tool_rule_long_names_and_many_tools(void **state)
                          TOOL_RULE_NAME_MAX);
     changes_close(&c);
     buf_addc(&name, 'n'); /* one more byte: never kept, by whatever rule */
-    assert_false(tool_rule_keeps_name(&r, buf_slice(&name)));
+    assert_false(tool_rule_allows_name(&r, buf_slice(&name)));
     tool_rule_close(&r);
     assert_int_equal(tool_rule_open(&r, NULL, "h", false, &why), 0);
-    assert_false(tool_rule_keeps_name(&r, buf_slice(&name)));
+    assert_false(tool_rule_allows_name(&r, buf_slice(&name)));
     tool_rule_close(&r);
     buf_close(&list);
     buf_close(&name);
@@ -378,10 +378,10 @@ static const char *fault_of(const char *message, struct buf *name)
     assert_int_equal(tool_rule_open(&r, NULL, "h", false, &why), 0);
     assert_int_equal(rpc_read((struct slice){copy, n}, &m), 0);
     buf_clear(name);
-    enum tool_verdict v = tool_call_judge(&r, NULL, &m, name, &fault);
+    enum tool_verdict v = tool_call_get_verdict(&r, NULL, &m, name, &fault);
     assert_int_equal(v == TOOL_CALL_AMBIGUOUS, fault != NULL);
     if (v == TOOL_CALL_AMBIGUOUS)
-        assert_int_equal(tool_call_finding(v), FIND_AMBIGUOUS_CALL);
+        assert_int_equal(tool_call_finding_of_verdict(v), FIND_AMBIGUOUS_CALL);
     else
         assert_int_equal(v == TOOL_CALL_HIDDEN, slice_is(buf_slice(name), "h"));
     tool_rule_close(&r);
@@ -471,10 +471,10 @@ static void test_tool_rule_hints_decide_with_read_only(void **state)
                        "call\",\"params\":{\"name\":\"%s\"}}",
                        of[i].name);
             assert_int_equal(rpc_read(buf_slice(&message), &m), 0);
-            assert_int_equal(tool_call_judge(&r, &h, &m, &name, &fault),
+            assert_int_equal(tool_call_get_verdict(&r, &h, &m, &name, &fault),
                              part ? of[i].part : of[i].whole);
         }
-        tool_hints_forget(&h);
+        tool_hints_clear(&h);
         tool_rule_close(&r);
     }
     buf_close(&why);
@@ -525,7 +525,7 @@ static void test_tool_rule_refusal_says_why(void **state)
         tool_call_explain(&r, refusals[i].verdict, "FAULT", slice_of(refusals[i].name),
                           refusals[i].failure, &why);
         assert_string_equal(buf_str(&why), refusals[i].why);
-        assert_int_equal(tool_call_finding(refusals[i].verdict), refusals[i].finding);
+        assert_int_equal(tool_call_finding_of_verdict(refusals[i].verdict), refusals[i].finding);
     }
     tool_rule_close(&r);
     for (int i = 0; i < 2000; i++) /* a long name and a long rule are truncated */
@@ -562,7 +562,7 @@ static void test_tool_hints_need_the_whole_list(void **state)
     assert_int_equal(tool_hints_get(&h, slice_of("c")), TOOL_HINT_ABSENT);
     assert_true(tool_hints_begin_page(&h, 0, 0)); /* a new list */
     assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_ABSENT);
-    tool_hints_forget(&h);
+    tool_hints_clear(&h);
     assert_int_equal(tool_hints_get(&h, slice_of("a")), TOOL_HINT_UNKNOWN);
 }
 
@@ -579,7 +579,7 @@ static void test_tool_hints_too_many_names_are_never_whole(void **state)
     assert_true(h.overflow);
     assert_int_equal(tool_hints_get(&h, slice_of("t5")), TOOL_HINT_READS);
     assert_int_equal(tool_hints_get(&h, slice_of("x")), TOOL_HINT_UNKNOWN);
-    tool_hints_forget(&h);
+    tool_hints_clear(&h);
 }
 
 int main(void)

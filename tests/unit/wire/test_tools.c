@@ -41,7 +41,7 @@ static void test_tools_list_is_complete_with_its_last_page(void **state)
     assert_true(tools_are_complete(&t) && has(&t, "a") && has(&t, "c"));
     page(&t, "{'tools':[{'name':'c'}]}", 0); /* a new list */
     assert_true(tools_are_complete(&t) && !has(&t, "a"));
-    tools_forget(&t);
+    tools_forget_all(&t);
     assert_false(tools_are_complete(&t) || has(&t, "c"));
     tools_close(&t);
     tools_close(&t);

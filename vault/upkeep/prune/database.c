@@ -70,7 +70,7 @@ int prune_convert_status(struct prune *p, int st)
 /* Time in microseconds after which a session that was sent may be removed. */
 #define SENT_US ((int64_t)3600 * 1000000)
 
-int prune_is_sent(struct prune *p, int64_t id, bool *ret)
+int prune_session_was_sent(struct prune *p, int64_t id, bool *ret)
 {
     bool has;
     int64_t sent;

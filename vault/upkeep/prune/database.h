@@ -47,7 +47,7 @@ int prune_convert_status(struct prune *p, int st);
 /* Whether the session may be removed as far as a target is concerned. True if no target is set, or
  * if the target still had the whole session an hour after it was sent. (A failover may lose the
  * rows that the target received last; then a shipper changes the rows of `shipped`.) */
-MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
+MI_MUST int prune_session_was_sent(struct prune *p, int64_t id, bool *ret);
 /* Reads the uid of a session; "" if the session has no row. */
 MI_MUST int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
 

@@ -27,7 +27,7 @@ static int prune_files_add(struct prune_files *f, const char *name, int64_t unti
 
 static int64_t file_changed_us(const struct stat *st)
 {
-    struct timespec at = file_changed_at(st);
+    struct timespec at = file_get_change_time(st);
     return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
 }
 

@@ -64,7 +64,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 {
     bool sent;
     int64_t rows = 0;
-    int st = prune_is_sent(p, c->id, &sent);
+    int st = prune_session_was_sent(p, c->id, &sent);
     if (st < 0)
         return st;
     c->removable = false; /* do not consider this candidate again */
@@ -83,7 +83,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 }
 
 /* Plans the removal of the session that the rule names, if the session exists. */
-static int plan_named_session(struct prune *p, struct candidates *l, int64_t *bytes)
+static int plan_removal_of_named_session(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     size_t i = SEARCH_INT64(l->c, l->n, id, p->rule.session);
     if (i == l->n || l->c[i].id != p->rule.session)
@@ -109,7 +109,7 @@ static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 }
 
 /* Plans the removal of the log files and escalations that are old enough. Returns their size. */
-static int64_t plan_old_files(struct prune *p, const struct candidates *l)
+static int64_t plan_remove_old_files(struct prune *p, const struct candidates *l)
 {
     int64_t kept_us = INT64_MAX;
     for (size_t i = 0; i < l->n; i++)
@@ -124,7 +124,7 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
  * session, and of the log files that are then older than all sessions. Today's log file is kept,
  * because it is still written to. It is not counted, because otherwise sessions would be removed in
  * its place. *bytes: size of the vault after the plan. */
-static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
+static int plan_prune_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     /* `logs`: bytes of log files of past days that the plan does not remove; `today`: bytes of
      * newer log files */
@@ -163,7 +163,7 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 
 /* Plans removals by age, then by the size of the vault. Adds the bytes that the plan frees to
  * *freed. */
-static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
+static int plan_prune_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
 {
     bool all = p->rule.older_us == 0 && p->rule.max_bytes == 0;
     int st = 0;
@@ -173,11 +173,11 @@ static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
             st = plan_session(p, &l->c[i], freed);
     if (st < 0)
         return st;
-    *freed += plan_old_files(p, l);
+    *freed += plan_remove_old_files(p, l);
     if (p->rule.max_bytes > 0) {
         int64_t left = p->plan.bytes_before - *freed;
-        st = plan_by_size(p, l, &left);
-        *freed = p->plan.bytes_before - left + plan_old_files(p, l);
+        st = plan_prune_by_size(p, l, &left);
+        *freed = p->plan.bytes_before - left + plan_remove_old_files(p, l);
     }
     return st;
 }
@@ -203,12 +203,12 @@ int prune_make_plan(struct prune *p)
     int64_t freed = 0;
     int st = read_candidates(p, &l);
     if (st == 0)
-        st = prune_size_vault(p, &p->plan.bytes_before);
+        st = prune_compute_vault_size(p, &p->plan.bytes_before);
     if (st == 0)
         st = prune_files_find(p, &freed);
     if (st == 0)
-        st =
-            p->rule.session != 0 ? plan_named_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
+        st = p->rule.session != 0 ? plan_removal_of_named_session(p, &l, &freed)
+                                  : plan_prune_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
     /* sort again, because sessions that are removed for their age may be newer than sessions that

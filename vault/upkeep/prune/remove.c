@@ -54,7 +54,7 @@ void prune_close(struct prune *p)
     free(p);
 }
 
-const struct prune_report *prune_plan(const struct prune *p)
+const struct prune_report *prune_get_plan_totals(const struct prune *p)
 {
     return &p->plan;
 }
@@ -70,7 +70,7 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids)
     return p->n;
 }
 
-int prune_complete_totals(struct prune *p, struct buf *error)
+int prune_fill_in_totals(struct prune *p, struct buf *error)
 {
     int64_t rows = 0, sum = 0;
     int st = 0;
@@ -126,7 +126,7 @@ static int prune_remove_from_table(struct prune *p, const char *table, enum prun
 }
 
 /* Removes all rows of a session except its messages. */
-static int prune_remove_other_rows(struct prune *p, int64_t id)
+static int prune_remove_non_message_rows(struct prune *p, int64_t id)
 {
     static const struct {
         const char *name;
@@ -147,7 +147,7 @@ static int prune_remove_other_rows(struct prune *p, int64_t id)
 static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 {
     bool sent;
-    int st = prune_is_sent(p, id, &sent);
+    int st = prune_session_was_sent(p, id, &sent);
     if (st == 0 && !sent) { /* the session was redacted, or sent again, after the plan was made */
         buf_printf(p->d.error,
                    "session %lld was changed meanwhile, and must be sent first; run it again",
@@ -161,7 +161,7 @@ static int prune_remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
     if (st == 0)
         st = prune_remove_from_table(p, "messages", P_REMOVE_NEXT_MESSAGES, id);
     *ret_n = sqlite3_changes(p->d.db);
-    return st == 0 && *ret_n < PRUNE_ROWS ? prune_remove_other_rows(p, id) : st;
+    return st == 0 && *ret_n < PRUNE_ROWS ? prune_remove_non_message_rows(p, id) : st;
 }
 
 /* Removes the search index of a session. Call it before and after the rows are removed, because a
@@ -177,7 +177,7 @@ static int prune_remove_index(struct prune *p, int64_t id)
     return MI_EIO;
 }
 
-static int prune_session_step(struct prune *p)
+static int prune_remove_session_rows(struct prune *p)
 {
     int64_t id = p->session[p->at], n = 0;
     int st = p->forgotten ? 0 : prune_remove_index(p, id);
@@ -200,8 +200,8 @@ static int prune_session_step(struct prune *p)
 }
 
 /* Removes the next file. *count: number of removed files of this kind. */
-static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_report *done,
-                           struct buf *error)
+static int prune_remove_next_file(struct prune_files *f, int64_t *count, struct prune_report *done,
+                                  struct buf *error)
 {
     struct stat s;
     const char *name = f->file[f->at++].name;
@@ -217,7 +217,7 @@ static int prune_file_step(struct prune_files *f, int64_t *count, struct prune_r
 }
 
 /* Shrinks the database if no proxy runs, because VACUUM locks the database. */
-static int prune_shrink_step(struct prune *p)
+static int prune_shrink_database(struct prune *p)
 {
     int64_t pages = 0, unused = 0, size = 0;
     int st = db_read_number(&p->d, P_PAGES, &pages, NULL, 0);
@@ -228,7 +228,7 @@ static int prune_shrink_step(struct prune *p)
     if (st < 0)
         return st;
     p->done.free_bytes = unused * size;
-    if (unused > 0 && unused >= pages / SHRINK_SHARE && !running_has_any(p->dir.path)) {
+    if (unused > 0 && unused >= pages / SHRINK_SHARE && !running_has_any_proxy(p->dir.path)) {
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
@@ -236,17 +236,17 @@ static int prune_shrink_step(struct prune *p)
         if (st < 0 && prune_convert_status(p, st) != MI_EFULL)
             return st;
     }
-    return prune_size_vault(p, &p->done.bytes_after);
+    return prune_compute_vault_size(p, &p->done.bytes_after);
 }
 
 static int prune_next_step(struct prune *p, bool *ret_done)
 {
     if (p->at < p->n)
-        return prune_session_step(p);
+        return prune_remove_session_rows(p);
     if (p->bodies.at < p->bodies.planned)
-        return prune_file_step(&p->bodies, &p->done.bodies, &p->done, p->d.error);
+        return prune_remove_next_file(&p->bodies, &p->done.bodies, &p->done, p->d.error);
     if (p->logs.at < p->logs.planned)
-        return prune_file_step(&p->logs, &p->done.logs, &p->done, p->d.error);
+        return prune_remove_next_file(&p->logs, &p->done.logs, &p->done, p->d.error);
     if (p->escalations.at < p->escalations.planned) {
         /* Remove the rows that name the file before removing the file: if the problem occurs again,
          * a new file is then made. */
@@ -257,13 +257,13 @@ static int prune_next_step(struct prune *p, bool *ret_done)
             st = db_run(&p->d, P_REMOVE_ESCALATION, DB_WITH(db_text(slice_of(file))));
         if (st < 0)
             return st;
-        return prune_file_step(&p->escalations, &p->done.escalations, &p->done, p->d.error);
+        return prune_remove_next_file(&p->escalations, &p->done.escalations, &p->done, p->d.error);
     }
     *ret_done = true;
-    return prune_shrink_step(p);
+    return prune_shrink_database(p);
 }
 
-int prune_step(struct prune *p, bool *ret_done, struct buf *error)
+int prune_run_step(struct prune *p, bool *ret_done, struct buf *error)
 {
     *ret_done = false;
     p->d.error = error;

@@ -12,7 +12,7 @@
  *           oldest remaining session. If the vault is larger than `max_bytes`, log files of past
  *           days are removed before sessions, as long as log files take more than all other data.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run,
- *           call prune_step() only when prune_database_is_unchanged().
+ *           call prune_run_step() only when prune_database_is_unchanged().
  *           If the steps stop early, a session without its first messages or a file in Bodies/
  *           without a session may remain; the next run removes both.
  * Disk      removing files frees space at once. The database keeps its size, and new messages use
@@ -46,7 +46,7 @@ struct prune_report {
     /* Size of the vault without free pages of its database. bytes_before: before the removal.
      * bytes_after: in a plan, the size after the removal; in a report, the size after the last
      * step. A plan knows bytes_after and `messages` only with max_bytes, or after
-     * prune_complete_totals(). */
+     * prune_fill_in_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */
 };
@@ -60,17 +60,17 @@ MI_MUST int prune_open(struct prune **ret, const char *vault, const struct reten
                        int64_t now_us, struct buf *error);
 void prune_close(struct prune *p); /* the argument may be NULL */
 /* Returns the totals of the plan. */
-const struct prune_report *prune_plan(const struct prune *p);
+const struct prune_report *prune_get_plan_totals(const struct prune *p);
 /* Returns the number of sessions that the plan removes. *ret_ids: their ids, oldest first. */
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
 /* Completes the totals of the plan by reading the rows of the sessions to remove. Returns 0,
  * MI_ESTORE, MI_EFULL or MI_ENOMEM, with the meaning that prune_open() gives them. */
-MI_MUST int prune_complete_totals(struct prune *p, struct buf *error);
+MI_MUST int prune_fill_in_totals(struct prune *p, struct buf *error);
 
 /* Runs one step. Returns 0, or an error with the meaning that prune_open() gives it. MI_EFULL: call
- * prune_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a new
+ * prune_run_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a new
  * plan. *ret_done: whether this was the last step. */
-MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
+MI_MUST int prune_run_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *
 prune_get_report(const struct prune *p); /* returns what was removed so far */
 /* Whether no other connection has written to the database since the last call of this function. */

@@ -11,7 +11,7 @@
 
 /* ---- the vault ---- */
 
-static int64_t folder_bytes(int dir_fd, const char *name)
+static int64_t count_folder_bytes(int dir_fd, const char *name)
 {
     struct stat st;
     int64_t sum = 0;
@@ -23,7 +23,7 @@ static int64_t folder_bytes(int dir_fd, const char *name)
         if (S_ISREG(st.st_mode))
             sum += st.st_size;
         else if (S_ISDIR(st.st_mode) && e->d_name[0] != '.')
-            sum += folder_bytes(fd, e->d_name);
+            sum += count_folder_bytes(fd, e->d_name);
     }
     if (d != NULL)
         closedir(d);
@@ -32,7 +32,7 @@ static int64_t folder_bytes(int dir_fd, const char *name)
     return sum;
 }
 
-int prune_size_vault(struct prune *p, int64_t *ret)
+int prune_compute_vault_size(struct prune *p, int64_t *ret)
 {
     int64_t pages = 0, unused = 0, size = 0;
     int st = db_read_number(&p->d, P_PAGES, &pages, NULL, 0);
@@ -40,9 +40,10 @@ int prune_size_vault(struct prune *p, int64_t *ret)
         st = db_read_number(&p->d, P_UNUSED_PAGES, &unused, NULL, 0);
     if (st == 0)
         st = db_read_number(&p->d, P_PAGE_SIZE, &size, NULL, 0);
-    *ret = (pages - unused) * size + folder_bytes(p->dir.fd, VAULT_BODIES) +
-           folder_bytes(p->dir.fd, VAULT_LOGS) + folder_bytes(p->dir.fd, VAULT_ESCALATIONS) +
-           folder_bytes(p->dir.fd, VAULT_SEARCH);
+    *ret = (pages - unused) * size + count_folder_bytes(p->dir.fd, VAULT_BODIES) +
+           count_folder_bytes(p->dir.fd, VAULT_LOGS) +
+           count_folder_bytes(p->dir.fd, VAULT_ESCALATIONS) +
+           count_folder_bytes(p->dir.fd, VAULT_SEARCH);
     return st;
 }
 
@@ -64,7 +65,7 @@ static const struct {
 /* Returns the bytes of the current row as a record of SQLite: the types of its columns, then the
  * values. A small number takes fewer bytes. The first column is the row's id, which is not in the
  * record. */
-static int64_t record_bytes(sqlite3_stmt *q)
+static int64_t count_record_bytes(sqlite3_stmt *q)
 {
     int n = sqlite3_column_count(q);
     int64_t sum = 1 + n;
@@ -121,7 +122,7 @@ static int count_table_pages(struct prune *p, size_t i, int64_t id, int64_t *pag
         return st;
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-        *pages += pages_add_row(filled, p->page_size, tables[i].others + record_bytes(q));
+        *pages += pages_add_row(filled, p->page_size, tables[i].others + count_record_bytes(q));
         p->plan.messages += i == 0;
     }
     return db_finish_statement(&p->d, q, rc);

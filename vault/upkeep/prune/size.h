@@ -14,7 +14,7 @@
 /* Computes the size of the vault in bytes: used pages of the database, large bodies, log files,
  * escalations, and the search index. Free pages, the write-ahead log, and databases that were put
  * aside are not counted. Returns 0 or MI_ESTORE. */
-MI_MUST int prune_size_vault(struct prune *p, int64_t *ret);
+MI_MUST int prune_compute_vault_size(struct prune *p, int64_t *ret);
 /* Computes how many bytes removing a session frees: its rows, and its index file for searches,
  * unless that file was counted for an earlier session. Large bodies are not counted. Adds the
  * session's messages to those of the plan. Call it for the sessions in the order of their ids.

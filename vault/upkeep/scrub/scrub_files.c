@@ -105,7 +105,7 @@ static FILE *open_stream(int dir_fd, const char *name, int flags, const char *mo
 }
 
 /* Starts the replacement with the first `upto` bytes of the file. */
-static int copy_begin(struct lines *l, struct copy *c, long upto)
+static int begin_replacement_file(struct lines *l, struct copy *c, long upto)
 {
     char block[64 << 10];
     snprintf(c->wip, sizeof c->wip, WIP "%s", c->name);
@@ -133,7 +133,7 @@ static int copy_or_replace_line(struct lines *l, struct copy *c, struct slice li
         return 0;
     if (c->out == NULL) {
         long next = ftell(c->in);
-        st = next < 0 ? scrub_fail(l->s, "read", c->path) : copy_begin(l, c, at);
+        st = next < 0 ? scrub_fail(l->s, "read", c->path) : begin_replacement_file(l, c, at);
         if (st == 0 && fseek(c->in, next, SEEK_SET) != 0)
             st = scrub_fail(l->s, "read", c->path);
     }
@@ -172,7 +172,7 @@ static int scrub_lines(struct lines *l, struct copy *c)
 }
 
 /* Replaces the file by its copy, and overwrites the bytes of the old file. */
-static int copy_replace_file(struct lines *l, struct copy *c)
+static int replace_file_by_copy(struct lines *l, struct copy *c)
 {
     static const char zeros[4096];
     struct stat file = {0};
@@ -222,7 +222,7 @@ static int scrub_file(struct lines *l, const char *name)
         (l->uid == NULL || l->kind == SCRUB_VALUE || escalation_names_session(c.in, l->uid)))
         st = scrub_lines(l, &c);
     if (st == 0 && c.out != NULL)
-        st = copy_replace_file(l, &c);
+        st = replace_file_by_copy(l, &c);
     if (c.out != NULL) {
         (void)fclose(c.out);
         if (st < 0)

@@ -13,7 +13,8 @@ int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, voi
     struct scrub *s = calloc(1, sizeof *s);
     if (s == NULL)
         return MI_ENOMEM;
-    *s = (struct scrub){.q = q, .fn = fn, .ctx = ctx, .bodies_fd = -1, .rules = redact_current()};
+    *s = (struct scrub){
+        .q = q, .fn = fn, .ctx = ctx, .bodies_fd = -1, .rules = redact_get_current_sanitizer()};
     s->dir.fd = -1;
     int st = s->rules == NULL ? MI_ENOMEM : vault_dir_open(&s->dir, query_vault(q), false, error);
     if (st == 0 && apply) {

@@ -16,7 +16,7 @@
 
 /* ---- large bodies: the session's file in VAULT/Bodies ---- */
 
-static int scrub_bodies_fail(struct scrub *s, const char *what)
+static int scrub_fail_at_bodies(struct scrub *s, const char *what)
 {
     return scrub_fail(s, what, VAULT_BODIES);
 }
@@ -36,7 +36,7 @@ static int scrub_open_bodies(struct scrub *s)
     errno = e;
     if (s->bodies_fd >= 0)
         return 0;
-    return e == ENOENT ? MI_ENOENT : scrub_bodies_fail(s, "open a file in");
+    return e == ENOENT ? MI_ENOENT : scrub_fail_at_bodies(s, "open a file in");
 }
 
 /* Adds a range of the file of large bodies to s->ranges. A row refers to the range, so the range
@@ -58,7 +58,7 @@ static int scrub_write_at(struct scrub *s, const char *p, size_t n, int64_t at)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return scrub_bodies_fail(s, "write to a file in");
+            return scrub_fail_at_bodies(s, "write to a file in");
         p += done;
         n -= (size_t)done;
         at += done;
@@ -72,15 +72,15 @@ static int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_of
 {
     int st = scrub_open_bodies(s);
     if (st < 0)
-        return st == MI_ENOENT ? scrub_bodies_fail(s, "open a file in") : st;
+        return st == MI_ENOENT ? scrub_fail_at_bodies(s, "open a file in") : st;
     off_t end = lseek(s->bodies_fd, 0, SEEK_END);
     if (end < 0)
-        return scrub_bodies_fail(s, "read a file in");
+        return scrub_fail_at_bodies(s, "read a file in");
     st = scrub_write_at(s, body.p, body.n, end);
     if (st == 0)
         st = scrub_write_at(s, "\n", 1, end + (int64_t)body.n);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
-        st = scrub_bodies_fail(s, "write to a file in");
+        st = scrub_fail_at_bodies(s, "write to a file in");
     if (st == 0)
         st = scrub_note_used_range(s, end, (int64_t)body.n);
     *ret_offset = end;
@@ -97,7 +97,7 @@ static int scrub_blank_range(struct scrub *s, int64_t from, int64_t to)
 {
     static const char zeros[64 << 10];
     int st = 0;
-    while (st == 0 && (from = file_next_data(s->bodies_fd, from)) < to) {
+    while (st == 0 && (from = file_find_next_data(s->bodies_fd, from)) < to) {
         size_t n = size_min(sizeof zeros, (size_t)(to - from));
         st = scrub_write_at(s, zeros, n, from);
         from += (int64_t)n;
@@ -114,7 +114,7 @@ static int scrub_blank_bodies(struct scrub *s)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (fstat(s->bodies_fd, &file) != 0)
-        return scrub_bodies_fail(s, "read a file in");
+        return scrub_fail_at_bodies(s, "read a file in");
     if (s->ranges_n > 0)
         qsort(s->ranges, s->ranges_n, sizeof *s->ranges, compare_range_offsets);
     for (size_t i = 0; st == 0 && i < s->ranges_n; i++) {
@@ -126,7 +126,7 @@ static int scrub_blank_bodies(struct scrub *s)
     if (st == 0 && file.st_size > at)
         st = scrub_blank_range(s, at, file.st_size);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
-        st = scrub_bodies_fail(s, "write to a file in");
+        st = scrub_fail_at_bodies(s, "write to a file in");
     return st;
 }
 

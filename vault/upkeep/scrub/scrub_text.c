@@ -9,7 +9,7 @@ struct names {
 };
 
 /* Finds the marks of redaction in the text, and adds `by` to the count of each mark's rule. */
-static void count_marks(struct names *names, struct slice text, long by)
+static void count_redaction_marks(struct names *names, struct slice text, long by)
 {
     static const char mark[] = "[redacted:";
     const char *p = text.p, *end = text.p + text.n;
@@ -37,8 +37,8 @@ void scrub_write_rules(struct buf *b, struct slice before, struct slice after)
 {
     struct names names = {.n = 0};
     bool first = true;
-    count_marks(&names, after, 1);
-    count_marks(&names, before, -1);
+    count_redaction_marks(&names, after, 1);
+    count_redaction_marks(&names, before, -1);
     for (size_t i = 0; i < names.n; i++) {
         if (names.count[i] <= 0)
             continue;
