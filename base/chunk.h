@@ -4,8 +4,8 @@
  * Owns      its bytes, which are freed with the last reference. One large chunk is kept for reuse
  *           (the spare chunk), because allocating 16 MiB takes longer than reading a message of
  *           this size.
- * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_release() removes
- *           one.
+ * Lifetime  chunk_new() returns one reference; chunk_add_reference() adds one, chunk_release()
+ *           removes one.
  * Blocks    never. */
 #ifndef MI_BASE_CHUNK_H
 #define MI_BASE_CHUNK_H

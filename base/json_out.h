@@ -31,9 +31,9 @@ struct json_out {
     unsigned depth; /* number of open levels */
     bool comma;     /* a value was written, so the next value needs a comma */
     /* 0: texts are written in full. Otherwise at most this many bytes of each text are written,
-     * with "…" if the text is longer, and escaped like text_append_visible(), because a reader would undo
-     * JSON's own escapes. json_out_add_visible_json() writes JSON as such a text. Members that are null are
-     * omitted. */
+     * with "…" if the text is longer, and escaped like text_append_visible(), because a reader
+     * would undo JSON's own escapes. json_out_add_visible_json() writes JSON as such a text.
+     * Members that are null are omitted. */
     size_t max_text;
 };
 
@@ -51,7 +51,8 @@ void json_out_object(struct json_out *j, const char *name);
 void json_out_array(struct json_out *j, const char *name);
 void json_out_end(struct json_out *j); /* ends the innermost object or array */
 
-/* Write a string of any bytes, escaped like text_append_json(). {NULL, 0} and NULL are written as null. */
+/* Write a string of any bytes, escaped like text_append_json(). {NULL, 0} and NULL are written as
+ * null. */
 void json_out_text(struct json_out *j, const char *name, struct slice text);
 void json_out_str(struct json_out *j, const char *name, const char *text);
 /* Writes a string that is already escaped: the text between the quotes of a valid JSON string. */
@@ -60,8 +61,8 @@ void json_out_int(struct json_out *j, const char *name, int64_t v);
 void json_out_uint(struct json_out *j, const char *name, uint64_t v);
 void json_out_bool(struct json_out *j, const char *name, bool v);
 void json_out_null(struct json_out *j, const char *name);
-/* Write valid JSON text; {NULL, 0} is written as null. json_out_add_visible_json() writes the text on one
- * line and escapes control characters, like text_append_visible_json(). */
+/* Write valid JSON text; {NULL, 0} is written as null. json_out_add_visible_json() writes the text
+ * on one line and escapes control characters, like text_append_visible_json(). */
 void json_out_raw(struct json_out *j, const char *name, struct slice valid);
 void json_out_add_visible_json(struct json_out *j, const char *name, struct slice valid);
 /* Adds members or values that were written to a separate buffer, joined by commas; "" adds

@@ -1,10 +1,10 @@
 /* keyed_hash.h - hashes values that a peer chooses.
  *
- * keyed_hash()  is SipHash-2-4 of Aumasson and Bernstein: nobody without the key can make two
- *               values collide.
- * keyed_mix_bytes()   takes a tenth of the instructions (folded products of 64 bits, as in wyhash). Use
- *               it for values whose collisions do little harm: an attacker who sees hashes may make
- *               values collide.
+ * keyed_hash()       is SipHash-2-4 of Aumasson and Bernstein: nobody without the key can make two
+ *                    values collide.
+ * keyed_mix_bytes()  takes a tenth of the instructions (folded products of 64 bits, as in wyhash).
+ *                    Use it for values whose collisions do little harm: an attacker who sees hashes
+ *                    may make values collide.
  * Blocks    never. Pure. */
 #ifndef MI_BASE_KEYED_HASH_H
 #define MI_BASE_KEYED_HASH_H

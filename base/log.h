@@ -3,7 +3,8 @@
  * Levels    error: the user must act; warn: a problem that the program handled; note: what a
  *           command chose or wrote; info: life cycle; debug: each message.
  *           Bodies of messages are not logged. Control characters are made visible.
- *           On a terminal a long line is broken between words; a sink calls log_wrap_line() for this.
+ *           On a terminal a long line is broken between words; a sink calls log_wrap_line() for
+ *           this.
  * Owns      nothing; a line is built on the stack and truncated to LOG_LINE_MAX bytes.
  * Blocks    the default sink writes to stderr and may block; `proxy` sets one that does not. */
 #ifndef MI_BASE_LOG_H

@@ -72,7 +72,8 @@ struct bundle_out {
 
 void bundle_write(struct bundle_out *o, struct buf *b, struct slice note);
 void bundle_begin_section(struct bundle_out *o, enum bundle_section s);
-/* Writes leaf n of the log, which has `size` leaves. node: all nodes of the log (tree_compute_inner_nodes()). */
+/* Writes leaf n of the log, which has `size` leaves. node: all nodes of the log
+ * (tree_compute_inner_nodes()). */
 void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
                        const struct digest *node, uint64_t size);
 /* These functions write the lines of leaf n, a leaf `redact`. Call bundle_begin_redaction(), then

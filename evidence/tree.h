@@ -38,8 +38,8 @@ MI_MUST bool tree_read_roots(struct tree *ret, uint64_t n, struct slice bytes);
 uint64_t tree_count_nodes(uint64_t n);
 void tree_compute_inner_nodes(struct digest *node, uint64_t n);
 /* Makes the inclusion proof of leaf `at` of a tree with n leaves (RFC 9162, 2.1.3.1). node: all
- * nodes of the tree (tree_compute_inner_nodes()). Writes the proof to ret, which has room for TREE_DEPTH digests.
- * Returns the length of the proof. */
+ * nodes of the tree (tree_compute_inner_nodes()). Writes the proof to ret, which has room for
+ * TREE_DEPTH digests. Returns the length of the proof. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for
  * leaf `at` of n. */

@@ -74,8 +74,8 @@ struct entry {
     };
 };
 
-/* Returns the number of bytes that form_write_entry() writes. Of an escalation's stderr_lines only the
- * last ESCALATION_LINES_MAX are written. */
+/* Returns the number of bytes that form_write_entry() writes. Of an escalation's stderr_lines only
+ * the last ESCALATION_LINES_MAX are written. */
 size_t form_size_of_entry(const struct entry *e);
 void form_write_entry(const struct entry *e, char *to);
 /* Reads an entry. `kind` is the kind of the record. All texts point into the bytes. So do the C

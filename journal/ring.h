@@ -5,8 +5,8 @@
  * which frees their memory. Positions are bytes since the start of the journal and never go back.
  *
  * File      a page with struct ring_shared; the table, in whole pages; at most RING_START_MAX bytes
- *           about the session (ring_get_session_start()), in whole pages; then `size` bytes of records. A
- *           record is a struct ring_head and its bytes, padded to 8 bytes.
+ *           about the session (ring_get_session_start()), in whole pages; then `size` bytes of
+ *           records. A record is a struct ring_head and its bytes, padded to 8 bytes.
  * Steps     positions and memory are divided into steps of RING_STEP bytes. In a ring of less than
  *           16 such steps, a step is a page. The table maps steps of positions to steps of memory,
  *           so that memory can be used again in any order.
@@ -139,11 +139,11 @@ bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
 
-/* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add_record_head()
- * with the same n; without ring_add_record_head() nothing is recorded. Returns NULL with errno: ENOBUFS (no
- * room until the reader releases records), EMSGSIZE (longer than ring_record_max()), or the reason
- * why no memory was allocated, such as ENOSPC. In the last case, memory may be available after the
- * next release. */
+/* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call
+ * ring_add_record_head() with the same n; without ring_add_record_head() nothing is recorded.
+ * Returns NULL with errno: ENOBUFS (no room until the reader releases records), EMSGSIZE (longer
+ * than ring_record_max()), or the reason why no memory was allocated, such as ENOSPC. In the last
+ * case, memory may be available after the next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add_record_head(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible to the reader. Returns true if the reader sleeps; then wake the
@@ -172,9 +172,9 @@ MI_MUST int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct sli
                                   uint64_t *ret_at);
 void ring_rewind(
     struct ring *r); /* makes ring_read_next_record() return the first unreleased record again */
-/* Releases all records that ring_read_next_record() has returned: they are stored. Returns true if the writer
- * waits and must be woken. A new reader calls ring_release_records() once before its first ring_read_next_record(): a
- * killed reader may not have woken the writer. */
+/* Releases all records that ring_read_next_record() has returned: they are stored. Returns true if
+ * the writer waits and must be woken. A new reader calls ring_release_records() once before its
+ * first ring_read_next_record(): a killed reader may not have woken the writer. */
 MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */

@@ -14,10 +14,10 @@
  *           open request with the same id among the last CALLS_OWN requests of the proxy.
  *           model/status.h determines the status.
  * Use       call_set_add_message() for each message. A caller that reads a whole session takes the
- *           calls with call_set_take_next_ended(). A caller that writes the calls in parts finds the
- *           calls opened since call_set_clear() in `call`. call_set_add_message() tells this caller
- *           if a message may end an earlier call; for such a call, use message_ends_call() and
- *           call_end_by_message().
+ *           calls with call_set_take_next_ended(). A caller that writes the calls in parts finds
+ *           the calls opened since call_set_clear() in `call`. call_set_add_message() tells this
+ *           caller if a message may end an earlier call; for such a call, use message_ends_call()
+ *           and call_end_by_message().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. If `borrows` is true, texts are not copied, and must live until
  *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The

@@ -32,8 +32,8 @@ struct link {
     enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 
-/* Returns whether link_from_message() may find a link. This check is fast: it looks only at the types of
- * members that rpc_read() has found. */
+/* Returns whether link_from_message() may find a link. This check is fast: it looks only at the
+ * types of members that rpc_read() has found. */
 bool link_is_possible(const struct rpc *m);
 struct link link_from_message(const struct rpc *m);
 

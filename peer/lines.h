@@ -29,7 +29,8 @@ void lines_close(struct lines *l);
 /* Sets the id and the method of the request whose answer is read next. */
 void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method);
 /* Handles a line that the server wrote. `last` is true if the output ended without a newline.
- * Returns true if *ret is a result. In either case, call lines_next_result() for further results. */
+ * Returns true if *ret is a result. In either case, call lines_next_result() for further
+ * results. */
 MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool last, int64_t now_us,
                                      struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */

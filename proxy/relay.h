@@ -110,11 +110,11 @@ void relay_close_output(struct relay *r); /* closes `out`: the peer sees the end
 /* `out` must be a pipe: from now on the relay notices at once that the reader has closed it, not
  * only at the next write. */
 void relay_watch_closing(struct relay *r);
-/* Writes nothing more. `out` stays open until relay_close_output(), so that the bytes which the peer
- * did not read are counted when the peer has ended. */
+/* Writes nothing more. `out` stays open until relay_close_output(), so that the bytes which the
+ * peer did not read are counted when the peer has ended. */
 void relay_stop_writing(struct relay *r);
-/* Writes only `priority` until relay_mark_priority_complete() is called; then writes the rest of `priority`,
- * and the outbox after that. */
+/* Writes only `priority` until relay_mark_priority_complete() is called; then writes the rest of
+ * `priority`, and the outbox after that. */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_mark_priority_complete(struct relay *r);
 /* Reads the bytes that are available now, at most RELAY_TURN, even if too many are unsent; reads

@@ -7,7 +7,7 @@
 #include "proxy/session/answer.h"
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 #include "proxy/session/request.h"
 #include "proxy/session/resend.h"
 #include "wire/mcp/method.h"
@@ -235,7 +235,7 @@ void server_note_line(struct proxy *p)
 /* Called when the time limit of a state in which the server is in doubt has passed. */
 static void handle_doubt_timeout(struct proxy *p)
 {
-    server_note_line(p); /* handle the line that session/odd.h holds back */
+    server_note_line(p); /* handle the line that session/invalid_line.h holds back */
     if (!server_state_is_in_doubt(&p->machine))
         return;
     enum liveness l = silence_judge_asked_server(p);
@@ -360,7 +360,7 @@ void server_handle_own_answer(void *owner, const struct rpc *m)
 
 void server_on_output_closed(struct proxy *p)
 {
-    odd_on_output_ended(&p->traffic);
+    invalid_line_on_output_ended(&p->traffic);
     server_handle_event(p, SERVER_EV_OUTPUT_CLOSED);
     child_note_output_ended(&p->child);
 }

@@ -263,7 +263,7 @@ static void append_update(void *owner, const struct session_update *u)
     e.update.server_name = shorten_stored_name(u->server_name);
     e.update.server_version = shorten_stored_name(u->server_version);
     e.update.protocol_version = shorten_stored_name(u->protocol_version);
-    learnt_add_update(&r->learnt, &e.update);
+    session_facts_add_update(&r->facts, &e.update);
     append_entry(r, &e);
 }
 
@@ -284,10 +284,10 @@ static void request_previous_tools(void *owner)
 
 void append_metadata_for_new_recorder(struct recorder *r)
 {
-    if (r->learnt.has_running)
-        append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = r->learnt.running});
-    if (r->learnt.has_update)
-        append_entry(r, &(struct entry){.kind = ENTRY_UPDATE, .update = r->learnt.update});
+    if (r->facts.has_running)
+        append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = r->facts.running});
+    if (r->facts.has_update)
+        append_entry(r, &(struct entry){.kind = ENTRY_UPDATE, .update = r->facts.update});
 }
 
 void append_open_journal(struct recorder *r)

@@ -42,8 +42,8 @@ struct notifier {
 
 /* Checks the syntax of a command. Returns 0, or MI_EINVAL with a sentence in `error`. */
 MI_MUST int notifier_check_command(const char *command, struct buf *error);
-/* Starts the notifier process. command: accepted by notifier_check_command(); if it is NULL or "", no
- * process is started and fd stays -1. server: the server's name, shown by ps(1). limit_us:
+/* Starts the notifier process. command: accepted by notifier_check_command(); if it is NULL or "",
+ * no process is started and fd stays -1. server: the server's name, shown by ps(1). limit_us:
  * NOTIFIER_LIMIT_US, except in tests. */
 void notifier_open(struct notifier *n, const char *command, const char *server, int64_t limit_us);
 /* Starts to pass the output of commands to on_output. */

@@ -450,7 +450,7 @@ void recorder_close(struct recorder *r)
         close(r->lock);
     buf_close(&r->waiting);
     buf_close(&r->rules);
-    learnt_close(&r->learnt);
+    session_facts_close(&r->facts);
     free((void *)(uintptr_t)r->cfg.vault);
     free((void *)(uintptr_t)r->cfg.name);
     free((void *)(uintptr_t)r->cfg.command);
@@ -487,8 +487,8 @@ void recorder_set_server_group(struct recorder *r, pid_t group)
 
 void recorder_record_processes(struct recorder *r, const struct running *running)
 {
-    r->learnt.running = *running;
-    r->learnt.has_running = true;
+    r->facts.running = *running;
+    r->facts.has_running = true;
     recorder_set_server_group(r, running->server_group);
     append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = *running});
 }

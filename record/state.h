@@ -6,9 +6,9 @@
 #include "journal/entry_form.h"
 #include "journal/journal_file.h"
 #include "journal/ring.h"
-#include "record/learnt.h"
 #include "record/notifier.h"
 #include "record/recorder.h"
+#include "record/session_facts.h"
 #include "record/worker.h"
 
 #include <limits.h>
@@ -25,7 +25,7 @@ struct recorder {
     int64_t started_mono_us;
     uint64_t seq;      /* seq of the last message */
     bool tools_wanted; /* the previous tools were requested, but have not arrived */
-    struct learnt learnt;
+    struct session_facts facts;
     int64_t pause_us; /* RECORDER_PAUSE_US, except in tests */
     int64_t end_us;   /* RECORDER_END_US, except in tests */
 

@@ -15,8 +15,8 @@
  * Limits    the last FORMS_MAX forms are known. If a form has more than FORM_FIELDS secret fields,
  *           all its fields count as secrets. Forms after the first FORM_BYTES of forms in a message
  *           are not read, and all their fields count as secrets.
- * Use       forms_note_rpc() for each message that was forwarded, and forms_hide_secrets() before what
- *           the client sends is recorded.
+ * Use       forms_note_rpc() for each message that was forwarded, and forms_hide_secrets() before
+ *           what the client sends is recorded.
  * Blocks    never. Pure. */
 #ifndef MI_REDACT_FORM_H
 #define MI_REDACT_FORM_H

@@ -68,7 +68,8 @@ const struct key_rule *key_find_rule(const struct keys *k, struct slice name);
 /* Like key_find_rule(), for a field of a form that a person fills in: also finds the names in
  * key_asked, such as `cvv`. */
 const struct key_rule *key_find_form_field_rule(const struct keys *k, struct slice name);
-/* Like key_find_form_field_rule(), but finds only the names in key_asked that match a whole name. */
+/* Like key_find_form_field_rule(), but finds only the names in key_asked that match a whole
+ * name. */
 const struct key_rule *key_find_exact(const struct keys *k, struct slice name);
 /* Whether this is the name of a header that is not a secret, such as Accept, or is in the user's
  * list `keep`. */

@@ -66,8 +66,8 @@ MI_MUST int redact_open_copy_of_rules(struct redact **ret, const struct redact *
 
 /* ---- the rules in force ---- */
 
-/* Returns the sanitizer passed to redact_set_current_rules(), or one with the built-in rules, opened on
- * first use. Borrowed. NULL: out of memory. */
+/* Returns the sanitizer passed to redact_set_current_rules(), or one with the built-in rules,
+ * opened on first use. Borrowed. NULL: out of memory. */
 struct redact *redact_get_current_sanitizer(void);
 /* takes ownership of r; NULL: use the built-in rules again */
 void redact_set_current_rules(struct redact *r);

@@ -85,7 +85,8 @@ void edit_add_mark_earlier(struct redact *r, size_t first, size_t from, size_t t
  * unescaped string. */
 void edit_map_to_containing_text(struct redact *r, size_t first, struct slice raw, size_t base,
                                  bool escaped);
-/* Converts edits like edit_map_to_containing_text(), for a text without escapes: adds `base` to the offsets. */
+/* Converts edits like edit_map_to_containing_text(), for a text without escapes: adds `base` to the
+ * offsets. */
 void edit_shift_offsets(struct redact *r, size_t first, size_t base);
 /* Appends the text to `b`, with its edits applied. */
 void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);

@@ -1,9 +1,9 @@
 /* audit_key.c - `mcp-interposer audit key`: makes, prints and replaces the key that signs
  * checkpoints. */
 #include "cli/audit/commands.h"
-#include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
+#include "cli/audit/local_note.h"
 
 #include "base/log.h"
 #include "cli/frame/out.h"
@@ -87,16 +87,16 @@ static int sign_key_change(struct signing *log, void *ctx)
 {
     struct succession *x = ctx;
     struct log_head head;
-    struct kept kept = {0};
+    struct local_notes kept = {0};
     int st = signing_read_log_head(log, &head);
     if (st == 0)
-        st = kept_notes_read(&kept, x->path, log->vault, log->error);
+        st = local_notes_read(&kept, x->path, log->vault, log->error);
     log->kept = kept.at;
     log->kept_n = kept.n;
     if (st == 0 && head.has_key)
         st = signing_key(log, x->key, keyfile_read_previous, x->path);
     log->kept_n = 0;
-    kept_notes_close(&kept);
+    local_notes_close(&kept);
     return st;
 }
 

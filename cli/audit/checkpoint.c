@@ -2,9 +2,9 @@
  * copies it to anchors. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
-#include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
+#include "cli/audit/local_note.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -83,12 +83,12 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
                                  const struct secret_key *key)
 {
     struct buf error = {0}, note = {0};
-    struct kept kept = {0};
+    struct local_notes kept = {0};
     struct signing log;
     bool anew = settings_is_on(s, "new-vault");
     int st = signing_open(&log, vault, &error);
     if (st == 0 && !anew)
-        st = kept_notes_read(&kept, key_path, vault, &error);
+        st = local_notes_read(&kept, key_path, vault, &error);
     log.kept = kept.at;
     log.kept_n = kept.n;
     if (st == 0)
@@ -96,7 +96,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     if (st == MI_EINVAL && log.changed)
         escalate_unsigned_log(vault, buf_str(&error));
     if (st == 0)
-        st = kept_note_write(key_path, vault, buf_slice(&note), anew, &error);
+        st = local_note_write(key_path, vault, buf_slice(&note), anew, &error);
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     if (st == 0 && !settings_is_on(s, "quiet") && buf_str(&note)[0] != '\0') {
         struct out o;
@@ -109,7 +109,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
         status = anchored != EXIT_FINE ? anchored : status;
     }
     signing_close(&log);
-    kept_notes_close(&kept);
+    local_notes_close(&kept);
     buf_close(&error);
     buf_close(&note);
     return status;

@@ -1,8 +1,8 @@
 /* verify.c - `mcp-interposer audit verify`: compares a vault with its evidence. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
-#include "cli/audit/kept.h"
 #include "cli/audit/keypath.h"
+#include "cli/audit/local_note.h"
 #include "cli/audit/outcome.h"
 
 #include "base/clock.h"
@@ -168,15 +168,15 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
 static int add_checkpoints_beside_key(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};
-    struct kept k = {0};
+    struct local_notes k = {0};
     char *path = path_of_audit_key(settings_get_text(s, "audit-key"));
-    int st = path != NULL      ? kept_notes_read(&k, path, vault, &error)
+    int st = path != NULL      ? local_notes_read(&k, path, vault, &error)
              : errno == ENOENT ? 0
                                : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++)
         st = audit_add_note_beside_key(a, buf_slice(&k.note[i]));
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
-    kept_notes_close(&k);
+    local_notes_close(&k);
     buf_close(&error);
     free(path);
     return status;

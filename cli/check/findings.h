@@ -1,7 +1,7 @@
 /* findings.h - the findings of recordings, collected for one report.
  *
- * Owns      all recordings and findings; check_report_close() frees them. All findings are counted, but
- *           only the first CHECK_MAX of a recording are listed.
+ * Owns      all recordings and findings; check_report_close() frees them. All findings are counted,
+ *           but only the first CHECK_MAX of a recording are listed.
  * Errors    if memory runs out, `failed` or `text.failed` is true. check_report_failed() tests
  *           both.
  * Blocks    never. Pure. */

@@ -16,8 +16,8 @@ struct diff_name {
     struct slice text;
     int64_t session_id;
 };
-/* The next functions add members to a JSON object. diff_json_add_row() stops listing differences after
- * max_bytes. */
+/* The next functions add members to a JSON object. diff_json_add_row() stops listing differences
+ * after max_bytes. */
 void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_bytes);
 void diff_json_add_sides(struct json_out *j, const struct diff *d,
                          const struct diff_name name[DIFF_SIDES]);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/os/file.h"
 #include "base/units.h"
-#include "vault/store/aside.h"
+#include "vault/store/damaged.h"
 #include "vault/upkeep/writable.h"
 
 #include <dirent.h>
@@ -107,9 +107,9 @@ static void check_vault_is_writable(struct doctor *d)
 
 static void check_databases_put_aside(struct doctor *d)
 {
-    char newest[ASIDE_NAME_MAX], remedy[4400];
+    char newest[DAMAGED_NAME_MAX], remedy[4400];
     int fd = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    size_t n = fd >= 0 ? aside_count_databases(fd, newest) : 0;
+    size_t n = fd >= 0 ? damaged_count_databases(fd, newest) : 0;
     if (fd >= 0)
         close(fd);
     if (n == 0)

@@ -14,7 +14,7 @@
 #include "base/os/file.h"
 #include "vault/cassette/import.h"
 #include "vault/query/reader.h"
-#include "vault/store/aside.h"
+#include "vault/store/damaged.h"
 #include "vault/store/writer.h"
 #include "wire/json/scan.h"
 
@@ -163,7 +163,7 @@ static void link_or_unlink_bodies(const struct repair *p, bool link)
  * on failure; then `error` has the reason, or `error` is empty and errno has the reason. */
 static bool repair_make_link_directory(struct repair *p, struct buf *error)
 {
-    char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];
+    char wal[DAMAGED_NAME_MAX + 8], own[32], header[HEADER];
     bool has_header = repair_has_header(p);
     snprintf(own, sizeof own, ".repair-%ld", (long)getpid());
     snprintf(wal, sizeof wal, "%s-wal", p->name);
@@ -355,8 +355,8 @@ void doctor_repair(struct doctor *d)
     struct repair p = {.d = d, .dir = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (p.dir < 0)
         return;
-    if (aside_count_databases(p.dir, NULL) == 0)
+    if (damaged_count_databases(p.dir, NULL) == 0)
         doctor_report_note(d, "repair", "no database was put aside");
-    aside_visit_databases(p.dir, repair_database, &p);
+    damaged_visit_databases(p.dir, repair_database, &p);
     close(p.dir);
 }

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "cli/audit/anchor.h"
-#include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
+#include "cli/audit/local_note.h"
 #include "vault/upkeep/health.h"
 
 #include <inttypes.h>
@@ -49,9 +49,9 @@ static void check_anchors(struct doctor *d, const struct settings *own,
 static void check_kept_checkpoint(struct doctor *d, const char *key_path)
 {
     struct buf error = {0};
-    struct kept k = {0};
+    struct local_notes k = {0};
     char *vault = realpath(d->vault, NULL);
-    int st = vault != NULL ? kept_notes_read(&k, key_path, vault, &error) : MI_ENOMEM;
+    int st = vault != NULL ? local_notes_read(&k, key_path, vault, &error) : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++) {
         struct health_log log = {.size = k.at[i].size};
         st = health_check_log(vault, &log, &error);
@@ -69,7 +69,7 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
     if (st < 0)
         doctor_report_fault(d, "kept", REMEDY, "the signed log cannot be compared: %s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-    kept_notes_close(&k);
+    local_notes_close(&k);
     buf_close(&error);
     free(vault);
 }

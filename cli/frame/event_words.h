@@ -2,8 +2,8 @@
  *
  * Every output for people has these words; --json and the tools of `mcp` have the detail as well.
  *
- * Owns      nothing. The text is raw: print it with out_text() or out_add_fitting_text(), or write it with
- *           text_append_visible().
+ * Owns      nothing. The text is raw: print it with out_text() or out_add_fitting_text(), or write
+ *           it with text_append_visible().
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_EVENT_WORDS_H
 #define MI_CLI_FRAME_EVENT_WORDS_H

@@ -1,9 +1,9 @@
 /* out.h - output of commands to stdout, without control characters from recordings.
  *
- * Rules     recorded text is added with out_text(), out_add_fixed_cell() or out_add_fitting_text(). They make
- *           control characters visible. Colour is used only on a terminal, if NO_COLOR is not set
- *           and TERM is not `dumb`. Arrows and ellipses are ASCII unless the locale (LC_ALL,
- *           LC_CTYPE, LANG) is UTF-8.
+ * Rules     recorded text is added with out_text(), out_add_fixed_cell() or out_add_fitting_text().
+ *           They make control characters visible. Colour is used only on a terminal, if NO_COLOR is
+ *           not set and TERM is not `dumb`. Arrows and ellipses are ASCII unless the locale
+ *           (LC_ALL, LC_CTYPE, LANG) is UTF-8.
  * Owns      a buffer, written to stdout in blocks.
  * Errors    after a failed write everything is dropped. A closed pipe is not an error.
  * Blocks    as long as stdout does. From out_open() on, SIGPIPE is ignored. */

@@ -42,8 +42,8 @@ struct session_wait session_get_store_wait(void);
 
 /* Opens the store of --from or, without --from, the vault. For a vault, first stores the journals
  * of killed sessions and closes these sessions. A vault that does not exist yet reads as empty
- * (query_open_empty_vault()), but a directory named with --vault must exist. Returns EXIT_FINE or, after
- * a message on stderr, the status to exit with. */
+ * (query_open_empty_vault()), but a directory named with --vault must exist. Returns EXIT_FINE or,
+ * after a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* Opens the vault at `path` in the same way, without a message. Returns 0, MI_EIO with the reason
  * in `error`, or MI_ENOMEM. */
@@ -121,8 +121,8 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
                               size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* returns true for a result or an error */
-/* Returns query_get_call_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
- * other message. */
+/* Returns query_get_call_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN
+ * for any other message. */
 enum call_status session_status_of_message(const struct query_message *m);
 /* Returns green if the status means success, red for a failure, yellow for any other status. */
 enum out_style session_status_style(enum call_status status);

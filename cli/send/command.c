@@ -50,14 +50,14 @@ static const char about[] =
 
 struct sending {
     const struct settings *s;
-    int words_n;             /* number of operands before `--` */
-    bool has_server;         /* the operand SERVER is given */
-    struct given_list sets;  /* owned; values of --set */
-    struct outgoing request; /* owned */
-    struct origin origin;    /* owned */
-    struct peer peer;        /* owned */
-    enum revision revision;  /* REV_COUNT: no revision was chosen */
-    uint32_t item;           /* index of the recorded request; TALK_NONE: none */
+    int words_n;                /* number of operands before `--` */
+    bool has_server;            /* the operand SERVER is given */
+    struct cli_value_list sets; /* owned; values of --set */
+    struct outgoing request;    /* owned */
+    struct origin origin;       /* owned */
+    struct peer peer;           /* owned */
+    enum revision revision;     /* REV_COUNT: no revision was chosen */
+    uint32_t item;              /* index of the recorded request; TALK_NONE: none */
 };
 
 /* ---- the command line ---- */
@@ -104,7 +104,7 @@ static int read_set_options(struct sending *x)
     size_t at = 0;
     int st = 0, status = EXIT_FINE;
     while (st == 0 && (word = settings_next_value(x->s, "set", &at)) != NULL)
-        st = given_add_word(&x->sets, word, true, &error);
+        st = cli_value_add_word(&x->sets, word, true, &error);
     if (st == MI_EINVAL)
         status = settings_fail_usage(x->s, "--set: %s", buf_str(&error));
     if (st == 0 && x->words_n > 0) {
@@ -132,7 +132,7 @@ static int send_fail(struct sending *x)
 /* ---- secrets that were not recorded ---- */
 
 struct asking {
-    struct given_list *sets;
+    struct cli_value_list *sets;
     bool refused; /* a typed secret cannot be sent, so no further questions are asked */
     int status;   /* MI_ENOMEM if memory has run out, otherwise 0 */
 };
@@ -153,7 +153,7 @@ static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, st
     buf_adds(&question, "\"). Its value: ");
     int st = ask_secret(buf_str(&question), &value);
     if (st == 0)
-        st = given_add_text(a->sets, pointer, &value, &reason);
+        st = cli_value_add_text(a->sets, pointer, &value, &reason);
     else if (st == MI_EFULL)
         buf_printf(&reason, "the value has more than the %zu bytes that can be typed",
                    ASK_SECRET_MAX);
@@ -279,7 +279,7 @@ static int send_run(const struct settings *s)
     peer_close(&x.peer);
     origin_close(&x.origin);
     outgoing_close(&x.request);
-    given_close(&x.sets);
+    cli_value_close(&x.sets);
     return status;
 }
 

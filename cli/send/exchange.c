@@ -118,7 +118,7 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
 static int make_typed_request(const struct exchange *x, const struct tool *t)
 {
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
-    const struct given_list *words = &x->request->words;
+    const struct cli_value_list *words = &x->request->words;
     for (size_t i = 0; t != NULL && !settings_is_on(x->s, "unchecked") && i < words->n; i++)
         if (typing_name_is_unknown(schema, words->list[i].name))
             return fail_unknown_argument(schema, words->list[i].name);

@@ -14,7 +14,7 @@ struct exchange {
     const struct settings *s;
     struct peer *peer;        /* the recording must be loaded into the peer */
     struct outgoing *request; /* request to send; NULL: lists the tools */
-    const struct given_list *sets;
+    const struct cli_value_list *sets;
     uint32_t item;     /* index of the recorded request; TALK_NONE: none */
     char *const *argv; /* command of the server */
     /* working directory of the server; NULL: the directory of this process */

@@ -16,7 +16,7 @@ void outgoing_close(struct outgoing *r)
     buf_close(&r->method);
     buf_close(&r->target);
     buf_close(&r->params);
-    given_close(&r->words);
+    cli_value_close(&r->words);
 }
 
 /* ---- from words ---- */
@@ -57,9 +57,9 @@ static int read_target_and_words(struct outgoing *r, char *const *words, int n, 
 {
     int st = 0;
     for (int i = 0; st == 0 && i < n; i++) {
-        bool pair = given_is_name_value_pair(words[i]);
+        bool pair = cli_value_is_name_value_pair(words[i]);
         if (pair || r->target.n > 0 || i > 0) {
-            st = given_add_word(&r->words, words[i], false, error);
+            st = cli_value_add_word(&r->words, words[i], false, error);
         } else if (find_target(r) < MI_COUNT(targets)) {
             buf_adds(&r->target, words[i]);
         } else {
@@ -177,7 +177,7 @@ static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
 }
 
 /* Writes the value of a change to `b`, as JSON. */
-static void outgoing_type_value(struct buf *b, struct slice params, const struct given *g,
+static void outgoing_type_value(struct buf *b, struct slice params, const struct cli_value *g,
                                 struct json_value input_schema)
 {
     struct buf name = {0};
@@ -185,10 +185,10 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
     struct json_value old = json_find_at_pointer((struct json_value){JSON_OBJECT, params}, g->name);
     bool plain = old.type == JSON_NONE || old.type == JSON_STRING || old.type == JSON_NULL;
     if (!g->is_json && input_schema.type != JSON_NONE && argument_name_of_pointer(g->name, &name)) {
-        struct given one = *g;
+        struct cli_value one = *g;
         one.name = buf_slice(&name);
         typing_add_values_of_name(b, input_schema, one.name,
-                                  &(struct given_list){.list = &one, .n = 1});
+                                  &(struct cli_value_list){.list = &one, .n = 1});
     } else if (g->is_json || (!plain && json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0)) {
         buf_slice_add(b, buf_slice(&g->value));
     } else {
@@ -198,7 +198,7 @@ static void outgoing_type_value(struct buf *b, struct slice params, const struct
     buf_close(&name);
 }
 
-static int outgoing_set_param(struct buf *params, const struct given *g,
+static int outgoing_set_param(struct buf *params, const struct cli_value *g,
                               struct json_value input_schema, struct buf *error)
 {
     struct buf value = {0}, changed = {0}, reason = {0};
@@ -227,7 +227,7 @@ static int outgoing_set_param(struct buf *params, const struct given *g,
     return st;
 }
 
-int outgoing_set_params(struct buf *params, const struct given_list *sets,
+int outgoing_set_params(struct buf *params, const struct cli_value_list *sets,
                         struct json_value input_schema, struct buf *error)
 {
     int st = 0;
@@ -239,7 +239,7 @@ int outgoing_set_params(struct buf *params, const struct given_list *sets,
 /* ---- secrets ---- */
 
 struct remaining {
-    const struct given_list *sets;
+    const struct cli_value_list *sets;
     secrets_fn fn;
     void *ctx;
 };
@@ -260,7 +260,7 @@ static void outgoing_on_secret(void *ctx, struct slice pointer, enum marks marks
     r->fn(r->ctx, pointer, marks, raw);
 }
 
-int outgoing_for_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
+int outgoing_for_each_secret(struct slice params, const struct cli_value_list *sets, secrets_fn fn,
                              void *ctx)
 {
     struct remaining r = {sets, fn, ctx};
@@ -290,7 +290,7 @@ static void report_secret(void *ctx, struct slice pointer, enum marks marks, str
     ++*n;
 }
 
-int outgoing_refuse_secrets(struct slice params, const struct given_list *sets)
+int outgoing_refuse_secrets(struct slice params, const struct cli_value_list *sets)
 {
     int n = 0;
     if (outgoing_for_each_secret(params, sets, report_secret, &n) < 0) {

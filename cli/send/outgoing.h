@@ -7,7 +7,7 @@
 #ifndef MI_CLI_SEND_OUTGOING_H
 #define MI_CLI_SEND_OUTGOING_H
 
-#include "cli/send/given.h"
+#include "cli/send/cli_value.h"
 #include "cli/send/secrets.h"
 #include "wire/rpc.h"
 
@@ -15,8 +15,8 @@ struct outgoing {
     struct buf method; /* owned; the method as plain text */
     /* owned; the target as plain text: a tool or prompt name, a URI, …; empty: none */
     struct buf target;
-    struct buf params;       /* owned; params as a JSON object; empty: none */
-    struct given_list words; /* owned; values for `arguments`, or for other members of params */
+    struct buf params;           /* owned; params as a JSON object; empty: none */
+    struct cli_value_list words; /* owned; values for `arguments`, or for other members of params */
     /* MCP does not define the method, so it may be the name of a tool: see outgoing_is_tool() */
     bool may_be_tool;
 };
@@ -45,13 +45,13 @@ MI_MUST int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorde
 /* Changes params. The names in `sets` are JSON Pointers into params. A value given as text gets the
  * type that the argument's schema requires, or else the type of the value that it replaces.
  * `params` may be a buffer outside of the request. */
-MI_MUST int outgoing_set_params(struct buf *params, const struct given_list *sets,
+MI_MUST int outgoing_set_params(struct buf *params, const struct cli_value_list *sets,
                                 struct json_value input_schema, struct buf *error);
 /* Calls fn for each mark of the sanitizer in params, except in values that `sets` gives. */
-MI_MUST int outgoing_for_each_secret(struct slice params, const struct given_list *sets,
+MI_MUST int outgoing_for_each_secret(struct slice params, const struct cli_value_list *sets,
                                      secrets_fn fn, void *ctx);
 /* Reports the marks that remain on stderr, one line each. Returns EXIT_FINE if there is none. */
-MI_MUST int outgoing_refuse_secrets(struct slice params, const struct given_list *sets);
+MI_MUST int outgoing_refuse_secrets(struct slice params, const struct cli_value_list *sets);
 /* Writes the complete message, with the id 0. */
 void outgoing_write_message(const struct outgoing *r, struct buf *b);
 

@@ -80,14 +80,14 @@ bool typing_name_is_unknown(struct json_value input_schema, struct slice name)
 
 /* ---- values ---- */
 
-static bool argument_value_is_json(const struct given *g)
+static bool argument_value_is_json(const struct cli_value *g)
 {
     struct json_scan scan;
     return json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
 }
 
 /* Appends the value as JSON if as_json is true; otherwise as a string. */
-static void append_string_or_json(struct buf *b, const struct given *g, bool as_json)
+static void append_string_or_json(struct buf *b, const struct cli_value *g, bool as_json)
 {
     if (as_json)
         buf_slice_add(b, buf_slice(&g->value));
@@ -95,7 +95,7 @@ static void append_string_or_json(struct buf *b, const struct given *g, bool as_
         text_append_json(b, buf_slice(&g->value));
 }
 
-static void set_value_form(struct buf *b, const struct given *g, bool as_json, bool in_array)
+static void set_value_form(struct buf *b, const struct cli_value *g, bool as_json, bool in_array)
 {
     buf_clear(b);
     buf_adds(b, in_array ? "[" : "");
@@ -106,7 +106,7 @@ static void set_value_form(struct buf *b, const struct given *g, bool as_json, b
 /* Appends a value in the first form that fits the schema; if no form fits, with the most likely
  * type. */
 static void typing_add_value(struct buf *out, struct schema *s, struct json_value property,
-                             const struct given *g)
+                             const struct cli_value *g)
 {
     struct buf b = {0};
     bool readable = argument_value_is_json(g), found = false;
@@ -129,7 +129,7 @@ static void typing_add_value(struct buf *out, struct schema *s, struct json_valu
 /* Appends all values for a name as one array. The array has strings if that fits the schema.
  * Otherwise, each value that is valid JSON is added as JSON. */
 static void add_array(struct buf *out, struct schema *s, struct slice name,
-                      const struct given_list *l)
+                      const struct cli_value_list *l)
 {
     struct buf b = {0};
     for (int as_json = 0; as_json < 2; as_json++) {
@@ -137,7 +137,7 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
         buf_clear(&b);
         buf_addc(&b, '[');
         for (size_t i = 0; i < l->n; i++) {
-            const struct given *g = &l->list[i];
+            const struct cli_value *g = &l->list[i];
             if (!slice_eq(g->name, name))
                 continue;
             buf_adds(&b, first ? "" : ",");
@@ -154,9 +154,9 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
 }
 
 void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
-                               const struct given_list *l)
+                               const struct cli_value_list *l)
 {
-    const struct given *one = NULL;
+    const struct cli_value *one = NULL;
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
         if (slice_eq(l->list[i].name, name)) {
@@ -172,7 +172,7 @@ void typing_add_values_of_name(struct buf *out, struct json_value input_schema, 
 }
 
 void typing_write_arguments(struct buf *out, struct json_value input_schema,
-                            const struct given_list *l)
+                            const struct cli_value_list *l)
 {
     buf_addc(out, '{');
     for (size_t i = 0; i < l->n; i++) {
@@ -189,7 +189,7 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
     buf_addc(out, '}');
 }
 
-void typing_write_param(struct buf *out, const char *method, const struct given *g)
+void typing_write_param(struct buf *out, const char *method, const struct cli_value *g)
 {
     const struct method *m = method_find(slice_of(method));
     struct json_scan scan;

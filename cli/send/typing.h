@@ -12,19 +12,19 @@
 #ifndef MI_CLI_SEND_TYPING_H
 #define MI_CLI_SEND_TYPING_H
 
-#include "cli/send/given.h"
+#include "cli/send/cli_value.h"
 #include "wire/json/scan.h"
 
 /* Appends the values that the list has for this name, as JSON. input_schema: the schema of the
  * tool; a value of type JSON_NONE if there is no schema. */
 void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
-                               const struct given_list *l);
+                               const struct cli_value_list *l);
 /* Appends an object with all names of the list. */
 void typing_write_arguments(struct buf *out, struct json_value input_schema,
-                            const struct given_list *l);
+                            const struct cli_value_list *l);
 /* Appends a value for this member of params: a string, unless the protocol requires another type
  * for this method. */
-void typing_write_param(struct buf *out, const char *method, const struct given *g);
+void typing_write_param(struct buf *out, const char *method, const struct cli_value *g);
 
 /* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
  * the schema does not allow other names. */

@@ -1,4 +1,5 @@
-/* config_file.h - reads the configuration file for settings_read_all_sources() (cli/settings/config.h).
+/* config_file.h - reads the configuration file for settings_read_all_sources()
+ * (cli/settings/config.h).
  *
  * Only cli/settings includes this. */
 #ifndef MI_CLI_SETTINGS_CONFIG_FILE_H

@@ -102,7 +102,7 @@ static int handle_press(struct ui *u, const struct press *p)
     bool moves = x >= ACTION_UP && x <= ACTION_LAST;
     /* The cursor may move over sessions of a store that are not loaded. Any other key first loads
      * the session under the cursor. */
-    int st = moves && u->focus == PANE_SESSIONS ? 0 : late_load_selected_session(u, true);
+    int st = moves && u->focus == PANE_SESSIONS ? 0 : deferred_load_selected_session(u, true);
     if (st < 0)
         return st;
     if (x == ACTION_NONE && p->key == PRESS_CLICK && v->mouse == NULL)

@@ -237,7 +237,7 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
         draw_field(u, CELLS_DIM, slice_of(seq), c->seq, DRAW_RIGHT);
     if (c->time > 0)
         draw_time_field(u, m->t_us, c->time);
-    const struct beside_call *kept = &u->beside.call[0];
+    const struct pair_view_call *kept = &u->pair_view.call[0];
     if (m->seq == kept->seq && ui_chosen_session(u)->id == kept->session)
         cells_add_str(&u->cells, CELLS_FOLD, choose_utf8_or_ascii(u, "\xE2\x97\x86", "*"));
     else

@@ -49,7 +49,7 @@ void page_scroll_to_match(struct ui *u, size_t found)
     if (found == 0)
         return;
     l->found = found;
-    l->top = found - 1 - size_min(found - 1, BESIDE_ABOVE);
+    l->top = found - 1 - size_min(found - 1, PAIR_VIEW_ABOVE);
 }
 
 /* ---- searching in lines ---- */

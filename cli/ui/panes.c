@@ -24,7 +24,8 @@ static int select_session_at(struct ui *u, size_t place)
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);
-    u->store.chooses = true; /* late_load_selected_session() loads the session when no key waits */
+    u->store.chooses =
+        true; /* deferred_load_selected_session() loads the session when no key waits */
     return 0;
 }
 
@@ -295,7 +296,7 @@ static int handle_selection_key(struct ui *u, enum action x)
         ask_file(u, x == ACTION_EXPORT_CALL);
         break;
     case ACTION_BESIDE:
-        beside_toggle_selected_call(u);
+        pair_view_toggle_selected_call(u);
         break;
     case ACTION_DIFF:
         open_prompt(u, ASK_DIFF, "");

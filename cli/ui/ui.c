@@ -93,7 +93,7 @@ static int ui_handle_keys_and_read_data(struct ui *u, bool looks, bool *more, bo
     while (st == 0 && !u->quit && (central_next_pending_key(u, &p) || screen_read(&p)))
         st = act_on_press(u, &p);
     if (st == 0)
-        st = late_load_selected_session(u, false);
+        st = deferred_load_selected_session(u, false);
     if (st < 0 || central_must_wait_to_retry(u))
         return st;
     if (looks)
@@ -120,7 +120,7 @@ static int ui_loop(struct ui *u, struct watch *w)
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = late_handle_store_failure(u, draw_if_changed(u, &drawn_us, &ms));
+        st = deferred_handle_store_failure(u, draw_if_changed(u, &drawn_us, &ms));
         if (st < 0 || u->quit)
             break;
         ms = central_must_wait_to_retry(u)                            ? STORE_MS
@@ -129,7 +129,7 @@ static int ui_loop(struct ui *u, struct watch *w)
         enum watch_result r = store ? watch_wait_for_input(w, ms) : watch_wait_for_change(w, ms);
         if (r == WATCH_END)
             break;
-        st = late_handle_store_failure(
+        st = deferred_handle_store_failure(
             u, ui_handle_keys_and_read_data(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
@@ -176,7 +176,7 @@ static void ui_close(struct ui *u)
     while (u->layers_n > 0)
         stack_close(u);
     show_close(u);
-    beside_close(u);
+    pair_view_close(u);
     tool_list_close(&u->tools);
     sessions_close(&u->sessions);
     narrow_close(u);

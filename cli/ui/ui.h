@@ -130,7 +130,7 @@ struct shown {
 };
 
 /* A copy of a call, or of a single message, to compare with another call or message. */
-struct beside_call {
+struct pair_view_call {
     int64_t session, seq; /* session and seq of the marked call; seq 0: no call is marked */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
     /* bytes of each text; 0: there is no text. Texts above PAIR_TEXT_MAX bytes are not copied. */
@@ -138,14 +138,14 @@ struct beside_call {
 };
 
 /* Two calls side by side. */
-struct beside {
-    struct beside_call call[2]; /* call[0] was selected first, call[1] second */
-    struct pair *pair;          /* owned; NULL until the second call is chosen */
-    size_t top, from;           /* numbers of the first visible row and column */
-    size_t found;               /* index of the row that n or N found last; SIZE_MAX: none */
+struct pair_view {
+    struct pair_view_call call[2]; /* call[0] was selected first, call[1] second */
+    struct pair *pair;             /* owned; NULL until the second call is chosen */
+    size_t top, from;              /* numbers of the first visible row and column */
+    size_t found;                  /* index of the row that n or N found last; SIZE_MAX: none */
 };
 
-#define BESIDE_ABOVE 2 /* number of rows shown above a difference to which n or N moves */
+#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference to which n or N moves */
 
 /* Events of the chosen session, which are rows in the list of calls. */
 #define EVENTS_MAX 256
@@ -231,7 +231,7 @@ struct ui {
     struct problems *problems; /* owned; NULL: the view of escalations is not open */
     struct compare *compare;   /* owned; NULL: the view of a comparison is not open */
 
-    struct beside beside;
+    struct pair_view pair_view;
     struct tool_list tools; /* owned; the tools of the session tools_of, for notes in the detail */
     int64_t tools_of;       /* id of the session that has `tools`; 0: no tools were read */
 
@@ -411,10 +411,10 @@ void ask_file(struct ui *u, bool call); /* asks for the file of an export */
 void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u));
 MI_MUST int ask_handle_press(struct ui *u, int key);
 
-/* ---- beside.c: two calls side by side ---- */
+/* ---- pair_view.c: two calls side by side ---- */
 /* Marks the selected call for a comparison. If a call is marked already, compares the two calls. */
-void beside_toggle_selected_call(struct ui *u);
-void beside_close(struct ui *u); /* frees the comparison, and unmarks the call */
+void pair_view_toggle_selected_call(struct ui *u);
+void pair_view_close(struct ui *u); /* frees the comparison, and unmarks the call */
 
 /* ---- central.c: only for ui --from ---- */
 void central_register_wait_calls(void); /* call before the store is opened */
@@ -433,13 +433,13 @@ bool central_must_wait_to_retry(const struct ui *u);
 /* Returns the reason why this action is not available in a store; NULL: the action is available. */
 const char *central_explain_unavailable(const struct ui *u, enum action x);
 
-/* ---- late.c: only for ui --from ---- */
+/* ---- deferred_load.c: only for ui --from ---- */
 /* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
  * while a key waits. */
-MI_MUST int late_load_selected_session(struct ui *u, bool now);
+MI_MUST int deferred_load_selected_session(struct ui *u, bool now);
 /* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
  * an error. Returns any other status unchanged. */
-MI_MUST int late_handle_store_failure(struct ui *u, int st);
+MI_MUST int deferred_handle_store_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */
 #define LIST_HEAD 2 /* number of lines above the rows of a list: the caption and the titles */

@@ -15,7 +15,8 @@ struct pending *find_request_of_answer(struct traffic *t, enum row_direction dir
     if (dir == ROW_C2S || p != NULL || answer->kind != RPC_ERROR || answer->id.type != JSON_NULL ||
         t->validate == VALIDATE_NONE)
         return p;
-    bool only = open->count == 1 && t->odd.own_pending == 0 && t->odd.notified_seq == 0;
+    bool only =
+        open->count == 1 && t->invalid_lines.own_pending == 0 && t->invalid_lines.notified_seq == 0;
     return only ? open->oldest : NULL;
 }
 
@@ -79,7 +80,7 @@ bool answer_repair_or_reject(struct traffic *t, struct message *x, struct pendin
         buf_close(&why);
         return false;
     }
-    int st = repair_answer(t, x, &x->m, &c, &t->odd.repairs);
+    int st = repair_answer(t, x, &x->m, &c, &t->invalid_lines.repairs);
     return apply_repairs(t, x, &c, st);
 }
 

@@ -5,8 +5,8 @@
 #include "proxy/session/answer_repair.h"
 #include "proxy/session/arguments.h"
 #include "proxy/session/credentials.h"
+#include "proxy/session/invalid_line.h"
 #include "proxy/session/invocation.h"
-#include "proxy/session/odd.h"
 #include "proxy/session/repeat.h"
 #include "proxy/session/request.h"
 #include "proxy/session/rules.h"
@@ -219,7 +219,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
     }
     uint64_t seq = message_append_to_journal(t, &row);
     if (x->dir == ROW_C2S)
-        t->odd.notified_seq = seq;
+        t->invalid_lines.notified_seq = seq;
     return in_time;
 }
 
@@ -238,8 +238,8 @@ static bool handle_own_answer(struct traffic *t, struct message *x)
     if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))
         return false;
     x->m.findings |= FINDING(FIND_OWN_REQUEST);
-    if (t->odd.own_pending > 0)
-        t->odd.own_pending--;
+    if (t->invalid_lines.own_pending > 0)
+        t->invalid_lines.own_pending--;
     message_record(t, x, row_kind_of_rpc(x->m.kind), ROW_SWALLOWED);
     if (!tool_ask_handle_answer(t, &x->m) && t->on_own_answer != NULL)
         t->on_own_answer(t->owner, &x->m);
@@ -274,7 +274,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
     message_append_to_journal(t, &row);
     if (p == NULL && x->dir == ROW_S2C)
-        odd_save_line_start(t, x->text);
+        invalid_line_save_line_start(t, x->text);
     if (p != NULL)
         request_close(t, opposite_direction(x->dir), p);
     return forward;
@@ -322,8 +322,8 @@ static bool handle_answer(struct traffic *t, struct message *x)
         return false;
     if (x->dir == ROW_S2C && p != NULL && x->m.id.type != JSON_NULL &&
         /* the server reads in order, so it has read the notification */
-        p->request_seq > t->odd.notified_seq)
-        t->odd.notified_seq = 0;
+        p->request_seq > t->invalid_lines.notified_seq)
+        t->invalid_lines.notified_seq = 0;
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);
     if (t->gate.rule != NULL && x->dir == ROW_S2C && !tool_gate_accepts_answer(t, x, p))

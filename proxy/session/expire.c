@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "proxy/session/answer.h"
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 #include "proxy/session/tool_ask.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
@@ -20,10 +20,11 @@ int64_t expire_next_wait_us(struct traffic *t)
 {
     bool none = t->timers.unwritten == NULL && t->timers.n == 0;
     int64_t list_us = tool_ask_deadline_us(t);
-    if (none && !t->odd.lines.waits && t->odd.held.n == 0 && list_us == INT64_MAX)
+    if (none && !t->invalid_lines.lines.waits && t->invalid_lines.postponed.n == 0 &&
+        list_us == INT64_MAX)
         return -1;
     int64_t now = journal_now_us(t->journal);
-    int64_t us = odd_next_timeout_us(t, now);
+    int64_t us = invalid_line_next_timeout_us(t, now);
     if (list_us != INT64_MAX)
         us = earlier_time_or_never(us, list_us > now ? list_us - now : 0);
     if (none)
@@ -122,7 +123,7 @@ static void explain_timeout(const struct traffic *t, const struct pending *p, co
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(why, " (%zu bytes of a line without a newline were received)",
                    t->unfinished[ROW_S2C]);
-    odd_append_explanation(t, p, why);
+    invalid_line_append_explanation(t, p, why);
 }
 
 /* Appends a text that names the deadline and says how to raise it: the tool may only be slow. */
@@ -173,7 +174,7 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
 void expire_due_requests(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
-    odd_end_expired_waits(t, now);
+    invalid_line_end_expired_waits(t, now);
     tool_ask_fail_if_timed_out(t, now);
     timers_note_bytes_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_next_expired(&t->timers, now)) != NULL;)

@@ -67,8 +67,8 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
 /* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
  * when there are no more. */
 bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b);
-/* Writes list_changed notifications for the client, called like handshake_write_next_message(): the new process
- * may have other lists. */
+/* Writes list_changed notifications for the client, called like handshake_write_next_message(): the
+ * new process may have other lists. */
 bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */

@@ -78,8 +78,8 @@ int message_replace_text(struct message *x, struct chunk *copy, size_t n)
 static void report_repairs(struct traffic *t, uint64_t seq)
 {
     struct buf b = {0};
-    for (size_t i = 0; i < t->odd.repairs.n; i++) {
-        const struct repair *r = &t->odd.repairs.list[i];
+    for (size_t i = 0; i < t->invalid_lines.repairs.n; i++) {
+        const struct repair *r = &t->invalid_lines.repairs.list[i];
         char hex[2 * REPAIR_BYTES_MAX + 1] = "";
         for (size_t k = 0; k < r->bytes_n; k++)
             snprintf(hex + 2 * k, 3, "%02x", (unsigned)(unsigned char)r->bytes[k]);
@@ -101,10 +101,10 @@ static void report_repairs(struct traffic *t, uint64_t seq)
 
 void message_report_repairs(struct traffic *t, uint64_t seq)
 {
-    if (t->odd.repairs.n == 0)
+    if (t->invalid_lines.repairs.n == 0)
         return;
     report_repairs(t, seq);
-    t->odd.repairs.n = 0;
+    t->invalid_lines.repairs.n = 0;
 }
 
 uint64_t message_append_to_journal(struct traffic *t, const struct row *row)
@@ -167,9 +167,9 @@ uint64_t message_record_and_stage(struct traffic *t, enum row_direction dir, str
     row.method.p = c->data + (m.method.p - text.p);
     uint64_t seq = journal_append(t->journal, &row);
     if (dir == ROW_C2S && m.kind == RPC_REQUEST)
-        t->odd.own_pending++;
+        t->invalid_lines.own_pending++;
     else if (dir == ROW_C2S)
-        t->odd.notified_seq = seq;
+        t->invalid_lines.notified_seq = seq;
     if (outbox_add(to, c, c->data, text.n + 1) < 0)
         outbox_discard_after_error(to);
     chunk_release(c);

@@ -1,11 +1,11 @@
 /* resend.h - decides which pending requests of an ended process are sent to the next one.
  *
- * A request that may be repeated (handshake_may_resend_request()) is sent again once. The request may have
- * ended the process, so such requests are sent one at a time: if the next process also ends, the
- * request that was sent again and had been read is to blame. That request gets an error, and the
- * others still wait to be sent. A request that was cancelled after it was sent again may also have
- * ended the process; then no other request is blamed. Requests that no process had read are sent
- * all at once, and so are subscriptions, which are pending as long as a process runs.
+ * A request that may be repeated (handshake_may_resend_request()) is sent again once. The request
+ * may have ended the process, so such requests are sent one at a time: if the next process also
+ * ends, the request that was sent again and had been read is to blame. That request gets an error,
+ * and the others still wait to be sent. A request that was cancelled after it was sent again may
+ * also have ended the process; then no other request is blamed. Requests that no process had read
+ * are sent all at once, and so are subscriptions, which are pending as long as a process runs.
  *
  * Changes   pending.resend and pending.was_read.
  * Blocks    never. Pure. */

@@ -8,9 +8,9 @@
  *   invocation    describes finished requests for the log directory
  *   uncertain     notes calls that may have run without an answer
  *   answer        sends errors and results of the interposer itself
- *   answer_repair_or_reject repairs the id of an answer, and members that are null
+ *   answer_repair  repairs the id of an answer, and members that are null
  *   stray         records output of the server that is not a message
- *   odd           handles lines that are not valid messages
+ *   invalid_lines handles lines that are not valid messages
  *   session_info, credentials, tool_changes, arguments, rules
  *   tool_report   reports a tool rule that cannot be right
  *   tool_ask      requests the list of tools from the server
@@ -37,10 +37,10 @@
 #include "proxy/session/timers.h"
 #include "redact/form.h"
 #include "redact/sanitizer.h"
-#include "wire/held.h"
 #include "wire/mcp/protocol.h"
 #include "wire/mcp/tool_hints.h"
 #include "wire/mcp/tool_rule.h"
+#include "wire/postponed.h"
 #include "wire/schema/tools.h"
 #include "wire/server_lines.h"
 
@@ -66,14 +66,14 @@ struct previous_tools {
     uint64_t list_seq;          /* seq of the last message that completed a list; 0: none */
 };
 
-/* State for lines that are not valid messages (odd.h). */
-struct odd {
-    struct server_lines lines; /* reads the server's lines */
-    struct message *message;   /* the message in the line being read */
-    bool has_message;          /* `message` is the line, or a part of it */
-    bool client_http;          /* the client has sent a line of HTTP */
-    bool http;                 /* the server's last lines begin an HTTP response */
-    struct held held;          /* requests whose answers cannot be parsed */
+/* State for lines that are not valid messages (invalid_line.h). */
+struct invalid_lines {
+    struct server_lines lines;         /* reads the server's lines */
+    struct message *message;           /* the message in the line being read */
+    bool has_message;                  /* `message` is the line, or a part of it */
+    bool client_http;                  /* the client has sent a line of HTTP */
+    bool http;                         /* the server's last lines begin an HTTP response */
+    struct postponed_errors postponed; /* requests whose answers cannot be parsed */
     struct buf quote;   /* owned: sanitized start of the last line that answered no request */
     uint64_t quoted_at; /* value of timers.server_messages when `quote` was set */
     size_t own_pending; /* number of the interposer's requests without an answer */
@@ -146,7 +146,7 @@ struct traffic {
     /* forms of the server; rules.c writes this member, message.c reads it */
     struct forms forms;
     struct buf hidden; /* owned: the client's last message, with form secrets redacted */
-    struct odd odd;
+    struct invalid_lines invalid_lines;
     struct tool_gate gate; /* if gate.rule is NULL, the client sees every tool */
     enum check_arguments check_arguments;
     struct tools tools; /* tools of the newest tools/list */

@@ -5,7 +5,7 @@
 #include "proxy/session/arguments.h"
 #include "proxy/session/batch.h"
 #include "proxy/session/correlate.h"
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 #include "proxy/session/stray.h"
 #include "proxy/session/tool_gate.h"
 #include "wire/lenient.h"
@@ -33,7 +33,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     handshake_open(&t->handshake);
     protocol_open(&t->protocol);
     repeats_open(&t->repeats, ON_REPEAT_WARN, 0, &(struct hash_key){0});
-    odd_open(t);
+    invalid_line_open(t);
     answer_reserve_memory(t);
     t->tools.limits.cpu_us = ARGUMENTS_CPU_US;
 }
@@ -48,7 +48,7 @@ void traffic_close(struct traffic *t)
     handshake_close(&t->handshake);
     protocol_close(&t->protocol);
     repeats_close(&t->repeats);
-    odd_close(t);
+    invalid_line_close(t);
     tool_ask_close(&t->gate);
     tools_close(&t->tools);
     tools_close(&t->previous_tools.tools);
@@ -124,7 +124,7 @@ static void handle_valid_line(struct traffic *t, struct message *x)
 
 static void handle_unusual_server_line(struct traffic *t, struct message *x)
 {
-    if (odd_handle_server_line(t, x))
+    if (invalid_line_handle_server_line(t, x))
         handle_valid_line(t, x);
 }
 
@@ -137,12 +137,12 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
     if (json) {
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     } else {
-        odd_find_first_id(x, &object, &rest);
+        invalid_line_find_first_id(x, &object, &rest);
         buf_adds(&why, "Parse error: ");
         lenient_append_fault(x->m.fault.kind, x->text, x->m.fault.at, &why);
         buf_printf(&why, " at byte %zu of the line", x->m.fault.at);
     }
-    findings other = line_find_other_framing(x->text, &t->odd.client_http);
+    findings other = line_find_other_framing(x->text, &t->invalid_lines.client_http);
     x->m.findings |= other;
     if (other & FINDING(FIND_CONTENT_LENGTH))
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
@@ -150,11 +150,11 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
         buf_adds(&why,
                  "; this is HTTP, MCP over stdio expects one JSON message per line: configure "
                  "the client for the transport stdio");
-    struct odd_rejection r = {.code = json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
-                              .why = buf_str(&why),
-                              .cause = json ? "not-jsonrpc" : "not-json"};
+    struct invalid_line_rejection r = {.code = json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
+                                       .why = buf_str(&why),
+                                       .cause = json ? "not-jsonrpc" : "not-json"};
     r.seq = answer_reject(t, x, r.code, r.why, r.cause);
-    odd_reject_other_objects(t, x, rest, &r);
+    invalid_line_reject_other_objects(t, x, rest, &r);
     buf_close(&why);
 }
 
@@ -162,7 +162,7 @@ static void handle_blank_line(struct traffic *t, struct message *x)
 {
     x->repairs |= FINDING(FIND_BLANK_LINE);
     if (x->dir == ROW_S2C)
-        odd_on_blank_line(t);
+        invalid_line_on_blank_line(t);
     if (t->validate == VALIDATE_NONE)
         message_forward(t, x, KIND_NOISE);
     else
@@ -208,7 +208,7 @@ static void handle_received_line(struct traffic *t, enum row_direction dir, stru
         x.text = text;
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
-    if (t->odd.lines.waits && dir == ROW_S2C)
+    if (t->invalid_lines.lines.waits && dir == ROW_S2C)
         handle_unusual_server_line(t, &x);
     else if (line_is_blank(text))
         handle_blank_line(t, &x);
@@ -220,7 +220,7 @@ static void handle_received_line(struct traffic *t, enum row_direction dir, stru
     else if (x.m.kind != RPC_INVALID)
         handle_valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
-        odd_forward_invalid_line(t, &x);
+        invalid_line_forward_invalid_line(t, &x);
     else if (dir == ROW_C2S)
         handle_invalid_client_line(t, &x);
     else
@@ -281,7 +281,7 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
         t->timers.server_messages++; /* the server has sent something: it is not silent */
     } else {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
-        odd_save_line_start(t, x.text);
+        invalid_line_save_line_start(t, x.text);
     }
     buf_close(&why);
 }

@@ -77,7 +77,8 @@ void store_take_over_journal(struct store *s, struct ring *r)
 }
 
 /* Begins a transaction. If the next entry is an escalation, its file is written first, with
- * transactions of its own. Returns 0, an error of ring_read_next_record(), or an error of the writer. */
+ * transactions of its own. Returns 0, an error of ring_read_next_record(), or an error of the
+ * writer. */
 static int begin_batch(struct store *s, struct ring *r)
 {
     uint32_t kind;

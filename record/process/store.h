@@ -4,8 +4,8 @@
  * Resume    the position up to which entries are stored is written in the transaction that stores
  *           them (writer_store_position()). The next process skips entries before this position.
  *           So each message and event is stored exactly once, even if a process is killed. Log
- *           lines are written after the commit and before ring_release_records(). Lines and escalation
- *           files that a killed process has written are found, and not written again.
+ *           lines are written after the commit and before ring_release_records(). Lines and
+ *           escalation files that a killed process has written are found, and not written again.
  * Killers   shared->trying is the position of the entry being processed, until its transaction is
  *           committed. After a kill, each entry up to that position is stored in a transaction of
  *           its own. A message that killed its process STORE_KILLS_MAX times is stored without its
@@ -13,7 +13,7 @@
  *           kills its process again, it is skipped, too.
  * Vault     is made if it is missing. If the vault was removed while it was open, the result is
  *           STORE_GONE, and the caller exits (process.h).
- * Damage    a damaged database is put aside (vault/store/aside.h), a new database is made, and an
+ * Damage    a damaged database is put aside (vault/store/damaged.h), a new database is made, and an
  *           escalation is written. An event `gap` in the new database stands for the entries that
  *           were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
@@ -79,8 +79,9 @@ MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *r
 /* While nothing can be stored: writes the files of the escalations that wait in the journal. */
 void store_write_escalations_early(struct store *s, struct ring *r);
 /* Ends the session in the vault after the last entry. If shared->ended is not set, the proxy was
- * killed: the session is closed with running_end_dead_session(), and shared->ended is set. After STORE_DONE only
- * the journal has to be removed; after any other result, call this function again. */
+ * killed: the session is closed with running_end_dead_session(), and shared->ended is set. After
+ * STORE_DONE only the journal has to be removed; after any other result, call this function
+ * again. */
 MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */

@@ -13,10 +13,10 @@
 
 /* A process renames a damaged database at most once. */
 enum store_aside {
-    ASIDE_NOT_TRIED,
-    ASIDE_TRIED, /* the database is not damaged, or could not be renamed */
-    ASIDE_DONE,  /* the database was renamed; nothing is stored in the new database yet */
-    ASIDE_NOTED, /* the session has been added to the new database */
+    DAMAGED_NOT_TRIED,
+    DAMAGED_TRIED, /* the database is not damaged, or could not be renamed */
+    DAMAGED_DONE,  /* the database was renamed; nothing is stored in the new database yet */
+    DAMAGED_NOTED, /* the session has been added to the new database */
 };
 
 struct store {

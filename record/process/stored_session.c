@@ -55,7 +55,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
         *ret_position = tail; /* the vault with the earlier rows was removed */
         st =
-            entries_add_gap(s, t_us, s->aside == ASIDE_DONE ? "database damaged" : "vault removed");
+            entries_add_gap(s, t_us, s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");
         if (st == 0)
             st = writer_store_position(s->w, s->session_id, tail);
     }
@@ -120,8 +120,8 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
     s->resumed = true;
     if (s->calls.begun != NULL)
         s->calls.begun(s->ctx, s->dir.fd, s->session_id);
-    if (s->aside == ASIDE_DONE)
-        s->aside = ASIDE_NOTED;
+    if (s->aside == DAMAGED_DONE)
+        s->aside = DAMAGED_NOTED;
     skip_stored_entries(s, r, position);
     /* Trouble that a killed process has reported ends here. Trouble that this process has reported
      * ends when an entry was stored. */

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "vault/store/aside.h"
+#include "vault/store/damaged.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,16 +55,16 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* Renames the damaged database (vault/store/aside.h). The database must be closed. Returns false if
- * nothing was changed. */
+/* Renames the damaged database (vault/store/damaged.h). The database must be closed. Returns false
+ * if nothing was changed. */
 static bool move_damaged_database_away(struct store *s)
 {
-    char name[ASIDE_NAME_MAX];
+    char name[DAMAGED_NAME_MAX];
     struct buf why = {0};
-    if (s->aside != ASIDE_NOT_TRIED)
+    if (s->aside != DAMAGED_NOT_TRIED)
         return false;
-    int st = aside_move_database(&s->dir, name, &why);
-    s->aside = st == 0 ? ASIDE_DONE : ASIDE_TRIED;
+    int st = damaged_move_database(&s->dir, name, &why);
+    s->aside = st == 0 ? DAMAGED_DONE : DAMAGED_TRIED;
     if (st == 0) {
         log_error(
             "the database is damaged, and was put aside; recording into a new one: file=%s/%s "

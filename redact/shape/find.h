@@ -11,7 +11,8 @@
  *           only the secret itself: `pass` in `user:pass@`.
  * Marks     a mark `[redacted:RULE]` is never a hit or part of one.
  * Work      bounded: each byte is examined a limited number of times, whatever the text
- *           (shapes_count_examined_bytes() counts). The user's patterns have their own limits (shape/pattern.h).
+ *           (shapes_count_examined_bytes() counts). The user's patterns have their own limits
+ *           (shape/pattern.h).
  * Owns      the compiled patterns of the user. The built-in table is static.
  * Lifetime  the name of a hit's rule is static, or valid as long as the struct shapes.
  * Blocks    never. */

@@ -92,8 +92,8 @@ static bool either_matches_sanitized(struct comparison *c, struct json_value a, 
            (c->rules->both_recorded && value_matches_sanitized_left(c, b, a));
 }
 
-/* Does the same as either_matches_sanitized() for two values that are nested too deep to be compared.
- * `a` and `b` are their JSON texts. */
+/* Does the same as either_matches_sanitized() for two values that are nested too deep to be
+ * compared. `a` and `b` are their JSON texts. */
 static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)

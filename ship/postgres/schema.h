@@ -24,8 +24,8 @@ extern const size_t reading_sql_n;
 /* Appends all texts above, in order. The caller runs them in one transaction. */
 void schema_write_sql(struct buf *b);
 /* SQL that adds the calls of sessions that an older version has stored, in many short transactions.
- * Run it separately, after the SQL of schema_write_sql(). Until then, the calls of these sessions are
- * read from the messages. */
+ * Run it separately, after the SQL of schema_write_sql(). Until then, the calls of these sessions
+ * are read from the messages. */
 #define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 
 #endif

@@ -475,7 +475,7 @@ for what, steps in MORE.items():
 # Findings that no conversation above can have, and where they are tested.
 ELSEWHERE = {
     "duplicate-envelope-key": "02-checks", "call-and-answer": "02-checks", "duplicate-key": "02-checks", "null-params": "test_rpc", "array-params": "test_rpc",
-    "control-character": "02-checks", "not-a-number": "02-checks", "trailing-text": "02-checks", "null-result": "test_odd",
+    "control-character": "02-checks", "not-a-number": "02-checks", "trailing-text": "02-checks", "null-result": "test_invalid_line",
     "schema-not-checked": "80-arguments", "null-beside-answer": "02-checks", "result-not-object": "02-checks", "no-newline": "02-checks", "unfinished-line": "02-checks",
     "late-progress": "21-slow", "own-request": "22-crash", "cancelled-initialize": "test_traffic", "too-many-open": "test_traffic_limits",
     "body-lost": "test_writer", "server-gone": "22-crash", "interrupted": "17-interrupted", "timeout": "21-slow", "tool-changed": "82-drift",

@@ -4,7 +4,7 @@
  * edits.
  * The input: the number of the answer and of the edits, then five bytes for each edit. */
 #include "proxy/session/expire.h"
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 #include "proxy/session/traffic.h"
 #include "vault/store/sanitize.h"
 
@@ -214,7 +214,7 @@ static void play(struct session *s, struct slice text, bool readable)
     }
     s->now_us += SERVER_LINES_WAIT_MAX_US;
     expire_due_requests(&s->traffic);
-    MUST(!s->traffic.odd.lines.waits);
+    MUST(!s->traffic.invalid_lines.lines.waits);
     check_forwarded(s);
     MUST(!readable || s->traffic.open[ROW_C2S].open.count == 0);
     MUST(!readable || s->traffic.timers.server_messages > 0);

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 #include "proxy/session/stray.h"
 #include "proxy/session/traffic.h"
 #include "wire/json/text.h"
@@ -122,7 +122,7 @@ static inline void traffic_feed(struct fixture *f, char who, const char *text, s
 static inline void traffic_say(struct fixture *f, const char *step)
 {
     if (step[0] == 'W') { /* until no line of the server and no error waits */
-        f->journal.now_us += ODD_WAIT_US;
+        f->journal.now_us += INVALID_LINE_WAIT_US;
         expire_due_requests(&f->traffic);
         return;
     }

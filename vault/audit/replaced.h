@@ -3,7 +3,8 @@
  *
  *     replaced_load_commitments()               reads the session's rows of the table `replaced`
  *     replaced_first_commitment()   returns a record's first commitment; call it for each record
- *     replaced_check_against_trail()              checks that the leaves `redact` list exactly these changes
+ *     replaced_check_against_trail()              checks that the leaves `redact` list exactly
+ *     these changes
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.

@@ -33,8 +33,8 @@ MI_MUST int import_session(struct import *d, const struct query_session *s, cons
 void import_set_origin(struct import *d, struct slice members);
 /* Adds a message. Call this function in the order of the messages. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
-/* Returns 0, or 1 if the recording was imported before: then nothing changes, and import_get_session_id() and
- * import_get_session_uid() return those of the earlier session. */
+/* Returns 0, or 1 if the recording was imported before: then nothing changes, and
+ * import_get_session_id() and import_get_session_uid() return those of the earlier session. */
 MI_MUST int import_commit(struct import *d);
 
 int64_t import_get_session_id(const struct import *d);

@@ -4,8 +4,8 @@
 
 #include "vault/cassette/cassette_file.h"
 #include "vault/cassette/pairing.h"
-#include "wire/held.h"
 #include "wire/line.h"
+#include "wire/postponed.h"
 #include "wire/server_lines.h"
 
 #define CASSETTE_LINE_MAX ((size_t)1 << 30)
@@ -34,13 +34,13 @@ struct cassette_reader {
     bool stopped;           /* true: a callback has returned false, so reading stops */
 
     /* The following members are used for recordings of other programs. */
-    bool foreign;               /* true: the recording is of another program */
-    struct buf entry;           /* owned; a line of the file after its repair */
-    findings entry_found;       /* findings about the line in `entry` */
-    struct server_lines server; /* state of the parser of the server's lines */
-    int64_t line_t_us;          /* time of the server's line that is being read */
-    findings line_found;        /* findings about the server's line that is being read */
-    struct held held;           /* requests to which the server sent an unreadable answer */
+    bool foreign;                      /* true: the recording is of another program */
+    struct buf entry;                  /* owned; a line of the file after its repair */
+    findings entry_found;              /* findings about the line in `entry` */
+    struct server_lines server;        /* state of the parser of the server's lines */
+    int64_t line_t_us;                 /* time of the server's line that is being read */
+    findings line_found;               /* findings about the server's line that is being read */
+    struct postponed_errors postponed; /* requests to which the server sent an unreadable answer */
     /* number of the client's last notification, if the server may not have read it yet; otherwise
      * 0 */
     int64_t notified_seq;

@@ -67,9 +67,9 @@ static int note_refused_answer(struct cassette_reader *r, int64_t seq)
  * a request before its deadline. *ret_more: whether there was such a request. */
 static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
-    struct held_error error;
+    struct postponed_error error;
     const struct pairing_request *q = NULL;
-    *ret_more = held_remove_due_error(&r->held, now_us, &error);
+    *ret_more = postponed_remove_due_error(&r->postponed, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
     return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
@@ -94,9 +94,9 @@ static int report_server_noise(struct cassette_reader *r, const struct server_li
         return note_refused_answer(r, seq);
     bool more;
     /* If the table is full, the oldest request is ended first, as in proxy/session/odd. */
-    if (held_errors_are_full(&r->held))
+    if (postponed_errors_are_full(&r->postponed))
         st = end_overdue_request(r, INT64_MAX, &more);
-    held_add_error(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
+    postponed_add_error(&r->postponed, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;
 }
 
@@ -118,7 +118,8 @@ static int deliver_server_answer(struct cassette_reader *r, const struct server_
                                  const struct rpc *answer)
 {
     const struct pairing_request *q = NULL;
-    /* An error with id null answers the only open request, as in proxy/session/answer_repair_or_reject. */
+    /* An error with id null answers the only open request, as in
+     * proxy/session/answer_repair_or_reject. */
     if (answer->kind != RPC_ERROR || answer->id.type != JSON_NULL)
         q = find_request_by_id(r, answer->id);
     else if (r->notified_seq == 0)
@@ -185,7 +186,7 @@ void server_side_open(struct cassette_reader *r)
 void server_side_close(struct cassette_reader *r)
 {
     server_lines_close(&r->server);
-    held_close(&r->held);
+    postponed_close(&r->postponed);
     buf_close(&r->names);
     buf_close(&r->id);
     buf_close(&r->mended);

@@ -28,7 +28,8 @@ struct prove {
     struct buf *error;
     struct buf note; /* owned; text of the checkpoint */
     int64_t size;    /* number of leaves that the checkpoint covers */
-    /* owned; hashes of the leaves before `size`, then of the inner nodes (tree_compute_inner_nodes()) */
+    /* owned; hashes of the leaves before `size`, then of the inner nodes
+     * (tree_compute_inner_nodes()) */
     struct digest *hash;
     size_t hash_n, hash_cap;
     struct prove_leaf *leaf; /* owned; leaves, sorted by number */

@@ -198,8 +198,8 @@ MI_MUST int query_session(struct query *q, const char *ref, struct query_session
 MI_MUST int query_ref_is_server_name(struct query *q, const char *ref, bool *ret);
 /* Finds the session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
-/* Counts the calls of a session. waiting: true if query_summary_request_is_open() will be called. Call
- * query_summary_close() after success. */
+/* Counts the calls of a session. waiting: true if query_summary_request_is_open() will be called.
+ * Call query_summary_close() after success. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
                           struct query_summary *ret);
 void query_summary_close(struct query_summary *s);

@@ -37,8 +37,8 @@ void search_close(struct search *s); /* the argument may be NULL */
 /* Returns the number of the index file of a session. In a store, which has no files, sessions with
  * the same number are searched together. s may be NULL. */
 int64_t search_file_of_session(const struct search *s, int64_t session_id);
-/* Appends a query for search_find_messages() that matches every text with all terms, and possibly other
- * texts. false: there is no such query. */
+/* Appends a query for search_find_messages() that matches every text with all terms, and possibly
+ * other texts. false: there is no such query. */
 bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
 /* Updates the index file of these sessions, which must be all sessions of the file, newest first.

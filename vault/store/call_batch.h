@@ -12,9 +12,9 @@
  * Owns      its statements, on the caller's connection: call call_batch_close() before the
  *           connection is closed.
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
- * Lifetime  a session is remembered until call_batch_forget_session(): call that when a transaction was
- *           rolled back. Texts of messages are borrowed until call_batch_flush(), bodies only for
- *           call_batch_add().
+ * Lifetime  a session is remembered until call_batch_forget_session(): call that when a transaction
+ *           was rolled back. Texts of messages are borrowed until call_batch_flush(), bodies only
+ *           for call_batch_add().
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_CALL_BATCH_H
 #define MI_VAULT_STORE_CALL_BATCH_H

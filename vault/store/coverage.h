@@ -13,8 +13,8 @@
  * Owns      a statement on the caller's connection: call coverage_close() before the connection is
  *           closed.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes).
- * Lifetime  a session is remembered until coverage_forget_session(): call that when a transaction was
- *           rolled back.
+ * Lifetime  a session is remembered until coverage_forget_session(): call that when a transaction
+ *           was rolled back.
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_COVERAGE_H
 #define MI_VAULT_STORE_COVERAGE_H

@@ -79,9 +79,9 @@ size_t running_read_process_group(const struct running *r, struct process *ret, 
  * of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end_dead_session(const char *vault, int64_t session_id, bool forget,
                                      struct buf *error);
-/* Calls running_end_dead_session() for the session of every proxy that has exited, unless a journal of the
- * session will be stored. Keeps the row of a session while processes of its server's group run.
- * Returns 0, MI_ESTORE or MI_ENOMEM; after an error, the next proxy tries again. */
+/* Calls running_end_dead_session() for the session of every proxy that has exited, unless a journal
+ * of the session will be stored. Keeps the row of a session while processes of its server's group
+ * run. Returns 0, MI_ESTORE or MI_ENOMEM; after an error, the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif

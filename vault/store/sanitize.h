@@ -1,9 +1,9 @@
 /* sanitize.h - sanitizes rows and other texts before they are stored.
  *
- * Every stored text passes through the sanitizer with the active rules (redact_get_current_sanitizer()). This
- * module sanitizes bodies, methods, targets, noise and stderr lines, the server's command and
- * details of events; writer_session.c sanitizes the other texts of a session. Ids are not changed,
- * because answers are matched by them.
+ * Every stored text passes through the sanitizer with the active rules
+ * (redact_get_current_sanitizer()). This module sanitizes bodies, methods, targets, noise and
+ * stderr lines, the server's command and details of events; writer_session.c sanitizes the other
+ * texts of a session. Ids are not changed, because answers are matched by them.
  *
  * Owns      scratch buffers, reused; a result is valid until the next call of the same function.
  * Errors    MI_ENOMEM: then the text must not be stored.

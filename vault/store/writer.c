@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "redact/sanitizer.h"
-#include "vault/store/aside.h"
 #include "vault/store/checkpoint.h"
 #include "vault/store/commitment.h"
+#include "vault/store/damaged.h"
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
@@ -191,8 +191,8 @@ static int writer_insert_event(struct writer *s, int64_t session_id, struct cove
 }
 
 /* Writes a long body to the file of bodies. If this fails for another reason than a full disk, and
- * the caller has not called writer_require_bodies(), the row is stored without its body: a body that
- * cannot be written must not block all other rows. */
+ * the caller has not called writer_require_bodies(), the row is stored without its body: a body
+ * that cannot be written must not block all other rows. */
 static int writer_move_body_to_file(struct writer *s, const char *uid, struct batch_row *b,
                                     findings *found)
 {
@@ -460,7 +460,7 @@ bool writer_is_busy(const struct writer *s)
 
 bool writer_is_damaged(const struct writer *s)
 {
-    return aside_code_means_damage(s->rc);
+    return damaged_code_means_damage(s->rc);
 }
 
 bool writer_is_full(const struct writer *s)

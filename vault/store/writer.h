@@ -12,7 +12,8 @@
  *           that inserts rows, or any call except writer_add().
  * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be
  *           added in the order of seq.
- *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint_wal(). */
+ *           Automatic checkpoints are off: the caller decides when to call
+ *           writer_checkpoint_wal(). */
 #ifndef MI_VAULT_STORE_WRITER_H
 #define MI_VAULT_STORE_WRITER_H
 
@@ -28,7 +29,7 @@
 struct writer;
 
 /* sync_full: every commit survives a power failure. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite reports that the database is damaged (see aside_move_database()). After
+ * MI_EPROTO if SQLite reports that the database is damaged (see damaged_move_database()). After
  * MI_ESTORE, MI_EBUSY and MI_EPROTO, `error` has a sentence. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);

@@ -24,8 +24,8 @@ struct unsent {
     struct db d;          /* owned */
     struct vault_dir dir; /* owned */
     struct buf error;     /* owned; text of the last error of `d` */
-    /* value of unsent_read_data_version() when all commits so far had been synced to the disk; -1: never
-     * synced */
+    /* value of unsent_read_data_version() when all commits so far had been synced to the disk; -1:
+     * never synced */
     int64_t synced;
     int lock_fd; /* owned; descriptor of the lock file; -1: none */
     int body_fd; /* owned; descriptor of the file of body_uid; -1: none */

@@ -3,8 +3,8 @@
  * read-only, a file immutable or the disk full.
  *
  * Rules     each directory must have WRITABLE_BYTES of disk space for a new file
- *           (file_test_free_space()); the files of the database are opened for writing. Nothing in the
- *           vault changes.
+ *           (file_test_free_space()); the files of the database are opened for writing. Nothing in
+ *           the vault changes.
  * Owns      nothing.
  * Blocks    on the file system only. */
 #ifndef MI_VAULT_UPKEEP_WRITABLE_H

@@ -9,8 +9,8 @@
  *           limits of struct schema_limits: a schema that exceeds them is not checked. For each
  *           tool, the first message that cannot be checked, for this or another reason, gets the
  *           finding schema-not-checked.
- * Lifetime  a tool is valid until the next page, tools_forget_all() or tools_close(). The struct may be
- *           moved only until a schema is compiled, because the schema points to the limits.
+ * Lifetime  a tool is valid until the next page, tools_forget_all() or tools_close(). The struct
+ *           may be moved only until a schema is compiled, because the schema points to the limits.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_SCHEMA_TOOLS_H
 #define MI_WIRE_SCHEMA_TOOLS_H

@@ -3,8 +3,8 @@
  * Rules     members with the same name, and elements with the same index, stand beside each
  *           other. A member or element that only one side has stands alone. The order of
  *           members, white space, and the spelling of strings and numbers make no difference.
- * Sections  each pair_add_two_values() adds a section, such as the params or the results. A section begins
- *           with a title.
+ * Sections  each pair_add_two_values() adds a section, such as the params or the results. A section
+ *           begins with a title.
  * Limits    a value has at most PAIR_TEXT_MAX bytes; the limits of wire/json/tree.h also apply. A
  *           pair has at most PAIR_ROWS_MAX rows. If a limit is exceeded, the two values are not
  *           compared, and their section says so. So a section takes at most about 10 ms and 10 MB.

@@ -61,8 +61,8 @@ bool screen_read(struct press *ret);
 /* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
  * terminals accept. */
 bool screen_copy_to_clipboard(struct slice text);
-/* Maximum length of a text for screen_copy_to_clipboard(), in bytes. As base64 in a control sequence, such a
- * text has 100,000 bytes, the limit of xterm. */
+/* Maximum length of a text for screen_copy_to_clipboard(), in bytes. As base64 in a control
+ * sequence, such a text has 100,000 bytes, the limit of xterm. */
 #define SCREEN_COPY_MAX ((size_t)74994)
 
 #endif

@@ -86,18 +86,18 @@ static const char tool_schema[] =
 
 static void check_set(const char *params, const char *words, bool tool, const char *want)
 {
-    struct given_list sets = {0};
+    struct cli_value_list sets = {0};
     struct buf b = {0}, error = {0};
     struct json_value none = {0}, schema = {JSON_OBJECT, slice_of(tool_schema)};
     char *copy = strdup(words), *rest = copy;
     buf_adds(&b, params);
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
-        assert_int_equal(given_add_word(&sets, word, true, &error), 0);
+        assert_int_equal(cli_value_add_word(&sets, word, true, &error), 0);
     int st = outgoing_set_params(&b, &sets, tool ? schema : none, &error);
     const char *got = st == 0 ? buf_str(&b) : buf_str(&error);
     if (strcmp(got, want) != 0)
         fail_msg("%s with %s: got '%s', wanted '%s'", params, words, got, want);
-    given_close(&sets);
+    cli_value_close(&sets);
     buf_close(&b);
     buf_close(&error);
     free(copy);
@@ -139,14 +139,14 @@ static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct 
 
 static void check_secrets(const char *params, const char *set, const char *want)
 {
-    struct given_list sets = {0};
+    struct cli_value_list sets = {0};
     struct buf told = {0}, error = {0};
     if (set != NULL)
-        assert_int_equal(given_add_word(&sets, set, true, &error), 0);
+        assert_int_equal(cli_value_add_word(&sets, set, true, &error), 0);
     assert_int_equal(outgoing_for_each_secret(slice_of(params), &sets, on_secret, &told), 0);
     if (strcmp(buf_str(&told), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", params, buf_str(&told), want);
-    given_close(&sets);
+    cli_value_close(&sets);
     buf_close(&told);
     buf_close(&error);
 }

@@ -24,15 +24,15 @@ static struct json_value schema(void)
 /* words: separated by blanks. */
 static void check(const char *words, const char *want)
 {
-    struct given_list l = {0};
+    struct cli_value_list l = {0};
     struct buf out = {0}, error = {0};
     char *copy = strdup(words), *rest = copy;
     for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
-        assert_int_equal(given_add_word(&l, word, false, &error), 0);
+        assert_int_equal(cli_value_add_word(&l, word, false, &error), 0);
     typing_write_arguments(&out, schema(), &l);
     if (strcmp(buf_str(&out), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", words, buf_str(&out), want);
-    given_close(&l);
+    cli_value_close(&l);
     buf_close(&out);
     buf_close(&error);
     free(copy);
@@ -109,12 +109,12 @@ static void test_typing_unknown_names_are_those_of_a_schema_that_lists_its_own(v
 
 static void check_param(const char *method, const char *word, const char *want)
 {
-    struct given_list l = {0};
+    struct cli_value_list l = {0};
     struct buf out = {0}, error = {0};
-    assert_int_equal(given_add_word(&l, word, false, &error), 0);
+    assert_int_equal(cli_value_add_word(&l, word, false, &error), 0);
     typing_write_param(&out, method, &l.list[0]);
     assert_string_equal(buf_str(&out), want);
-    given_close(&l);
+    cli_value_close(&l);
     buf_close(&out);
     buf_close(&error);
 }

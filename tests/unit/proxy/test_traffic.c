@@ -2,7 +2,7 @@
  * checking; and what is remembered between lines. */
 #include "proxy/session/traffic.h"
 
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 #include "tests/support/traffic_words.h"
 
 static const struct conversation good[] = {
@@ -649,7 +649,7 @@ static void test_traffic_random_bytes_are_recorded_and_nothing_invalid_is_forwar
             buf_clear(&said);
         }
     }
-    odd_on_output_ended(&f->traffic);
+    invalid_line_on_output_ended(&f->traffic);
     traffic_turn(f);
     for (int dir = 0; dir < 2; dir++) {
         struct slice all = buf_slice(&f->got[dir]);

@@ -68,8 +68,8 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids);
 MI_MUST int prune_fill_in_totals(struct prune *p, struct buf *error);
 
 /* Runs one step. Returns 0, or an error with the meaning that prune_open() gives it. MI_EFULL: call
- * prune_run_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a new
- * plan. *ret_done: whether this was the last step. */
+ * prune_run_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a
+ * new plan. *ret_done: whether this was the last step. */
 MI_MUST int prune_run_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *
 prune_get_report(const struct prune *p); /* returns what was removed so far */

@@ -1,23 +1,23 @@
-/* beside.c - the key c: shows two calls, or two messages, side by side. Pressing c the first time
- * copies one call; pressing c again, possibly in another session, selects the other. */
+/* pair_view.c - the key c: shows two calls, or two messages, side by side. Pressing c the first
+ * time copies one call; pressing c again, possibly in another session, selects the other. */
 #include "cli/ui/ui.h"
 
 #include "wire/rpc.h"
 
-static const struct view_ops beside_view;
+static const struct view_ops pair_view_view;
 
 /* ---- what is compared ---- */
 
-void beside_close(struct ui *u)
+void pair_view_close(struct ui *u)
 {
-    struct beside *c = &u->beside;
+    struct pair_view *c = &u->pair_view;
     pair_close(c->pair);
     c->pair = NULL;
     for (int side = 0; side < 2; side++) {
-        struct beside_call *call = &c->call[side];
+        struct pair_view_call *call = &c->call[side];
         buf_close(&call->text[0]);
         buf_close(&call->text[1]);
-        *call = (struct beside_call){0};
+        *call = (struct pair_view_call){0};
     }
 }
 
@@ -35,7 +35,8 @@ static struct slice message_content(struct slice body)
     return m.kind == RPC_REQUEST || m.kind == RPC_NOTIFICATION ? slice_of("{}") : body;
 }
 
-static void beside_copy_text(struct beside_call *call, size_t which, const struct detail_message *m)
+static void pair_view_copy_text(struct pair_view_call *call, size_t which,
+                                const struct detail_message *m)
 {
     bool is_long = m->is_beginning || m->body.n > PAIR_TEXT_MAX;
     if (!is_long)
@@ -46,19 +47,19 @@ static void beside_copy_text(struct beside_call *call, size_t which, const struc
 }
 
 /* Copies the call that the detail pane shows. Returns false if memory is short. */
-static bool beside_copy_call(const struct shown *s, struct beside_call *call)
+static bool pair_view_copy_call(const struct shown *s, struct pair_view_call *call)
 {
     call->session = s->session;
     call->seq = s->seq;
-    beside_copy_text(call, 0, &s->message[0]);
+    pair_view_copy_text(call, 0, &s->message[0]);
     for (size_t i = 1; i < s->subject.messages_n; i++)
         if (s->message[i].seq == s->answer)
-            beside_copy_text(call, 1, &s->message[i]);
+            pair_view_copy_text(call, 1, &s->message[i]);
     return !call->text[0].failed && !call->text[1].failed;
 }
 
 /* Opens the comparison of the two calls. */
-static int beside_open_pair(struct beside *c)
+static int pair_view_open_pair(struct pair_view *c)
 {
     static const char *const titles[] = {"request", "answer"};
     int st = pair_open(&c->pair);
@@ -67,7 +68,7 @@ static int beside_open_pair(struct beside *c)
         size_t size[2];
         bool kept = true;
         for (int side = 0; side < 2; side++) {
-            const struct beside_call *call = &c->call[side];
+            const struct pair_view_call *call = &c->call[side];
             text[side] = call->size[i] > 0 ? buf_slice(&call->text[i]) : (struct slice){0};
             size[side] = call->size[i];
             kept &= text[side].n == size[side];
@@ -81,61 +82,61 @@ static int beside_open_pair(struct beside *c)
     return st;
 }
 
-void beside_toggle_selected_call(struct ui *u)
+void pair_view_toggle_selected_call(struct ui *u)
 {
-    struct beside *c = &u->beside;
+    struct pair_view *c = &u->pair_view;
     const struct shown *s = &u->shown;
-    stack_close_view_and_above(u, &beside_view);
+    stack_close_view_and_above(u, &pair_view_view);
     /* If several keys were pressed, the selection may have changed after the detail was drawn. */
     if (show_selected_row(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
     if (c->call[0].seq == 0) {
-        if (beside_copy_call(s, &c->call[0]))
+        if (pair_view_copy_call(s, &c->call[0]))
             ui_say(u, "call %lld is marked: select another call, in any session, and press c again",
                    (long long)c->call[0].seq);
         else
-            beside_close(u);
+            pair_view_close(u);
         return;
     }
     if (c->call[0].session == s->session && c->call[0].seq == s->seq) {
-        beside_close(u);
+        pair_view_close(u);
         ui_say(u, "the mark was removed: no call is compared");
         return;
     }
-    int st = beside_copy_call(s, &c->call[1]) ? beside_open_pair(c) : MI_ENOMEM;
+    int st = pair_view_copy_call(s, &c->call[1]) ? pair_view_open_pair(c) : MI_ENOMEM;
     if (st == 0) {
-        stack_open(u, &beside_view);
+        stack_open(u, &pair_view_view);
         return;
     }
-    beside_close(u);
+    pair_view_close(u);
     ui_say_error(u, st == MI_EINVAL ? "only JSON can be compared" : "this cannot be compared");
 }
 
 /* ---- keys ---- */
 
-static int beside_scroll(struct ui *u, enum motion m, int by)
+static int pair_view_scroll(struct ui *u, enum motion m, int by)
 {
-    move_top_line(&u->beside.top, m, by, u->height > 5 ? u->height - 5 : 1);
-    u->beside.found = SIZE_MAX;
+    move_top_line(&u->pair_view.top, m, by, u->height > 5 ? u->height - 5 : 1);
+    u->pair_view.found = SIZE_MAX;
     return 0;
 }
 
-static void beside_go_to_difference(struct ui *u, bool forward)
+static void pair_view_go_to_difference(struct ui *u, bool forward)
 {
-    struct beside *c = &u->beside;
-    size_t row = c->found != SIZE_MAX ? c->found : c->top + BESIDE_ABOVE;
+    struct pair_view *c = &u->pair_view;
+    size_t row = c->found != SIZE_MAX ? c->found : c->top + PAIR_VIEW_ABOVE;
     size_t to = pair_find_next_difference(c->pair, row, forward);
     if (to == row) {
         ui_say(u, "no more differences");
         return;
     }
     c->found = to;
-    c->top = to - size_min(to, BESIDE_ABOVE);
+    c->top = to - size_min(to, PAIR_VIEW_ABOVE);
 }
 
-static int beside_handle_key(struct ui *u, enum action x)
+static int pair_view_handle_key(struct ui *u, enum action x)
 {
-    struct beside *c = &u->beside;
+    struct pair_view *c = &u->pair_view;
     switch (x) {
     case ACTION_LEFT:
     case ACTION_RIGHT:
@@ -143,7 +144,7 @@ static int beside_handle_key(struct ui *u, enum action x)
         break;
     case ACTION_NEXT_MATCH:
     case ACTION_PREVIOUS_MATCH:
-        beside_go_to_difference(u, x == ACTION_NEXT_MATCH);
+        pair_view_go_to_difference(u, x == ACTION_NEXT_MATCH);
         break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
@@ -161,10 +162,10 @@ static int beside_handle_key(struct ui *u, enum action x)
 
 /* ---- the picture ---- */
 
-static void beside_draw_call_pane(struct ui *u, const struct area *a, enum pair_side side)
+static void pair_view_draw_call_pane(struct ui *u, const struct area *a, enum pair_side side)
 {
-    struct beside *c = &u->beside;
-    const struct beside_call *call = &c->call[side];
+    struct pair_view *c = &u->pair_view;
+    const struct pair_view_call *call = &c->call[side];
     size_t n = pair_count_differences(c->pair);
     if (side == PAIR_LEFT)
         draw_caption(u, a, u->focus, "%lld of session %lld", (long long)call->seq,
@@ -178,17 +179,17 @@ static void beside_draw_call_pane(struct ui *u, const struct area *a, enum pair_
     }
 }
 
-static int beside_draw(struct ui *u, const struct area *all)
+static int pair_view_draw(struct ui *u, const struct area *all)
 {
-    struct beside *c = &u->beside;
+    struct pair_view *c = &u->pair_view;
     struct area left = *all, right = *all;
     size_t rows = pair_count_shown_rows(c->pair), height = all->height - 1;
     c->top = size_min(c->top, rows > height ? rows - height : 0);
     left.width = (all->width - 1) / 2;
     right.x = left.width + 1;
     right.width = all->width - right.x;
-    beside_draw_call_pane(u, &left, PAIR_LEFT);
-    beside_draw_call_pane(u, &right, PAIR_RIGHT);
+    pair_view_draw_call_pane(u, &left, PAIR_LEFT);
+    pair_view_draw_call_pane(u, &right, PAIR_RIGHT);
     screen_draw_rule(left.width, all->y, all->height);
     return 0;
 }
@@ -201,10 +202,10 @@ static const struct hint hints[] = {
     {ACTION_NONE, NULL},
 };
 
-static const struct view_ops beside_view = {
-    .draw = beside_draw,
-    .move = beside_scroll,
-    .key = beside_handle_key,
-    .close = beside_close,
+static const struct view_ops pair_view_view = {
+    .draw = pair_view_draw,
+    .move = pair_view_scroll,
+    .key = pair_view_handle_key,
+    .close = pair_view_close,
     .hints = {hints},
 };

@@ -1,16 +1,16 @@
-/* learnt.h - keeps the session's metadata as it is known now, for a recorder process that begins
- * with an empty vault.
+/* session_facts.h - keeps the session's metadata as it is known now, for a recorder process that
+ * begins with an empty vault.
  *
  * Owns      copies of the texts.
  * Errors    out of memory: a text keeps its last value.
  * Blocks    never. Pure. */
-#ifndef MI_RECORD_LEARNT_H
-#define MI_RECORD_LEARNT_H
+#ifndef MI_RECORD_SESSION_FACTS_H
+#define MI_RECORD_SESSION_FACTS_H
 
 #include "journal/entry.h"
 #include "journal/running.h"
 
-struct learnt {
+struct session_facts {
     struct session_update update; /* the texts of `update` are in text[] */
     struct buf text[FIELDS_OF_UPDATE];
     bool has_update;
@@ -18,7 +18,7 @@ struct learnt {
     bool has_running;
 };
 
-void learnt_add_update(struct learnt *l, const struct session_update *u);
-void learnt_close(struct learnt *l);
+void session_facts_add_update(struct session_facts *l, const struct session_update *u);
+void session_facts_close(struct session_facts *l);
 
 #endif

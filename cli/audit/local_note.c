@@ -1,4 +1,4 @@
-#include "cli/audit/kept.h"
+#include "cli/audit/local_note.h"
 
 #include "base/clock.h"
 #include "base/make_path.h"
@@ -17,7 +17,7 @@
 #define FOLDER "signed"
 #define NAME_N (32 + sizeof ".note")
 
-static void kept_note_file_name(const char *vault, char ret[NAME_N])
+static void local_note_file_name(const char *vault, char ret[NAME_N])
 {
     char hex[DIGEST_HEX + 1];
     struct digest d = digest_of_text(slice_of(vault));
@@ -28,7 +28,7 @@ static void kept_note_file_name(const char *vault, char ret[NAME_N])
 /* Returns the path of folder `i`: 0 is the folder in the directory of the key, 1 is in the state
  * directory. Returns NULL with ENOENT if the state directory is unknown, or NULL if memory runs
  * out. */
-static char *kept_note_folder_path(const char *key_path, size_t i)
+static char *local_note_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
     struct buf b = {0};
@@ -49,7 +49,7 @@ static int fail_to_write_kept_note(const char *what, const char *path, struct bu
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int kept_note_parse(struct slice text, struct signing_kept *ret)
+static int local_note_parse(struct slice text, struct signing_kept *ret)
 {
     struct note n;
     struct checkpoint c;
@@ -62,17 +62,18 @@ static int kept_note_parse(struct slice text, struct signing_kept *ret)
     return 0;
 }
 
-static int read_kept_note(struct kept *k, const char *folder, const char *vault, struct buf *error)
+static int read_kept_note(struct local_notes *k, const char *folder, const char *vault,
+                          struct buf *error)
 {
     char name[NAME_N];
     struct buf path = {0}, *text = &k->note[k->n];
-    kept_note_file_name(vault, name);
+    local_note_file_name(vault, name);
     buf_printf(&path, "%s/%s", folder, name);
     int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
         st = e == ENOMEM ? MI_ENOMEM : fail_to_write_kept_note("read", buf_str(&path), error);
-    if (e == 0 && kept_note_parse(buf_slice(text), &k->at[k->n]) < 0) {
+    if (e == 0 && local_note_parse(buf_slice(text), &k->at[k->n]) < 0) {
         buf_printf(error,
                    "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
                    "known to be the right one, run `mcp-interposer audit checkpoint --new-vault`",
@@ -84,12 +85,13 @@ static int read_kept_note(struct kept *k, const char *folder, const char *vault,
     return st;
 }
 
-int kept_notes_read(struct kept *k, const char *key_path, const char *vault, struct buf *error)
+int local_notes_read(struct local_notes *k, const char *key_path, const char *vault,
+                     struct buf *error)
 {
     int st = 0;
-    *k = (struct kept){0};
+    *k = (struct local_notes){0};
     for (size_t i = 0; st == 0 && i < SIGNING_KEPT_MAX; i++) {
-        char *folder = kept_note_folder_path(key_path, i);
+        char *folder = local_note_folder_path(key_path, i);
         st = folder != NULL             ? read_kept_note(k, folder, vault, error)
              : errno == ENOENT && i > 0 ? 0
                                         : MI_ENOMEM;
@@ -98,17 +100,17 @@ int kept_notes_read(struct kept *k, const char *key_path, const char *vault, str
     return st;
 }
 
-void kept_notes_close(struct kept *k)
+void local_notes_close(struct local_notes *k)
 {
     for (size_t i = 0; i < SIGNING_KEPT_MAX; i++)
         buf_close(&k->note[i]);
-    *k = (struct kept){0};
+    *k = (struct local_notes){0};
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* Replaces the file of a note atomically. Returns 0, or -1 with errno. */
-static int kept_note_replace_file(int dir, const char *name, struct slice note)
+static int local_note_replace_file(int dir, const char *name, struct slice note)
 {
     char wip[NAME_N + 32];
     snprintf(wip, sizeof wip, ".%s.%ld", name, (long)getpid());
@@ -128,7 +130,7 @@ static int kept_note_replace_file(int dir, const char *name, struct slice note)
 
 /* Whether the file has a checkpoint of this log with at least the size in the note. Another process
  * may have written the checkpoint of a longer log. */
-static bool kept_note_is_of_log(int dir, const char *name, struct slice note)
+static bool local_note_is_of_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
     struct signing_kept old, new;
@@ -136,8 +138,9 @@ static bool kept_note_is_of_log(int dir, const char *name, struct slice note)
     if (fd < 0)
         return false;
     bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 &&
-                kept_note_parse(buf_slice(&text), &old) == 0 && kept_note_parse(note, &new) == 0 &&
-                strcmp(old.origin, new.origin) == 0 && old.size >= new.size;
+                local_note_parse(buf_slice(&text), &old) == 0 &&
+                local_note_parse(note, &new) == 0 && strcmp(old.origin, new.origin) == 0 &&
+                old.size >= new.size;
     close(fd);
     buf_close(&text);
     return kept;
@@ -148,7 +151,7 @@ static int write_kept_note_in_folder(const char *folder, const char *vault, stru
                                      bool anew)
 {
     char name[NAME_N];
-    kept_note_file_name(vault, name);
+    local_note_file_name(vault, name);
     if (make_path(folder) < 0)
         return -1;
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -161,20 +164,20 @@ static int write_kept_note_in_folder(const char *folder, const char *vault, stru
         snprintf(old, sizeof old, "%s.until-%s", name, utc);
         st = renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
     }
-    if (st == 0 && !kept_note_is_of_log(dir, name, note))
-        st = kept_note_replace_file(dir, name, note);
+    if (st == 0 && !local_note_is_of_log(dir, name, note))
+        st = local_note_replace_file(dir, name, note);
     int e = errno;
     close(dir);
     errno = e;
     return st;
 }
 
-int kept_note_write(const char *key_path, const char *vault, struct slice note, bool anew,
-                    struct buf *error)
+int local_note_write(const char *key_path, const char *vault, struct slice note, bool anew,
+                     struct buf *error)
 {
     int written = -1, tried = -1;
     for (size_t i = 0; i < SIGNING_KEPT_MAX && (written < 0 || anew); i++) {
-        char *folder = kept_note_folder_path(key_path, i);
+        char *folder = local_note_folder_path(key_path, i);
         if (folder == NULL && i == 0)
             return MI_ENOMEM;
         struct stat s;

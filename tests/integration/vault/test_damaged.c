@@ -1,5 +1,5 @@
 /* A database is put aside if it is damaged, and only then; once, and without overwriting anything. */
-#include "vault/store/aside.h"
+#include "vault/store/damaged.h"
 
 #include "tests/support/vault_unit.h"
 #include "vault/store/schema.h"
@@ -51,24 +51,24 @@ static void write_at(const char *path, long at, const char *text, size_t n)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_aside_leaves_a_sound_database(void **state)
+static void test_damaged_leaves_a_sound_database(void **state)
 {
     struct fixture *f = *state;
-    char name[ASIDE_NAME_MAX];
-    assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
+    char name[DAMAGED_NAME_MAX];
+    assert_int_equal(damaged_move_database(&f->dir, name, &f->why), MI_ENOENT);
     pid_t locker = sql_lock(&f->t, 0);
-    assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(damaged_move_database(&f->dir, name, &f->why), MI_ENOENT);
     sql_unlock(locker);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     assert_int_equal(unlink(in_vault(f, VAULT_DB, "")), 0);
-    assert_int_equal(aside_move_database(&f->dir, name, &f->why), MI_ENOENT);
-    assert_int_equal(aside_count_databases(f->dir.fd, name), 0);
+    assert_int_equal(damaged_move_database(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(damaged_count_databases(f->dir.fd, name), 0);
 }
 
-static void test_aside_renames_all_files_and_overwrites_none(void **state)
+static void test_damaged_renames_all_files_and_overwrites_none(void **state)
 {
     struct fixture *f = *state;
-    char name[4][ASIDE_NAME_MAX], newest[ASIDE_NAME_MAX];
+    char name[4][DAMAGED_NAME_MAX], newest[DAMAGED_NAME_MAX];
     static const char text[] = "not a database, but a text";
     for (size_t i = 0; i < MI_COUNT(name); i++) { /* several within a second */
         char part[8];
@@ -76,10 +76,10 @@ static void test_aside_renames_all_files_and_overwrites_none(void **state)
         write_at(in_vault(f, VAULT_DB, ""), 0, text, sizeof text);
         write_at(in_vault(f, VAULT_DB, ""), 26, part, 1);
         write_at(in_vault(f, VAULT_DB, "-wal"), 0, part, 1);
-        assert_int_equal(aside_move_database(&f->dir, name[i], &f->why), 0);
+        assert_int_equal(damaged_move_database(&f->dir, name[i], &f->why), 0);
         assert_string_equal(buf_str(&f->why), "file is not a database");
         assert_false(exists(in_vault(f, VAULT_DB, "")) || exists(in_vault(f, VAULT_DB, "-wal")));
-        assert_int_equal(aside_count_databases(f->dir.fd, newest), i + 1);
+        assert_int_equal(damaged_count_databases(f->dir.fd, newest), i + 1);
     }
     for (size_t i = 0; i < MI_COUNT(name); i++) {
         char *db = slurp(in_vault(f, name[i], ""), NULL);
@@ -91,7 +91,7 @@ static void test_aside_renames_all_files_and_overwrites_none(void **state)
     }
 }
 
-static void test_aside_of_several_processes_renames_once(void **state)
+static void test_damaged_of_several_processes_renames_once(void **state)
 {
     struct fixture *f = *state;
     pid_t pid[4];
@@ -100,9 +100,9 @@ static void test_aside_of_several_processes_renames_once(void **state)
     for (size_t i = 0; i < MI_COUNT(pid); i++) {
         pid[i] = fork();
         if (pid[i] == 0) {
-            char name[ASIDE_NAME_MAX];
+            char name[DAMAGED_NAME_MAX];
             struct buf why = {0};
-            int st = aside_move_database(&f->dir, name, &why);
+            int st = damaged_move_database(&f->dir, name, &why);
             _exit(st == 0 ? 10 : st == MI_ENOENT ? 0 : 1);
         }
     }
@@ -114,16 +114,16 @@ static void test_aside_of_several_processes_renames_once(void **state)
         done += WEXITSTATUS(status) == 10;
     }
     assert_int_equal(done, 1);
-    assert_int_equal(aside_count_databases(f->dir.fd, NULL), 1);
+    assert_int_equal(damaged_count_databases(f->dir.fd, NULL), 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_aside_leaves_a_sound_database, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_aside_renames_all_files_and_overwrites_none, set_up,
+        cmocka_unit_test_setup_teardown(test_damaged_leaves_a_sound_database, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_renames_all_files_and_overwrites_none, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_aside_of_several_processes_renames_once, set_up,
+        cmocka_unit_test_setup_teardown(test_damaged_of_several_processes_renames_once, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests_name("aside", tests, NULL, NULL);

@@ -1,6 +1,6 @@
-#include "record/learnt.h"
+#include "record/session_facts.h"
 
-static void learnt_set_field(struct learnt *l, size_t i, struct cell c)
+static void session_facts_set_field(struct session_facts *l, size_t i, struct cell c)
 {
     struct buf b = {0};
     if (c.type == CELL_TEXT) {
@@ -16,19 +16,19 @@ static void learnt_set_field(struct learnt *l, size_t i, struct cell c)
     field_set(&fields_of_update.list[i], &l->update, c);
 }
 
-void learnt_add_update(struct learnt *l, const struct session_update *u)
+void session_facts_add_update(struct session_facts *l, const struct session_update *u)
 {
     for (size_t i = 0; i < fields_of_update.n; i++) {
         struct cell c = field_get(&fields_of_update.list[i], u);
         if (c.type != CELL_NULL)
-            learnt_set_field(l, i, c);
+            session_facts_set_field(l, i, c);
     }
     l->has_update = true;
 }
 
-void learnt_close(struct learnt *l)
+void session_facts_close(struct session_facts *l)
 {
     for (size_t i = 0; i < MI_COUNT(l->text); i++)
         buf_close(&l->text[i]);
-    *l = (struct learnt){0};
+    *l = (struct session_facts){0};
 }

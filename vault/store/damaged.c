@@ -1,4 +1,4 @@
-#include "vault/store/aside.h"
+#include "vault/store/damaged.h"
 
 #include "base/clock.h"
 #include "vault/store/connect.h"
@@ -22,7 +22,7 @@
 #define LOCK_PAUSE_MS 50
 #define NAMES_MAX 100 /* number of file names with the same time that are tried */
 
-bool aside_code_means_damage(int code)
+bool damaged_code_means_damage(int code)
 {
     return (code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB;
 }
@@ -40,7 +40,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = rebuild_check(db, why);
-    if (aside_code_means_damage(rc)) {
+    if (damaged_code_means_damage(rc)) {
         buf_clear(why);
         buf_adds(why, failure_text(db));
     }
@@ -50,7 +50,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
 
 /* ---- renaming ---- */
 
-static bool aside_lock_dir(int fd)
+static bool damaged_lock_dir(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -62,15 +62,15 @@ static bool aside_lock_dir(int fd)
     return false;
 }
 
-static bool aside_name_is_free(int dir, const char *name, const char *suffix)
+static bool damaged_name_is_free(int dir, const char *name, const char *suffix)
 {
-    char path[ASIDE_NAME_MAX + 8];
+    char path[DAMAGED_NAME_MAX + 8];
     struct stat st;
     snprintf(path, sizeof path, "%s%s", name, suffix);
     return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-static bool aside_choose_name(int dir, char ret[ASIDE_NAME_MAX])
+static bool damaged_choose_name(int dir, char ret[DAMAGED_NAME_MAX])
 {
     char when[24] = "";
     struct tm tm;
@@ -78,9 +78,9 @@ static bool aside_choose_name(int dir, char ret[ASIDE_NAME_MAX])
     if (gmtime_r(&now, &tm) != NULL)
         (void)strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &tm);
     for (int i = 0; i < NAMES_MAX; i++) {
-        snprintf(ret, ASIDE_NAME_MAX, i == 0 ? ASIDE_PREFIX "%s" : ASIDE_PREFIX "%s.%d", when, i);
-        if (aside_name_is_free(dir, ret, "") && aside_name_is_free(dir, ret, "-wal") &&
-            aside_name_is_free(dir, ret, "-shm"))
+        snprintf(ret, DAMAGED_NAME_MAX, i == 0 ? DAMAGED_PREFIX "%s" : DAMAGED_PREFIX "%s.%d", when, i);
+        if (damaged_name_is_free(dir, ret, "") && damaged_name_is_free(dir, ret, "-wal") &&
+            damaged_name_is_free(dir, ret, "-shm"))
             return true;
     }
     errno = EEXIST;
@@ -93,7 +93,7 @@ static int rename_database_files(int dir, const char *name)
 {
     static const char *const suffix[] = {"-wal", "-shm", ""};
     for (size_t i = 0; i < MI_COUNT(suffix); i++) {
-        char from[32], to[ASIDE_NAME_MAX + 8];
+        char from[32], to[DAMAGED_NAME_MAX + 8];
         snprintf(from, sizeof from, VAULT_DB "%s", suffix[i]);
         snprintf(to, sizeof to, "%s%s", name, suffix[i]);
         if (renameat(dir, from, dir, to) != 0 && (errno != ENOENT || suffix[i][0] == '\0'))
@@ -103,16 +103,17 @@ static int rename_database_files(int dir, const char *name)
     return 0;
 }
 
-int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct buf *why)
+int damaged_move_database(const struct vault_dir *dir, char ret_name[DAMAGED_NAME_MAX],
+                          struct buf *why)
 {
-    char path[PATH_MAX], name[ASIDE_NAME_MAX];
+    char path[PATH_MAX], name[DAMAGED_NAME_MAX];
     int n = snprintf(path, sizeof path, "%s/" VAULT_DB, dir->path);
     int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), st = MI_ENOENT;
     buf_clear(why);
     if (own < 0)
         return MI_EIO;
-    if (n > 0 && (size_t)n < sizeof path && aside_lock_dir(own) && database_is_damaged(path, why))
-        st = aside_choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
+    if (n > 0 && (size_t)n < sizeof path && damaged_lock_dir(own) && database_is_damaged(path, why))
+        st = damaged_choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
     int e = errno;
     close(own);
     errno = e;
@@ -126,11 +127,11 @@ int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MA
 static bool is_damaged_database_copy(const char *name)
 {
     size_t n = strlen(name);
-    return strncmp(name, ASIDE_PREFIX, sizeof ASIDE_PREFIX - 1) == 0 && n < ASIDE_NAME_MAX &&
+    return strncmp(name, DAMAGED_PREFIX, sizeof DAMAGED_PREFIX - 1) == 0 && n < DAMAGED_NAME_MAX &&
            strcmp(name + n - 4, "-wal") != 0 && strcmp(name + n - 4, "-shm") != 0;
 }
 
-void aside_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx)
+void damaged_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -145,7 +146,7 @@ void aside_visit_databases(int dir, void (*call)(void *ctx, const char *name), v
 
 struct tally {
     size_t n;
-    char newest[ASIDE_NAME_MAX];
+    char newest[DAMAGED_NAME_MAX];
 };
 
 static void count_put_aside_database(void *ctx, const char *name)
@@ -155,10 +156,10 @@ static void count_put_aside_database(void *ctx, const char *name)
         snprintf(t->newest, sizeof t->newest, "%s", name);
 }
 
-size_t aside_count_databases(int dir, char ret_newest[ASIDE_NAME_MAX])
+size_t damaged_count_databases(int dir, char ret_newest[DAMAGED_NAME_MAX])
 {
     struct tally t = {.n = 0};
-    aside_visit_databases(dir, count_put_aside_database, &t);
+    damaged_visit_databases(dir, count_put_aside_database, &t);
     if (ret_newest != NULL)
         memcpy(ret_newest, t.newest, sizeof t.newest);
     return t.n;

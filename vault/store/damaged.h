@@ -1,4 +1,4 @@
-/* aside.h - puts a damaged database aside, so that a new one can be made.
+/* damaged.h - puts a damaged database aside, so that a new one can be made.
  *
  * Rules     interposer.db is renamed to interposer.db.damaged-YYYYMMDDTHHMMSSZ, with its -wal and
  *           -shm. No file is overwritten or changed. A process that has the database open continues
@@ -8,26 +8,26 @@
  *           one of them renames the database, and the others then find a sound database.
  * Owns      nothing.
  * Blocks    on the disk: seconds per gigabyte of a database that can be read in part. */
-#ifndef MI_VAULT_STORE_ASIDE_H
-#define MI_VAULT_STORE_ASIDE_H
+#ifndef MI_VAULT_STORE_DAMAGED_H
+#define MI_VAULT_STORE_DAMAGED_H
 
 #include "vault/store/dir.h"
 
-#define ASIDE_PREFIX VAULT_DB ".damaged-"
-#define ASIDE_NAME_MAX 64
+#define DAMAGED_PREFIX VAULT_DB ".damaged-"
+#define DAMAGED_NAME_MAX 64
 
 /* Whether SQLite's result code says that the database is damaged. Other codes do not prove that it
  * is sound: a statement finds only the damage of the pages that it reads. */
-bool aside_code_means_damage(int code);
+bool damaged_code_means_damage(int code);
 /* Checks the database, and renames it if it is damaged. Returns 0 (*ret_name is the new name, `why`
  * has SQLite's description of the damage), MI_ENOENT (the database is sound, or cannot be checked
  * now), MI_EIO (renaming failed; see errno) or MI_ENOMEM. */
-MI_MUST int aside_move_database(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX],
-                                struct buf *why);
+MI_MUST int damaged_move_database(const struct vault_dir *dir, char ret_name[DAMAGED_NAME_MAX],
+                                  struct buf *why);
 /* Calls `call` with the name of each database that was put aside and still exists, in any order. */
-void aside_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx);
+void damaged_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx);
 /* Counts the databases that were put aside and still exist. ret_newest: the name of the newest;
  * may be NULL. */
-size_t aside_count_databases(int dir, char ret_newest[ASIDE_NAME_MAX]);
+size_t damaged_count_databases(int dir, char ret_newest[DAMAGED_NAME_MAX]);
 
 #endif

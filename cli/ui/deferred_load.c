@@ -1,12 +1,12 @@
-/* late.c - `ui --from`: loads the session under the cursor when no key is ready to be read. Loads
- * the session again after an error of the store. */
+/* deferred_load.c - `ui --from`: loads the session under the cursor when no key is ready to be
+ * read. Loads the session again after an error of the store. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
 #include "base/text.h"
 
 /* Drops the data of the session, so that all of it is read again. */
-static int late_drop_session_data(struct ui *u, int64_t id)
+static int deferred_drop_session_data(struct ui *u, int64_t id)
 {
     int st = feed_choose_session(u, 0);
     u->session_cursor.key = id;
@@ -14,7 +14,7 @@ static int late_drop_session_data(struct ui *u, int64_t id)
     return st;
 }
 
-int late_load_selected_session(struct ui *u, bool now)
+int deferred_load_selected_session(struct ui *u, bool now)
 {
     struct central *s = &u->store;
     int64_t id = u->session_cursor.key;
@@ -25,10 +25,10 @@ int late_load_selected_session(struct ui *u, bool now)
     int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_clear_interruption(u) ? late_drop_session_data(u, id) : st;
+    return st < 0 && central_clear_interruption(u) ? deferred_drop_session_data(u, id) : st;
 }
 
-int late_handle_store_failure(struct ui *u, int st)
+int deferred_handle_store_failure(struct ui *u, int st)
 {
     struct buf text = {0};
     if (u->sessions.store == NULL || st != MI_ESTORE || u->quit)
@@ -39,7 +39,7 @@ int late_handle_store_failure(struct ui *u, int st)
     buf_adds(&text, "; trying again");
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
-    st = late_drop_session_data(u, u->session_cursor.key);
+    st = deferred_drop_session_data(u, u->session_cursor.key);
     /* Shows the error at once, because the next drawing may fail as well. */
     screen_show_notice(buf_str(&text));
     ui_say_error(u, "%s", buf_str(&text));

@@ -1,4 +1,4 @@
-#include "cli/send/given.h"
+#include "cli/send/cli_value.h"
 
 #include "base/grow.h"
 #include "base/text.h"
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /* Splits a word at its first `=` or `:=`. */
-static bool given_split_word(const char *word, struct slice *ret_name, bool *ret_is_json,
-                             const char **ret_value)
+static bool cli_value_split_word(const char *word, struct slice *ret_name, bool *ret_is_json,
+                                 const char **ret_value)
 {
     const char *eq = strchr(word, '=');
     if (eq == NULL)
@@ -22,12 +22,12 @@ static bool given_split_word(const char *word, struct slice *ret_name, bool *ret
     return true;
 }
 
-bool given_is_name_value_pair(const char *word)
+bool cli_value_is_name_value_pair(const char *word)
 {
     struct slice name;
     bool is_json;
     const char *value;
-    if (!given_split_word(word, &name, &is_json, &value) || name.n == 0)
+    if (!cli_value_split_word(word, &name, &is_json, &value) || name.n == 0)
         return false;
     for (size_t i = 0; i < name.n; i++)
         if (strchr("/:?", name.p[i]) != NULL)
@@ -51,7 +51,7 @@ static bool slice_is_utf8_without_nul(struct slice s)
 static int read_fd(int fd, struct buf *b)
 {
     for (;;) {
-        if (b->n > GIVEN_MAX) {
+        if (b->n > CLI_VALUE_MAX) {
             errno = EFBIG;
             return MI_EIO;
         }
@@ -67,7 +67,7 @@ static int read_fd(int fd, struct buf *b)
     }
 }
 
-static int given_read_file(const char *path, struct buf *b, struct buf *error)
+static int cli_value_read_file(const char *path, struct buf *b, struct buf *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -82,10 +82,10 @@ static int given_read_file(const char *path, struct buf *b, struct buf *error)
     return st == MI_EIO ? MI_EINVAL : st;
 }
 
-static int read_value(struct given *g, const char *value, struct buf *error)
+static int read_value(struct cli_value *g, const char *value, struct buf *error)
 {
     if (value[0] == '@') {
-        int st = given_read_file(value + 1, &g->value, error);
+        int st = cli_value_read_file(value + 1, &g->value, error);
         if (st == 0 && !g->is_json && g->value.n > 0 && g->value.p[g->value.n - 1] == '\n')
             g->value.n--;
         return st;
@@ -103,7 +103,7 @@ static int read_value(struct given *g, const char *value, struct buf *error)
     return g->value.failed ? MI_ENOMEM : 0;
 }
 
-static int check_value(const struct given *g, struct buf *error)
+static int check_value(const struct cli_value *g, struct buf *error)
 {
     struct json_scan scan;
     if (g->is_json && json_scan(buf_slice(&g->value), NULL, NULL, &scan) < 0) {
@@ -120,10 +120,12 @@ static int check_value(const struct given *g, struct buf *error)
 
 /* ---- the list ---- */
 
-static int read_name_and_value(struct given *g, const char *word, bool pointers, struct buf *error)
+static int read_name_and_value(struct cli_value *g, const char *word, bool pointers,
+                               struct buf *error)
 {
     const char *value;
-    if (!given_split_word(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
+    if (!cli_value_split_word(word, &g->name, &g->is_json, &value) ||
+        (!pointers && g->name.n == 0)) {
         buf_adds(error, pointers ? "expected POINTER=VALUE, such as /arguments/path=/tmp/a"
                                  : "expected NAME=VALUE");
         return MI_EINVAL;
@@ -136,9 +138,9 @@ static int read_name_and_value(struct given *g, const char *word, bool pointers,
     return st < 0 ? st : check_value(g, error);
 }
 
-int given_add_word(struct given_list *l, const char *word, bool pointers, struct buf *error)
+int cli_value_add_word(struct cli_value_list *l, const char *word, bool pointers, struct buf *error)
 {
-    struct given g = {0};
+    struct cli_value g = {0};
     struct buf reason = {0};
     int st = read_name_and_value(&g, word, pointers, &reason);
     if (st == 0 && !GROW(l->list, l->n, l->cap))
@@ -155,9 +157,10 @@ int given_add_word(struct given_list *l, const char *word, bool pointers, struct
     return st;
 }
 
-int given_add_text(struct given_list *l, struct slice pointer, struct buf *value, struct buf *error)
+int cli_value_add_text(struct cli_value_list *l, struct slice pointer, struct buf *value,
+                       struct buf *error)
 {
-    struct given g = {.value = *value};
+    struct cli_value g = {.value = *value};
     *value = (struct buf){0};
     buf_slice_add(&g.place, pointer);
     g.name = buf_slice(&g.place);
@@ -173,12 +176,12 @@ int given_add_text(struct given_list *l, struct slice pointer, struct buf *value
     return st;
 }
 
-void given_close(struct given_list *l)
+void cli_value_close(struct cli_value_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         buf_close(&l->list[i].value);
         buf_close(&l->list[i].place);
     }
     free(l->list);
-    *l = (struct given_list){0};
+    *l = (struct cli_value_list){0};
 }

@@ -1,12 +1,12 @@
 /* Lines with several messages, of which some cannot be read: members of a batch, and requests on one line. */
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 
 #include "tests/support/traffic_words.h"
 
 #define ERROR(id) "<" id " -32603 malformed-answer>"
 
 /* Members of a batch are judged as answers on lines of their own: the line that is forwarded has those that are left. */
-static void test_odd_members_of_a_batch_are_repaired_or_refused(void **state)
+static void test_invalid_line_members_of_a_batch_are_repaired_or_refused(void **state)
 {
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
@@ -50,7 +50,7 @@ static void expect_batch(struct fixture *f, enum validate v, const char *line, c
     traffic_end(f);
 }
 
-static void test_odd_members_that_are_refused_leave_the_batch(void **state)
+static void test_invalid_line_members_that_are_refused_leave_the_batch(void **state)
 {
     static const struct {
         const char *line, *want;
@@ -100,7 +100,7 @@ static const struct conversation several_requests[] = {
      NULL},
 };
 
-static void test_odd_requests_on_one_line_are_all_answered(void **state)
+static void test_invalid_line_requests_on_one_line_are_all_answered(void **state)
 {
     struct fixture *f = *state;
     struct buf line = {0};
@@ -114,14 +114,14 @@ static void test_odd_requests_on_one_line_are_all_answered(void **state)
     /* bounded */
     traffic_begin(f, VALIDATE_WIRE, MAX);
     buf_adds(&line, "C ");
-    for (size_t i = 0; i < ODD_OTHERS_MAX + 10; i++)
+    for (size_t i = 0; i < INVALID_LINE_OTHERS_MAX + 10; i++)
         buf_adds(&line, PING("1"));
     traffic_say(f, buf_str(&line));
     traffic_turn(f);
     size_t n = 0;
     for (const char *p = traffic_got(f, ROW_S2C); (p = strstr(p, "-32700")) != NULL; p++)
         n++;
-    assert_int_equal(n, ODD_OTHERS_MAX + 1);
+    assert_int_equal(n, INVALID_LINE_OTHERS_MAX + 1);
     traffic_end(f);
     buf_close(&line);
 }
@@ -131,9 +131,9 @@ static void test_odd_requests_on_one_line_are_all_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_odd_members_of_a_batch_are_repaired_or_refused),
-        T(test_odd_members_that_are_refused_leave_the_batch),
-        T(test_odd_requests_on_one_line_are_all_answered),
+        T(test_invalid_line_members_of_a_batch_are_repaired_or_refused),
+        T(test_invalid_line_members_that_are_refused_leave_the_batch),
+        T(test_invalid_line_requests_on_one_line_are_all_answered),
     };
     return cmocka_run_group_tests_name("odd_several", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
@@ -79,17 +79,18 @@ static void append_start_of_line(struct buf *b, struct slice text)
     buf_close(&clean);
 }
 
-void odd_save_line_start(struct traffic *t, struct slice text)
+void invalid_line_save_line_start(struct traffic *t, struct slice text)
 {
-    buf_clear(&t->odd.quote);
-    append_start_of_line(&t->odd.quote, text);
-    t->odd.quoted_at = ++t->timers.server_messages;
+    buf_clear(&t->invalid_lines.quote);
+    append_start_of_line(&t->invalid_lines.quote, text);
+    t->invalid_lines.quoted_at = ++t->timers.server_messages;
 }
 
-void odd_append_explanation(const struct traffic *t, const struct pending *p, struct buf *why)
+void invalid_line_append_explanation(const struct traffic *t, const struct pending *p,
+                                     struct buf *why)
 {
-    const struct buf *quote = &t->odd.quote;
-    if (quote->n > 0 && !quote->failed && t->odd.quoted_at > p->server_messages)
+    const struct buf *quote = &t->invalid_lines.quote;
+    if (quote->n > 0 && !quote->failed && t->invalid_lines.quoted_at > p->server_messages)
         buf_printf(why, " (the server sent a line that answers no request: %.*s)", (int)quote->n,
                    quote->p);
 }
@@ -115,9 +116,9 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
  * is no such error. */
 static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 {
-    struct held_error error;
+    struct postponed_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    if (!held_remove_due_error(&t->odd.held, now_us, &error))
+    if (!postponed_remove_due_error(&t->invalid_lines.postponed, now_us, &error))
         return false;
     while (p != NULL && p->request_seq != error.seq)
         p = p->next;
@@ -129,22 +130,23 @@ static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 }
 
 /* Records an unreadable answer, and holds the error for its request: the error is sent unless a
- * valid answer comes within ODD_WAIT_US after the unreadable line. */
+ * valid answer comes within INVALID_LINE_WAIT_US after the unreadable line. */
 static void record_answer_and_hold_error(struct traffic *t, struct message *x, struct pending *p,
                                          const struct server_line *line)
 {
     enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP    ? JSON_DEEP
                                 : line->flaw_at >= line->text.n ? JSON_CUT
                                                                 : JSON_SYNTAX;
-    int64_t due_us =
-        t->odd.lines.waits ? t->odd.lines.until_us : journal_now_us(t->journal) + ODD_WAIT_US;
+    int64_t due_us = t->invalid_lines.lines.waits ? t->invalid_lines.lines.until_us
+                                                  : journal_now_us(t->journal) + INVALID_LINE_WAIT_US;
     x->m.id = (struct json_value){JSON_STRING, p->id};
     struct row row = make_message_row(t, x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
     message_append_to_journal(t, &row);
-    if (held_errors_are_full(&t->odd.held))
+    if (postponed_errors_are_full(&t->invalid_lines.postponed))
         (void)send_next_postponed_error(t, INT64_MAX);
-    struct buf *why = &held_add_error(&t->odd.held, p->request_seq, due_us)->why;
+    struct buf *why =
+        &postponed_add_error(&t->invalid_lines.postponed, p->request_seq, due_us)->why;
     buf_adds(why, "the server's answer is not valid JSON: ");
     lenient_append_fault(kind, line->text, line->flaw_at, why);
     buf_printf(why, " at byte %zu of the line", line->at + line->flaw_at);
@@ -164,32 +166,33 @@ static bool is_http_header(struct slice line)
 static void note_http_response(struct traffic *t, const struct server_line *line)
 {
     if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
-        odd_save_line_start(t, line->text);
-        t->odd.http = slice_begins(line->text, "HTTP/");
+        invalid_line_save_line_start(t, line->text);
+        t->invalid_lines.http = slice_begins(line->text, "HTTP/");
     } else {
-        t->odd.http = t->odd.http && is_http_header(line->text);
+        t->invalid_lines.http = t->invalid_lines.http && is_http_header(line->text);
     }
 }
 
 /* A server that answers its first request with HTTP does not speak MCP on stdio. Log lines about
  * HTTP are not taken for a response: they have no headers, or a message follows. */
-void odd_on_blank_line(struct traffic *t)
+void invalid_line_on_blank_line(struct traffic *t)
 {
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    bool response = t->odd.http && t->timers.server_messages == t->odd.quoted_at;
-    t->odd.http = false;
+    bool response =
+        t->invalid_lines.http && t->timers.server_messages == t->invalid_lines.quoted_at;
+    t->invalid_lines.http = false;
     if (p == NULL || !response || t->server_answers > 0 || t->validate == VALIDATE_NONE)
         return;
-    if (held_errors_are_full(&t->odd.held))
+    if (postponed_errors_are_full(&t->invalid_lines.postponed))
         (void)send_next_postponed_error(t, INT64_MAX);
-    struct held_error *error =
-        held_add_error(&t->odd.held, p->request_seq, journal_now_us(t->journal) + ODD_HTTP_WAIT_US);
+    struct postponed_error *error = postponed_add_error(
+        &t->invalid_lines.postponed, p->request_seq, journal_now_us(t->journal) + INVALID_LINE_HTTP_WAIT_US);
     error->http = true;
     buf_adds(&error->why,
              "the server answers with HTTP on its stdout, MCP over stdio expects one JSON "
              "message per line: start the server with its stdio transport, or use its URL in "
              "the client: ");
-    buf_slice_add(&error->why, buf_slice(&t->odd.quote));
+    buf_slice_add(&error->why, buf_slice(&t->invalid_lines.quote));
 }
 
 /* Refuses a line that was meant as the answer to a pending request. */
@@ -240,16 +243,16 @@ static void refuse_repaired_line(struct traffic *t, struct message *x,
     buf_close(&why);
 }
 
-/* Copies the message to *t->odd.message, and also its text if the text was repaired. */
-static int odd_copy_message(struct traffic *t, const struct message *from,
-                            const struct server_line *line)
+/* Copies the message to *t->invalid_lines.message, and also its text if the text was repaired. */
+static int invalid_line_copy_message(struct traffic *t, const struct message *from,
+                                     const struct server_line *line)
 {
-    struct message *x = t->odd.message;
-    struct repairs *r = &t->odd.repairs;
+    struct message *x = t->invalid_lines.message;
+    struct repairs *r = &t->invalid_lines.repairs;
     struct line *of = x->line;
     *x = *from;
     x->line = of;
-    t->odd.has_message = true;
+    t->invalid_lines.has_message = true;
     if (line->repairs == NULL)
         return 0;
     struct chunk *copy = chunk_new(line->text.n + 1);
@@ -263,7 +266,7 @@ static int odd_copy_message(struct traffic *t, const struct message *from,
     return message_replace_text(x, copy, line->text.n);
 }
 
-static int odd_on_server_line(void *ctx, const struct server_line *line)
+static int invalid_line_on_server_line(void *ctx, const struct server_line *line)
 {
     struct traffic *t = ctx;
     struct message x = {.dir = ROW_S2C, .text = line->text, .size = line->size};
@@ -273,16 +276,16 @@ static int odd_on_server_line(void *ctx, const struct server_line *line)
     switch (line->kind) {
     case SERVER_LINE_MESSAGE:
         if (t->validate != VALIDATE_PROTOCOL || line->repairs == NULL || line->repairs->n == 0)
-            return odd_copy_message(t, &x, line);
+            return invalid_line_copy_message(t, &x, line);
         refuse_repaired_line(t, &x, line);
         break;
     case SERVER_LINE_BLANK:
         message_record(t, &x, KIND_NOISE, ROW_SWALLOWED);
-        odd_on_blank_line(t);
+        invalid_line_on_blank_line(t);
         break;
     case SERVER_LINE_NOISE:
         if (line->meant.n > 0)
-            odd_save_line_start(t, line->meant);
+            invalid_line_save_line_start(t, line->meant);
         stray_record_non_message(t, line->text, line->found);
         note_http_response(t, line);
         break;
@@ -296,67 +299,68 @@ static int odd_on_server_line(void *ctx, const struct server_line *line)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static void odd_close_for_no_memory(struct traffic *t)
+static void invalid_line_close_for_no_memory(struct traffic *t)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
     outbox_discard_after_error(&t->out[ROW_S2C]);
 }
 
-bool odd_handle_server_line(struct traffic *t, struct message *x)
+bool invalid_line_handle_server_line(struct traffic *t, struct message *x)
 {
     struct slice line = {x->line->p, x->line->n};
-    t->odd.message = x;
-    t->odd.has_message = false;
-    int st = server_lines_handle_line(&t->odd.lines, line, x->repairs, journal_now_us(t->journal));
+    t->invalid_lines.message = x;
+    t->invalid_lines.has_message = false;
+    int st = server_lines_handle_line(&t->invalid_lines.lines, line, x->repairs,
+                                      journal_now_us(t->journal));
     if (st < 0)
-        odd_close_for_no_memory(t);
-    return st == 0 && t->odd.has_message;
+        invalid_line_close_for_no_memory(t);
+    return st == 0 && t->invalid_lines.has_message;
 }
 
-static void odd_end_waiting_line(struct traffic *t, bool cut)
+static void invalid_line_end_waiting_line(struct traffic *t, bool cut)
 {
-    if (server_lines_flush_waiting(&t->odd.lines, cut) < 0)
-        odd_close_for_no_memory(t);
+    if (server_lines_flush_waiting(&t->invalid_lines.lines, cut) < 0)
+        invalid_line_close_for_no_memory(t);
 }
 
-int64_t odd_next_timeout_us(const struct traffic *t, int64_t now_us)
+int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us)
 {
-    int64_t due_us = held_next_error_due_us(&t->odd.held);
-    if (t->odd.lines.waits && t->odd.lines.until_us < due_us)
-        due_us = t->odd.lines.until_us;
+    int64_t due_us = postponed_next_error_due_us(&t->invalid_lines.postponed);
+    if (t->invalid_lines.lines.waits && t->invalid_lines.lines.until_us < due_us)
+        due_us = t->invalid_lines.lines.until_us;
     if (due_us == INT64_MAX)
         return -1;
     return due_us > now_us ? due_us - now_us : 0;
 }
 
-void odd_end_expired_waits(struct traffic *t, int64_t now_us)
+void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us)
 {
-    bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
+    bool line = t->invalid_lines.lines.waits && now_us >= t->invalid_lines.lines.until_us;
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may be in the pipe already */
         if (line)
-            t->odd.lines.until_us = now_us + ODD_WAIT_US;
-        held_postpone_errors(&t->odd.held, now_us + ODD_WAIT_US);
+            t->invalid_lines.lines.until_us = now_us + INVALID_LINE_WAIT_US;
+        postponed_postpone_errors(&t->invalid_lines.postponed, now_us + INVALID_LINE_WAIT_US);
         return;
     }
     if (line)
-        odd_end_waiting_line(t, false);
+        invalid_line_end_waiting_line(t, false);
     while (send_next_postponed_error(t, now_us))
         continue;
 }
 
-void odd_on_output_ended(struct traffic *t)
+void invalid_line_on_output_ended(struct traffic *t)
 {
-    odd_on_blank_line(t); /* the headers of the HTTP response have ended */
+    invalid_line_on_blank_line(t); /* the headers of the HTTP response have ended */
     while (send_next_postponed_error(t, INT64_MAX))
         continue;
-    odd_end_waiting_line(t, true);
-    t->odd.own_pending = 0;
-    t->odd.notified_seq = 0;
+    invalid_line_end_waiting_line(t, true);
+    t->invalid_lines.own_pending = 0;
+    t->invalid_lines.notified_seq = 0;
 }
 
 /* ---- other lines ---------------------------------------------------------------------------- */
 
-void odd_forward_invalid_line(struct traffic *t, struct message *x)
+void invalid_line_forward_invalid_line(struct traffic *t, struct message *x)
 {
     struct pending *p = NULL;
     struct lenient l;
@@ -380,7 +384,7 @@ void odd_forward_invalid_line(struct traffic *t, struct message *x)
     request_close(t, ROW_C2S, p);
 }
 
-void odd_find_first_id(struct message *x, struct lenient *object, struct slice *ret_rest)
+void invalid_line_find_first_id(struct message *x, struct lenient *object, struct slice *ret_rest)
 {
     *ret_rest = x->text;
     do {
@@ -393,11 +397,11 @@ void odd_find_first_id(struct message *x, struct lenient *object, struct slice *
     x->m.is_call = !x->m.is_answer;
 }
 
-void odd_reject_other_objects(struct traffic *t, const struct message *x, struct slice rest,
-                              const struct odd_rejection *r)
+void invalid_line_reject_other_objects(struct traffic *t, const struct message *x,
+                                       struct slice rest, const struct invalid_line_rejection *r)
 {
     struct lenient l;
-    for (int i = 0; i < ODD_OTHERS_MAX && lenient_next(&rest, &l); i++) {
+    for (int i = 0; i < INVALID_LINE_OTHERS_MAX && lenient_next(&rest, &l); i++) {
         if (l.id.type == JSON_NONE)
             continue;
         struct message other = {.dir = ROW_C2S, .text = x->text};
@@ -411,19 +415,19 @@ void odd_reject_other_objects(struct traffic *t, const struct message *x, struct
 
 /* ---- interface ------------------------------------------------------------------------------ */
 
-void odd_open(struct traffic *t)
+void invalid_line_open(struct traffic *t)
 {
     struct server_lines_rules rules = {.max = t->max_message,
                                        .keep_flaws = t->validate == VALIDATE_PROTOCOL,
                                        .open = stray_make_request_lookup(t),
-                                       .line = odd_on_server_line,
+                                       .line = invalid_line_on_server_line,
                                        .ctx = t};
-    server_lines_open(&t->odd.lines, &rules);
+    server_lines_open(&t->invalid_lines.lines, &rules);
 }
 
-void odd_close(struct traffic *t)
+void invalid_line_close(struct traffic *t)
 {
-    server_lines_close(&t->odd.lines);
-    held_close(&t->odd.held);
-    buf_close(&t->odd.quote);
+    server_lines_close(&t->invalid_lines.lines);
+    postponed_close(&t->invalid_lines.postponed);
+    buf_close(&t->invalid_lines.quote);
 }

@@ -1,5 +1,5 @@
 /* Odd lines of the server: each row of the table in docs/findings.md, at all levels of checking. */
-#include "proxy/session/odd.h"
+#include "proxy/session/invalid_line.h"
 
 #include "tests/support/traffic_words.h"
 
@@ -326,37 +326,37 @@ static void play(struct fixture *f, const struct conversation *c, size_t n, enum
     traffic_play(f, c, n, v, MAX);
 }
 
-static void test_odd_lines_with_one_reading_are_repaired(void **state)
+static void test_invalid_line_lines_with_one_reading_are_repaired(void **state)
 {
     play(*state, repaired, MI_COUNT(repaired), VALIDATE_WIRE);
 }
 
-static void test_odd_null_result_depends_on_the_method(void **state)
+static void test_invalid_line_null_result_depends_on_the_method(void **state)
 {
     play(*state, null_results, MI_COUNT(null_results), VALIDATE_WIRE);
 }
 
-static void test_odd_error_without_id_answers_the_only_request(void **state)
+static void test_invalid_line_error_without_id_answers_the_only_request(void **state)
 {
     play(*state, null_ids, MI_COUNT(null_ids), VALIDATE_WIRE);
 }
 
-static void test_odd_answer_that_nobody_can_read_is_an_error_at_once(void **state)
+static void test_invalid_line_answer_that_nobody_can_read_is_an_error_at_once(void **state)
 {
     play(*state, unreadable, MI_COUNT(unreadable), VALIDATE_WIRE);
 }
 
-static void test_odd_message_over_several_lines_is_joined(void **state)
+static void test_invalid_line_message_over_several_lines_is_joined(void **state)
 {
     play(*state, several_lines, MI_COUNT(several_lines), VALIDATE_WIRE);
 }
 
-static void test_odd_lines_are_forwarded_unchanged_without_validation(void **state)
+static void test_invalid_line_lines_are_forwarded_unchanged_without_validation(void **state)
 {
     play(*state, unchecked, MI_COUNT(unchecked), VALIDATE_NONE);
 }
 
-static void test_odd_lines_are_refused_under_protocol(void **state)
+static void test_invalid_line_lines_are_refused_under_protocol(void **state)
 {
     play(*state, refused, MI_COUNT(refused), VALIDATE_PROTOCOL);
 }
@@ -368,19 +368,19 @@ static void wait_us(struct fixture *f, int64_t us)
     traffic_turn(f);
 }
 
-static void test_odd_wait_for_the_next_line_is_bounded(void **state)
+static void test_invalid_line_wait_for_the_next_line_is_bounded(void **state)
 {
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
     assert_int_equal(expire_next_wait_us(&f->traffic), -1);
     traffic_say(f, "S {'jsonrpc':'2.0','id':1,");
-    assert_int_equal(expire_next_wait_us(&f->traffic), ODD_WAIT_US);
-    wait_us(f, ODD_WAIT_US - 1);
+    assert_int_equal(expire_next_wait_us(&f->traffic), INVALID_LINE_WAIT_US);
+    wait_us(f, INVALID_LINE_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     traffic_say(f, "S 'result':{"); /* waits again */
-    assert_int_equal(expire_next_wait_us(&f->traffic), ODD_WAIT_US);
-    wait_us(f, ODD_WAIT_US - 1);
+    assert_int_equal(expire_next_wait_us(&f->traffic), INVALID_LINE_WAIT_US);
+    wait_us(f, INVALID_LINE_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     wait_us(f, 1);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
@@ -388,9 +388,9 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     /* in time, whatever comes */
     traffic_say(f, "C " PING("2"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':2,");
-    for (int64_t us = 0; us <= SERVER_LINES_WAIT_MAX_US; us += ODD_WAIT_US / 2) {
-        wait_us(f, ODD_WAIT_US / 2);
-        if (f->traffic.odd.lines.waits)
+    for (int64_t us = 0; us <= SERVER_LINES_WAIT_MAX_US; us += INVALID_LINE_WAIT_US / 2) {
+        wait_us(f, INVALID_LINE_WAIT_US / 2);
+        if (f->traffic.invalid_lines.lines.waits)
             traffic_say(f, "S ");
     }
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1") ERROR("2"));
@@ -398,8 +398,8 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     traffic_say(f, "C " PING("3"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':3,");
     assert_true(expire_pause_if_not_reading(&f->traffic, true));
-    wait_us(f, 10 * ODD_WAIT_US);
-    assert_true(f->traffic.odd.lines.waits);
+    wait_us(f, 10 * INVALID_LINE_WAIT_US);
+    assert_true(f->traffic.invalid_lines.lines.waits);
     assert_true(expire_pause_if_not_reading(&f->traffic, false));
     traffic_say(f, "S 'result':{}}");
     wait_us(f, 0);
@@ -407,23 +407,23 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     /* the end of the output: the request is answered with the reason of the end */
     traffic_say(f, "C " PING("4"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':4,");
-    odd_on_output_ended(&f->traffic);
-    wait_us(f, ODD_WAIT_US);
+    invalid_line_on_output_ended(&f->traffic);
+    wait_us(f, INVALID_LINE_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1") ERROR("2") OK("3") "|");
     assert_int_equal(f->traffic.open[ROW_C2S].open.count, 1);
     traffic_end(f);
 }
 
-static void test_odd_message_over_several_lines_has_the_limit_of_one(void **state)
+static void test_invalid_line_message_over_several_lines_has_the_limit_of_one(void **state)
 {
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, 100);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':1,'result':{'t':[");
-    for (int i = 0; i < 100 && f->traffic.odd.lines.waits; i++)
+    for (int i = 0; i < 100 && f->traffic.invalid_lines.lines.waits; i++)
         traffic_say(f, "S 1,1,1,1,");
-    assert_false(f->traffic.odd.lines.waits);
-    wait_us(f, ODD_WAIT_US);
+    assert_false(f->traffic.invalid_lines.lines.waits);
+    wait_us(f, INVALID_LINE_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
     traffic_end(f);
 }
@@ -441,7 +441,7 @@ static const char *events(struct fixture *f)
     return buf_str(&b);
 }
 
-static void test_odd_repairs_are_events_with_the_replaced_bytes(void **state)
+static void test_invalid_line_repairs_are_events_with_the_replaced_bytes(void **state)
 {
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
@@ -484,12 +484,12 @@ static void expect_error_message(struct fixture *f, const char *line, const char
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, line);
-    wait_us(f, ODD_WAIT_US);
+    wait_us(f, INVALID_LINE_WAIT_US);
     assert_string_equal(error_message(f), want);
     traffic_end(f);
 }
 
-static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **state)
+static void test_invalid_line_response_of_http_is_the_answer_unless_one_comes(void **state)
 {
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, MAX);
@@ -497,7 +497,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_say(f, "S HTTP/1.1 400 Bad Request\r");
     traffic_say(f, "S Content-Length: 0\r");
     traffic_say(f, "S \r");
-    wait_us(f, ODD_HTTP_WAIT_US - 1);
+    wait_us(f, INVALID_LINE_HTTP_WAIT_US - 1);
     assert_string_equal(traffic_got(f, ROW_S2C), "");
     wait_us(f, 1);
     assert_string_equal(error_message(f),
@@ -508,7 +508,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, "S HTTP/1.1 400 Bad Request");
-    odd_on_output_ended(&f->traffic);
+    invalid_line_on_output_ended(&f->traffic);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
     traffic_end(f);
@@ -520,7 +520,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_say(f, "S " OK("1"));
     traffic_say(f, "C " PING("2"));
     traffic_say(f, "S HTTP/1.1 200 OK");
-    wait_us(f, ODD_HTTP_WAIT_US);
+    wait_us(f, INVALID_LINE_HTTP_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
     assert_int_equal(expire_next_wait_us(&f->traffic), -1);
     traffic_end(f);
@@ -530,7 +530,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_say(f, "S HTTP/1.1 200 OK");
     traffic_say(f, "S ready");
     traffic_say(f, "S ");
-    wait_us(f, 2 * ODD_HTTP_WAIT_US);
+    wait_us(f, 2 * INVALID_LINE_HTTP_WAIT_US);
     traffic_say(f, "S " OK("1"));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
@@ -542,7 +542,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
     traffic_say(f, "S HTTP/1.1 200 OK");
     traffic_say(f, "S ");
     traffic_say(f, "S " OK("2"));
-    wait_us(f, ODD_HTTP_WAIT_US);
+    wait_us(f, INVALID_LINE_HTTP_WAIT_US);
     traffic_say(f, "S " OK("1"));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("2") "|" OK("1") "|");
@@ -552,7 +552,7 @@ static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **stat
 #define SECRET "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 #define PAD "0123456789012345678901234567890123456789012345678901234567890123456789"
 
-static void test_odd_error_says_what_is_wrong_and_where_without_secrets(void **state)
+static void test_invalid_line_error_says_what_is_wrong_and_where_without_secrets(void **state)
 {
     expect_error_message(*state, "S {'id':1,'result':{'t':'C:\\dir'}}",
                          "the server's answer is not valid JSON: invalid escape '\\d' at "
@@ -599,7 +599,7 @@ static enum liveness never_silent(void *owner, const struct pending *p, int64_t 
 }
 
 /* Something was sent that was meant as a message: the server is slow, and the error at the deadline quotes it. */
-static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
+static void test_invalid_line_server_that_sends_invalid_lines_is_not_silent(void **state)
 {
     static const struct {
         const char *line, *quote;
@@ -640,7 +640,7 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
 }
 
 /* The same for answers that nobody can read, to other requests. */
-static void test_odd_server_that_sends_an_invalid_answer_is_not_silent(void **state)
+static void test_invalid_line_server_that_sends_an_invalid_answer_is_not_silent(void **state)
 {
     static const char *const lines[] = {
         "S {'jsonrpc':'2.0','id':1,'result':{'t':'C:\\dir'}}",
@@ -676,20 +676,20 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, traffic_set_up, traffic_tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_odd_lines_with_one_reading_are_repaired),
-        T(test_odd_null_result_depends_on_the_method),
-        T(test_odd_error_without_id_answers_the_only_request),
-        T(test_odd_answer_that_nobody_can_read_is_an_error_at_once),
-        T(test_odd_message_over_several_lines_is_joined),
-        T(test_odd_lines_are_forwarded_unchanged_without_validation),
-        T(test_odd_lines_are_refused_under_protocol),
-        T(test_odd_wait_for_the_next_line_is_bounded),
-        T(test_odd_message_over_several_lines_has_the_limit_of_one),
-        T(test_odd_repairs_are_events_with_the_replaced_bytes),
-        T(test_odd_response_of_http_is_the_answer_unless_one_comes),
-        T(test_odd_error_says_what_is_wrong_and_where_without_secrets),
-        T(test_odd_server_that_sends_invalid_lines_is_not_silent),
-        T(test_odd_server_that_sends_an_invalid_answer_is_not_silent),
+        T(test_invalid_line_lines_with_one_reading_are_repaired),
+        T(test_invalid_line_null_result_depends_on_the_method),
+        T(test_invalid_line_error_without_id_answers_the_only_request),
+        T(test_invalid_line_answer_that_nobody_can_read_is_an_error_at_once),
+        T(test_invalid_line_message_over_several_lines_is_joined),
+        T(test_invalid_line_lines_are_forwarded_unchanged_without_validation),
+        T(test_invalid_line_lines_are_refused_under_protocol),
+        T(test_invalid_line_wait_for_the_next_line_is_bounded),
+        T(test_invalid_line_message_over_several_lines_has_the_limit_of_one),
+        T(test_invalid_line_repairs_are_events_with_the_replaced_bytes),
+        T(test_invalid_line_response_of_http_is_the_answer_unless_one_comes),
+        T(test_invalid_line_error_says_what_is_wrong_and_where_without_secrets),
+        T(test_invalid_line_server_that_sends_invalid_lines_is_not_silent),
+        T(test_invalid_line_server_that_sends_an_invalid_answer_is_not_silent),
     };
     return cmocka_run_group_tests_name("odd", tests, NULL, NULL);
 }
