@@ -79,8 +79,7 @@ def _(t):
     s.keys("?")
     s.sees("Moving", gone=["JSON Pointer"])
     s.keys("End")
-    page = s.sees(r"keys \(", gone=["Moving"])
-    check("draw the screen again" in page, lambda: f"the first page after End: {page}")
+    s.sees(r"keys \(", "draw the screen again", gone=["Moving"])   # a frame may arrive in several parts
     s.keys("?")
     s.quit()
 

@@ -685,7 +685,7 @@ def _(t):
                        (["--seq", "1", "--revision", "2025-06-18"], "has its own revision"),
                        (["--seq", "1", "--set", "path=x"], "--set: 'path': is not a JSON pointer"),
                        (["--seq", "1", "--set", "/path"], "expected POINTER=VALUE"),
-                       (["--list", "--edit", "--", "true"], "nothing to change")):
+                       (["--list", "--edit", "--", "true"], "cannot be combined with --list")):
         done = t.run("send", "--vault", t.vault, *args)
         check(done.returncode == 2 and said in done.stderr.decode() and done.stdout == b"", lambda: f"{args}: {done!r}")
 

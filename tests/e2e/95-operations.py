@@ -175,7 +175,7 @@ def _(t):
        {s: (o[0], o[2], o[3], o[5], {3: 6, 7: 12, 13: None}[s]) for s, o in wanted.items()}, "the page")
     eq({m["seq"]: m["continues"] for m in items if "continues" in m}, {5: 3, 9: 7, 11: 7}, "requests below a call")
     r = t.run("export", "--vault", t.vault, "-F", "csv", "--requests")
-    check(r.returncode == 2 and b"--requests is for" in r.stderr, f"{r}")
+    check(r.returncode == 2 and b"--requests requires --format" in r.stderr, f"{r}")
 
 
 @case("export -F otlp: a call that was several requests has a span, the parent of those of its requests")

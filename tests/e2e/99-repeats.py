@@ -70,7 +70,7 @@ NOT_FIRST = {1: "timeout", 2: "refused"}
 case_of("warn, the default: a call that is sent again after its timeout is forwarded, with a finding, an event and an escalation",
         [send(1), Wait(1), again(2)], 2, ["forwarded"], [2], options=["--timeout", f"tool:send={ms(D)}"], server=["send=hang"], env=SLOW,
         want={1: timed_out(D), 2: timed_out(D)}, escalated=["repeat"],
-        after=lambda t, s: check("equals request" in escalations(t.vault)[0][1] and "may be there twice" in escalations(t.vault)[0][1],
+        after=lambda t, s: check("equals request" in escalations(t.vault)[0][1] and "may have taken effect twice" in escalations(t.vault)[0][1],
                                  escalations(t.vault)))
 
 
