@@ -1,5 +1,5 @@
-/* bundle.h - reads and verifies a bundle: records of a session with the proof that a signed
- * checkpoint covers them (docs/evidence.md, "Bundle").
+/* bundle.h - reads and verifies a bundle: records of a session, with the proof that a signed
+ * checkpoint covers these records (docs/evidence.md, "Bundle").
  *
  *     st = bundle_open(&b, text, &key, &why);
  *     struct bundle_walk w = bundle_begin_walk(&b);
@@ -73,9 +73,9 @@ MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct publ
                         struct buf *why);
 void bundle_close(struct bundle *b); /* frees the bundle, also after an error; safe to call twice */
 
-/* bundle_next_record() returns the records in the order of their numbers (`place`);
- * bundle_read_end_record() returns the record `end`. Both return false at the end, or after
- * w->text.failed was set because memory ran out. */
+/* bundle_next_record() returns the records in the order of their numbers (`place`). It returns
+ * false after the last record. bundle_read_end_record() returns the record `end`. Both functions
+ * return false if memory ran out, and set w->text.failed. */
 struct bundle_walk bundle_begin_walk(const struct bundle *b);
 MI_MUST bool bundle_next_record(const struct bundle *b, struct bundle_walk *w,
                                 struct bundle_record *ret);

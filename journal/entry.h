@@ -19,7 +19,8 @@ struct row {
     const char *event;
     enum row_kind kind;
     uint64_t seq;
-    /* time when the message was received; 0: the journal uses the time of the append */
+    /* time when the message was received; 0: the journal uses the time when it appends the message
+     * */
     int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
@@ -41,7 +42,8 @@ struct row {
     breaches rules;
     /* Revision of an imported message if it differs from the session's; not in a journal. */
     struct slice revision;
-    bool may_link; /* false: link_from_message() would find nothing in the body (model/link.h) */
+    /* false: the body has none of the members that link_from_message() reads (model/link.h) */
+    bool may_link;
     /* the parsed body, set by the recorder; NULL: not parsed yet; not in a journal */
     const struct rpc *read;
     /* this message is an answer that ends an invocation; set by the journal */
@@ -74,7 +76,7 @@ struct session_update {
 
 struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
-    /* The recorder sets the next two members. */
+    /* The recorder sets `result_clean` and `commitment`. */
     bool result_clean; /* the sanitizer found no secret in the answer */
     /* commitment of the answer, in hexadecimal; {NULL, 0}: the answer has no commitment */
     struct slice commitment;

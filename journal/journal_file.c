@@ -302,7 +302,8 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* age in seconds of an empty file that no process is creating any more */
+/* age in seconds above which an empty file is removed: no process is creating it any more */
+#define EMPTY_S 60
 #define BATCH 64   /* maximum number of names that are sorted at a time */
 
 struct names {

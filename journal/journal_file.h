@@ -46,7 +46,8 @@ void journal_file_find_problem(struct buf *b);
 /* Makes an empty file and locks it for the writer. If the file gets no name in the directory, *why
  * has the reason; `why` may be NULL. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_create(struct journal_file *f, const char *uid, struct buf *why);
-/* Makes a file without a name, for a file system that turns out to be full. */
+/* Makes a journal in a file without a name. Used when the file system of the journal directory has
+ * become full. */
 MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid);
 /* Opens a journal with a name for the reader, as an open file description of its own, and locks it
  * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another

@@ -11,7 +11,7 @@
  * overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
-#define LONG_STEPS 16 /* a record with at least this many steps is long */
+#define LONG_STEPS 16 /* a record that takes at least this many steps of memory is a long record */
 
 _Static_assert(sizeof(struct ring_shared) <= 4096, "the shared part is one page");
 _Static_assert(sizeof(struct ring_head) == 8, "records are aligned to 8 bytes");
@@ -202,7 +202,8 @@ bool ring_is_finished(const struct ring *r)
 
 /* ---- the writer ---- */
 
-/* Returns the table's entry for the step of a position. The entry may be damaged. */
+/* Returns the element of g->table for the step of memory that contains this position. The element
+ * may be damaged. */
 static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
 {
     return &g->table[position / g->step % (g->size / g->step)];
@@ -383,7 +384,8 @@ int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret,
     *ret_at = at;
     r->at = at + record_size(h.n);
     if (ring_read_record_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
-        r->at += record_size(h.n); /* skipped bytes are released with the record before them */
+        /* the bytes of RING_SKIPPED are released together with the record before them */
+        r->at += record_size(h.n);
     return 0;
 }
 

@@ -37,11 +37,13 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-/* larger steps are not faster, and make the writer pause longer */
+/* size of a step of memory in bytes; larger steps are not faster, and make the writer pause longer
+ * */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX    /* means "no position" */
-#define RING_SKIPPED UINT32_MAX /* kind of a record that only fills the rest of a step */
+/* kind of a record that only fills the unused end of a step of memory */
+#define RING_SKIPPED UINT32_MAX
 /* number of bytes that ring_return_memory() leaves allocated */
 #define RING_KEPT ((size_t)256 << 10)
 
@@ -74,8 +76,8 @@ struct ring_shared {
     _Atomic int32_t reader_pid;
     /* result of the reader's confine_self(); 0: the reader is not confined */
     _Atomic uint32_t confined;
-    /* The next three members find a record that kills its reader. The first two are positions, or
-     * RING_NONE. */
+    /* The next three members tell which record kills the process that reads it. The first two are
+     * positions of records, or RING_NONE. */
     _Atomic uint64_t trying;    /* position of the record that is being processed */
     _Atomic uint64_t killed_by; /* position of the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
@@ -98,11 +100,12 @@ struct ring {
     /* the writer's */
     uint64_t limit;
     uint64_t end; /* end of the last record that was added, published or not */
-    char *to;     /* address in `data` of the position `end` */
-    /* Number of bytes from `to` to the end of its step. They are the memory of the positions after
-     * `end`. */
+    char *to;     /* address of the position `end`; it lies in `data` */
+    /* Number of bytes from `to` to the end of the step of memory that contains `to`. The next
+     * record is written there if it fits. */
     uint64_t left;
-    uint64_t freed; /* position before which all memory is free; a multiple of the step size */
+    /* the memory of all positions before this one is free; a multiple of the step size */
+    uint64_t freed;
     struct steps steps;
     /* Free steps for a record that is longer than `left`; set by ring_reserve_record(). found.n is
      * 0 if the record fits into `left`. */
@@ -110,7 +113,8 @@ struct ring {
 
     /* the reader's */
     uint64_t at;  /* position of the next record */
-    bool checked; /* the memory of all records that the reader has found has been checked */
+    /* the reader has allocated the memory of the records that it found first */
+    bool checked;
 };
 
 struct ring_head {
@@ -118,9 +122,10 @@ struct ring_head {
     uint32_t kind; /* enum entry_kind */
 };
 
-/* Makes a new journal in an empty file, for the writer. size is rounded up to whole steps. The
- * mapping is not inherited by child processes: a child must not use w. Returns 0, MI_EIO (ENOSPC:
- * the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
+/* Makes a new journal in an empty file, for the writer. `size` is rounded up to a multiple of
+ * RING_STEP. Child processes do not inherit the mapping, so a child must not use `w`. Returns 0,
+ * MI_EIO (ENOSPC: the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or
+ * MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
 /* Maps a journal, for the reader; it continues at `tail`. Does not change the file. Returns 0,
  * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
@@ -128,10 +133,10 @@ MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
 /* Returns the bytes about the session that ring_create() was given. */
 struct slice ring_get_session_start(const struct ring *r);
-/* Bytes of the longest record. */
+/* Returns the maximum length of a record in bytes. */
 size_t ring_record_max(const struct ring *r);
-/* Returns how many bytes are published and not stored, including RING_SKIPPED. Either side may call
- * this function, and any process that has mapped the journal. */
+/* Returns how many bytes of records are published and not stored, including RING_SKIPPED. Any
+ * process that has mapped the journal may call this function. */
 uint64_t ring_unread_bytes(const struct ring *r);
 /* Returns whether the session has ended and all its records are stored. Either side may call this
  * function, and any process that has mapped the journal. */

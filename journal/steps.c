@@ -79,8 +79,8 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-/* Returns whether the steps are free. `state` is 0, or STEP_HAS_MEMORY if the steps must also have
- * memory. */
+/* Returns whether all steps of `run` are free. If `state` is STEP_HAS_MEMORY, the steps must also
+ * have memory; otherwise `state` is 0. */
 static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t state)
 {
     if (run.n > s->n || run.first > s->n - run.n)
@@ -107,8 +107,8 @@ static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
     return false;
 }
 
-/* Finds a run of n free steps: the first one before `next` or, if there is none there and the steps
- * of `next` are free, `next`. */
+/* Finds a run of n free steps: the first such run before `next`. If there is none before `next`,
+ * and the steps of `next` are free, finds `next`. */
 static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
                            struct step_run *ret)
 {

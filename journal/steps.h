@@ -21,8 +21,8 @@ struct steps {
     size_t n;        /* steps */
     size_t low;      /* all steps before this one are in use */
     size_t high;     /* this step and all later steps have no memory */
-    size_t memory_n; /* number of steps that have memory */
-    size_t step;     /* size of a step in bytes; whole pages */
+    size_t memory_n; /* number of steps that have allocated memory */
+    size_t step;     /* size of a step in bytes; a multiple of the page size */
     char *data;      /* borrowed; address at which the first step is mapped */
     uint64_t at;     /* offset of the first step in the file */
     int fd;          /* borrowed */

@@ -77,7 +77,8 @@ void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_directio
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
     if (closing_seq > c->own_last)
         c->own_last = closing_seq;
-    if (rpc_id.n > sizeof o->id) /* an id of the proxy is never this long */
+    /* the ids that the proxy gives to its own requests are never this long */
+    if (rpc_id.n > sizeof o->id)
         rpc_id.n = 0;
     if (rpc_id.n > 0)
         memcpy(o->id, rpc_id.p, rpc_id.n);

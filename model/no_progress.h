@@ -63,7 +63,7 @@ struct no_progress {
     size_t failing_next;
 };
 
-/* The report about an answer. */
+/* What no_progress_note_message() reports about an answer. */
 struct no_progress_found {
     unsigned times;  /* number of equal or failed answers; 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */

@@ -55,8 +55,8 @@ struct command {
     bool server_command;
     /* runs the command, and returns its exit status; NULL: mcp-interposer-ship runs the command */
     int (*run)(const struct settings *s);
-    /* Runs the command although the configuration file is invalid; `error` says why it is. NULL: an
-     * invalid file is a usage error. */
+    /* Runs the command although the configuration file is invalid; `error` says why the file is
+     * invalid. NULL: the command does not run with an invalid file, which is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
     /* If the command has verbs, such as `audit key`: for each verb, a command named "COMMAND VERB"
      * with its own options, operands and help; ended by NULL. The command itself then has only a

@@ -13,7 +13,8 @@
 struct compare {
     /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
     struct query *vault;
-    /* owned; the two recordings that are compared; DIFF_A is the other recording */
+    /* owned; the two recordings that are compared; source[DIFF_A] is the one that the chosen
+     * session is compared with */
     struct source *source[DIFF_SIDES];
     struct buf title[DIFF_SIDES]; /* owned */
     struct diff *diff;            /* owned */
@@ -26,7 +27,7 @@ struct compare {
     bool every;          /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
     size_t at; /* index of the selected row, among the shown rows */
-    /* ids of the two sessions in u->q; 0: the session is not in u->q */
+    /* ids of the two sessions in the vault u->q; 0: the session is in another vault or a file */
     int64_t session[DIFF_SIDES];
 };
 

@@ -19,11 +19,11 @@ struct list_view {
     bool failed; /* memory for a row ran out */
     size_t at;   /* index of the selected row */
     struct cursor cursor;
-    /* read_us: time of the last reading, 0: the rows must be read now; took_us: duration of this
-     * reading */
+    /* read_us: time when the rows were read last, 0: the rows must be read now; took_us: duration
+     * of the last reading */
     int64_t read_us, took_us;
     int64_t version; /* value of u->version when the rows were read */
-    struct buf note; /* owned; the note that list_read_rows() returned last */
+    struct buf note; /* owned; the note that the last list_read_rows() returned */
 };
 
 /* ---- rows ---- */

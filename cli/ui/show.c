@@ -153,7 +153,8 @@ static const char *get_title_of_explaining_event(const struct query_event *e,
     return NULL;
 }
 
-/* Keeps the last event of the page that explains the call, and frees the others. */
+/* Finds the last event of the page that explains the call, and stores it in s->row. Frees the other
+ * events. */
 static void keep_event_explaining_call(struct shown *s, struct page_row *page,
                                        const struct listed *call, int64_t asked_us)
 {

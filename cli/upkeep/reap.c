@@ -85,8 +85,8 @@ static bool proxy_has_exited(const struct running *r)
     return process_start(r->pid) != r->pid_start;
 }
 
-/* Before SIGTERM and before SIGKILL, group_has_exited() verifies that the group is still the
- * recorded group. */
+/* Ends a process group. group_has_exited() verifies before SIGTERM, and again before SIGKILL, that
+ * the group still is the one that was recorded. */
 static bool stop_group(const struct running *r)
 {
     if (group_has_exited(r))

@@ -293,8 +293,8 @@ static bool redact_file_on_message(void *ctx, const struct query_message *m)
     return k->status == 0;
 }
 
-/* Joins the rules that are recorded in the file with the rules of k, because the new file is
- * sanitized by both. */
+/* Joins the redaction rules that are recorded in the file with the rules of this command, because
+ * the new file is sanitized by both. */
 static int join_redaction_rules(struct work *k, struct slice recorded, struct buf *out)
 {
     struct redact *both = NULL;

@@ -5,8 +5,9 @@
 
 #include <ctype.h>
 
-/* Appends the separator of strings in `args`. In a YAML list with dashes, this is the line end, the
- * indentation and the dash before the string at `at`; otherwise a comma. */
+/* Appends the separator of two strings in `args`. In a YAML list with dashes, the separator is the
+ * line end, the indentation and the dash before the string at `at`. In other lists, the separator
+ * is a comma. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {

@@ -172,7 +172,8 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
     return 0;
 }
 
-/* Adds JSON text in ASCII: other characters become \u escapes, as in the JSON of some programs. */
+/* Adds JSON text in ASCII: characters that are not ASCII become \u escapes, as some programs write
+ * them. */
 static void add_json_as_ascii(struct buf *b, struct slice s)
 {
     for (size_t i = 0, len; i < s.n; i += len) {

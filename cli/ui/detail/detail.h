@@ -98,8 +98,8 @@ struct detail; /* opaque */
 
 MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subject);
 void detail_close(struct detail *d); /* d may be NULL */
-/* Sets ASCII mode, and the width to which texts are wrapped; 0: texts are not wrapped. Must be
- * called after opening and after a resize. Line numbers change. */
+/* Sets ASCII mode, and the width to which texts are wrapped; 0: texts are not wrapped. Call this
+ * function after detail_open() and when the width has changed. Line numbers change. */
 void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended);

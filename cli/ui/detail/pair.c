@@ -362,7 +362,8 @@ static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
     size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
-    /* A gap takes a row of its own, so a gap must hide at least two rows. */
+    /* The line that replaces hidden rows takes one row, so hiding a single row would gain nothing.
+     * */
     bool whole = p->all || to - from <= head + tail + 1;
     for (size_t i = from; i < to; i++) {
         if (!whole && i == from + head) {

@@ -61,7 +61,7 @@ struct detail {
     struct buf escaped_needle; /* owned; the needle as JSON text */
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
-    bool has_hit; /* true: hit_part and hit_at have the place of the last match */
+    bool has_hit; /* true: hit_part and hit_at tell where the last match is */
     /* hit_part: index of the part with the last match; hit_at: offset of the match in the part's
      * view, or index of the row */
     size_t hit_part, hit_at;
@@ -73,7 +73,7 @@ struct spot {
     size_t base; /* number of the line with the part's title */
     bool title;
     size_t row;              /* index of the row, if the part has rows */
-    struct view_place place; /* place in the view, if the part has a view */
+    struct view_place place; /* position in the view, if the part has a view */
 };
 bool detail_locate_line(struct detail *d, size_t line, struct spot *ret);
 /* returns the exact number of the line with the part's title */

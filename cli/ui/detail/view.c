@@ -56,7 +56,8 @@ void view_set_width(struct view *v, size_t width, bool ascii)
         view_forget_lines(v, 0);
 }
 
-/* Moves p to the next line that belongs to the same place. Returns false if there is none. */
+/* Moves p to the next note or line of an unfolded string that belongs to the same line of JSON.
+ * Returns false if there is none. */
 static bool view_step_within_value(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;

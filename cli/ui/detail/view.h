@@ -33,10 +33,12 @@
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
 struct view_place {
-    size_t at;    /* offset of the place in the text */
-    size_t depth; /* number of objects and arrays that contain the place */
+    size_t at;    /* offset in the text at which the line begins */
+    size_t depth; /* number of objects and arrays that contain the line */
     size_t line;
-    size_t below; /* number of the line among the lines of this place; 0: the first line */
+    /* 0: the line of JSON or text itself; n: the nth line that follows and belongs to it, such as a
+     * note */
+    size_t below;
 };
 
 struct view_note {
@@ -45,7 +47,7 @@ struct view_note {
     enum cells_style style;
 };
 
-/* A string that is unfolded. */
+/* An unfolded string: a string of the JSON that is shown as lines of its own. */
 struct inner {
     size_t at;         /* offset of the string's opening quote */
     size_t indent;     /* number of blank columns before each line of the unfolded string */
@@ -137,14 +139,14 @@ MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 /* An object or array that contains a place. The levels of a path begin at the root. */
 struct view_level {
     size_t at;    /* offset of the object or array */
-    size_t index; /* index of the element that contains the place */
-    /* key of the member that contains the place, with its escapes; {NULL, 0}: the level is an
-     * array */
+    size_t index; /* if the level is an array: index of the element that the path goes through */
+    /* if the level is an object: key, with its escapes, of the member that the path goes through;
+     * {NULL, 0}: the level is an array */
     struct slice key;
 };
 struct view_path {
     struct view_level level[VIEW_LEVELS_MAX];
-    /* number of levels of the path; levels beyond VIEW_LEVELS_MAX are counted, but not stored */
+    /* number of levels of the path; `level` has only the first VIEW_LEVELS_MAX of these levels */
     size_t n;
 };
 void view_find_path(const struct view *v, size_t at, struct view_path *ret);
@@ -153,8 +155,8 @@ bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_a
 /* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around()
  * before this function. */
 void view_find_line_of_offset(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
-/* Returns the offset of the value in this line (after its key), or of the closing bracket;
- * v->text.n if the text is empty. */
+/* Returns the offset of the value in this line, which follows its key, or of the closing bracket.
+ * Returns v->text.n if the text is empty. */
 size_t view_value_offset(const struct view *v, const struct view_place *p);
 /* Appends the value of the line: a string is unescaped, other values are copied as they are
  * written. */

@@ -60,7 +60,7 @@ static bool listing_stores_rows(const struct listing *l)
     return l->mode == LISTING_CALLS || !l->every;
 }
 
-/* Adds a row at the beginning of the list. */
+/* Adds a row that is older than all rows of the list. */
 static int listing_add_oldest(struct listing *l, const struct listed *row)
 {
     if (l->old_n + l->young_n >= LISTING_MAX)

@@ -4,8 +4,8 @@
  * beginning when new sessions are recorded. The row of a session is read when the screen needs it,
  * and stays in memory. sessions_read_changes() reads again the rows of sessions that had not ended.
  * The list of a store is in the order of time, which differs from the order of ids. For a store,
- * sessions_read_changes() reads only the newest SESSIONS_PAGE sessions, because each question takes
- * time.
+ * sessions_read_changes() reads only the newest SESSIONS_PAGE sessions, because each request to the
+ * store takes time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
  * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.
@@ -41,7 +41,8 @@ struct sessions {
     int64_t *id; /* owned; ids of the sessions, newest first */
     size_t n, cap;
     const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
-    /* newest: highest id that was read; oldest: id that was read last in page order */
+    /* newest: highest id that was read; oldest: id of the last session that was read, as the
+     * sessions are read from new to old */
     int64_t newest, oldest;
     bool complete; /* the list has all older sessions */
     /* set by the caller. true: failed requests are counted; false: failed operations. */

@@ -57,7 +57,8 @@ static size_t plain_run_len(struct slice s, size_t max)
     max = size_min(max, s.n);
     for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* each step tests eight bytes */
         memcpy(&v, s.p + n, sizeof v);
-        /* a byte below 0x20 causes a borrow, which sets its highest bit */
+        /* in a byte below 0x20, the subtraction causes a borrow, which sets the highest bit of the
+         * byte */
         uint64_t low = v - ones * 0x20;
         uint64_t high = v + ones * 0x01; /* a byte of 0x7F becomes 0x80 */
         if (((v | low | high) & ones * 0x80) != 0)
