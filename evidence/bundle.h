@@ -47,7 +47,8 @@ struct bundle {
     struct bundle_line *line; /* lines of the leaves `redact`, sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
-    /* number of records in the bundle; the whole session has leaf[seal].leaf.records */
+    /* number of records in the bundle; leaf[seal].leaf.records is the number of records in the
+     * session */
     uint64_t records_n;
 };
 
@@ -56,7 +57,8 @@ struct bundle_record {
     uint64_t place; /* number of the record; not used for BUNDLE_END */
     struct salt salt;
     size_t n; /* number of fields */
-    /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL or absent. */
+    /* The fields of the record, in the order that bundle_form.h defines for its kind. {NULL, 0}:
+     * the field is NULL or absent. */
     struct slice field[BUNDLE_FIELDS];
     /* time of the last redaction of the record; 0: the record was not redacted */
     int64_t redacted_at_us;

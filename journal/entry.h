@@ -19,8 +19,7 @@ struct row {
     const char *event;
     enum row_kind kind;
     uint64_t seq;
-    /* time when the message was received; 0: the journal uses the time when it appends the message
-     * */
+    /* time when the message was received; 0: the message was received when it is appended */
     int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
@@ -29,7 +28,7 @@ struct row {
     struct slice method; /* text between the quotes of a JSON string, with its escapes */
     struct slice target; /* text between the quotes of a JSON string, with its escapes */
     struct slice body;   /* the line */
-    /* body may have any bytes; it is converted to valid UTF-8 before it is stored */
+    /* the body may contain any bytes; the recorder converts it to valid UTF-8 before storing it */
     bool not_json;
     size_t size;          /* size of the received message in bytes */
     uint64_t redactions;  /* number of secrets already replaced in body */
@@ -89,7 +88,8 @@ static inline bool invocation_is_valid(const struct invocation *x)
 
 #define ESCALATION_LINES_MAX 20 /* maximum number of lines of stderr in an escalation */
 
-/* The texts of an escalation are valid only during the call to which it is passed. */
+/* The texts of an escalation are valid only while the function runs to which the escalation is
+ * passed. */
 struct escalation {
     ESCALATION_FIELDS(ENTRY_MEMBER)
     /* lines of stderr, oldest first; only the last ESCALATION_LINES_MAX are used */

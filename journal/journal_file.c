@@ -304,7 +304,7 @@ void journal_file_remove(const struct journal_file *f)
 
 /* age in seconds above which an empty file is removed: no process is creating it any more */
 #define EMPTY_S 60
-#define BATCH 64   /* maximum number of names that are sorted at a time */
+#define BATCH 64 /* maximum number of names that are sorted at a time */
 
 struct names {
     char name[BATCH][UID_LEN + 1]; /* sorted */

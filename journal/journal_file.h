@@ -67,9 +67,10 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
  * `except_uid`. */
 uint64_t journal_file_bytes(const char *except_uid);
 
-/* Calls `call` for each journal with a name, oldest first, until `call` returns false. During the
- * call the file is open and not locked; then it is closed. Files that a dead process has left empty
- * are removed. If the directory does not exist, `call` is not called. Returns 0 or MI_EIO. */
+/* Calls `call` for each journal with a name, oldest first, until `call` returns false. While `call`
+ * runs, the file is open and not locked; afterwards the file is closed. Files that a dead process
+ * has left empty are removed. If the directory does not exist, `call` is not called. Returns 0 or
+ * MI_EIO. */
 MI_MUST int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

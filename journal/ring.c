@@ -152,7 +152,8 @@ int ring_open(struct ring *r, int fd)
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = ring_read_sizes(fd, &size, &start_n);
-    /* In a journal, this memory is allocated already. Another kind of file may have a hole here. */
+    /* Reading a hole in the file could raise SIGBUS. A journal has no hole here, but another kind
+     * of file may have one, so the memory is allocated. */
     if (st == 0)
         st = memory_allocate(fd, 0, compute_ring_layout(size, start_n).data);
     if (st == 0)
@@ -178,8 +179,8 @@ struct slice ring_get_session_start(const struct ring *r)
     return r->start;
 }
 
-/* While the ring is empty, only the step of `end` is in use. So the longer run of free steps,
- * before or after that step, has at least half as many steps as the ring (rounded down). */
+/* While the ring is empty, only the step that contains `end` is in use. So the longer run of free
+ * steps, before or after that step, has at least half as many steps as the ring (rounded down). */
 size_t ring_record_max(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;
@@ -209,7 +210,7 @@ static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
     return &g->table[position / g->step % (g->size / g->step)];
 }
 
-/* Frees the steps of which all records have been released. */
+/* Frees the steps of memory that contain only released records. */
 static void ring_free_released_steps(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;

@@ -16,13 +16,13 @@
  * Memory    the writer allocates memory before it writes there, and uses the memory again when its
  *           records are released (steps.h). The memory of a burst stays allocated until
  *           ring_return_memory().
- * Limit     at most `limit` bytes are unreleased, and less than a step of skipped bytes. A single
- *           record may be longer than `limit` while the ring is empty, but not longer than
- *           ring_record_max().
+ * Limit     the records that are not released have at most `limit` bytes, and less than a step of
+ *           skipped bytes. A single record may be longer than `limit` while the ring is empty, but
+ *           not longer than ring_record_max().
  * Wake-ups  the ring only says which side must be woken; the owner wakes that side. Before a side
- *           waits, it sets its flag, and then reads the position of the other side once more. A
- *           side that moves its position reads the flag of the other side after that. These four
- *           accesses are sequentially consistent, so that no wake-up is lost.
+ *           waits, it sets its flag. Then it reads the position of the other side once more. When a
+ *           side has moved its position, it reads the flag of the other side. These four accesses
+ *           are sequentially consistent, so that no wake-up is lost.
  * Kills     a reader can be killed between any two instructions, and another one continues at
  *           `tail`.
  * Trust     the reader checks everything that it reads: the file of a dead session may be damaged.
@@ -37,11 +37,11 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-/* size of a step of memory in bytes; larger steps are not faster, and make the writer pause longer
- * */
+/* size of a step in bytes, except in a small ring; with larger steps, the writer would pause
+ * longer */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
-#define RING_NONE UINT64_MAX    /* means "no position" */
+#define RING_NONE UINT64_MAX /* means "no position" */
 /* kind of a record that only fills the unused end of a step of memory */
 #define RING_SKIPPED UINT32_MAX
 /* number of bytes that ring_return_memory() leaves allocated */
@@ -62,7 +62,7 @@ struct ring_shared {
     uint64_t start_n; /* bytes of the session's metadata, which follow this page */
 
     /* the writer's */
-    _Alignas(64) _Atomic uint64_t head; /* position before which all records are published */
+    _Alignas(64) _Atomic uint64_t head; /* all records before this position are published */
     /* the writer waits, and must be woken when `tail` or `trouble` changes */
     _Atomic uint32_t writer_waits;
     _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
@@ -88,8 +88,9 @@ struct ring_shared {
 struct ring {
     struct ring_shared *shared;
     struct slice start; /* ring_get_session_start() */
-    /* Element i is the step of memory for the positions of step i, modulo the number of steps. An
-     * element is written before `head` reaches its positions. */
+    /* Positions are divided into steps. table[i % n] is the index of the step of memory for step i
+     * of the positions; n is the number of steps of memory. The writer sets an element before
+     * `head` reaches its step. */
     volatile uint32_t *table;
     char *data;
     uint64_t size; /* size of `data` in bytes: a checked copy, because shared->size may change */
@@ -112,7 +113,7 @@ struct ring {
     struct step_run found;
 
     /* the reader's */
-    uint64_t at;  /* position of the next record */
+    uint64_t at; /* position of the next record */
     /* the reader has allocated the memory of the records that it found first */
     bool checked;
 };
@@ -122,8 +123,8 @@ struct ring_head {
     uint32_t kind; /* enum entry_kind */
 };
 
-/* Makes a new journal in an empty file, for the writer. `size` is rounded up to a multiple of
- * RING_STEP. Child processes do not inherit the mapping, so a child must not use `w`. Returns 0,
+/* Makes a new journal in an empty file, for the writer. `size` is rounded up to a multiple of the
+ * step size. Child processes do not inherit the mapping, so a child must not use `w`. Returns 0,
  * MI_EIO (ENOSPC: the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or
  * MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
@@ -177,9 +178,10 @@ MI_MUST int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct sli
                                   uint64_t *ret_at);
 void ring_rewind(
     struct ring *r); /* makes ring_read_next_record() return the first unreleased record again */
-/* Releases all records that ring_read_next_record() has returned: they are stored. Returns true if
- * the writer waits and must be woken. A new reader calls ring_release_records() once before its
- * first ring_read_next_record(): a killed reader may not have woken the writer. */
+/* Releases all records that ring_read_next_record() has returned. Call this function after these
+ * records were stored. Returns true if the writer waits and must be woken. A new reader calls
+ * ring_release_records() once before its first ring_read_next_record(): a killed reader may not
+ * have woken the writer. */
 MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */

@@ -41,7 +41,8 @@ struct asker_call {
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    int64_t crowded_to; /* calls that did not fit into `open` may be open until this seq */
+    /* calls that did not fit into `open` may have been open up to the message with this seq */
+    int64_t crowded_to;
 };
 
 /* Whether a server may ask the client for something during a call with this method. */

@@ -35,8 +35,8 @@
 #include "model/link.h"
 #include "model/status.h"
 
-/* an answer without request_seq may belong only to one of the last CALLS_OWN requests of the proxy
- * */
+/* an answer without request_seq can only belong to one of the last CALLS_OWN requests of the
+ * proxy */
 #define CALLS_OWN 64
 #define CALLS_OWN_ID 40 /* maximum length of the id of a request of the proxy */
 
@@ -50,8 +50,8 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    /* For answers: the message as received, borrowed until call_end_by_message(). NULL if the
-     * answer's result is known otherwise, or is not needed. */
+    /* For answers: the message as received, borrowed until call_end_by_message(). {NULL, 0}: the
+     * sizes of the answer's result are known without the body, or are not needed. */
     struct slice body;
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
     /* Sizes of the result of an answer without `body`, if they are known. */

@@ -84,8 +84,8 @@ bool command_has_first_word(const struct command *c, const char *first_word);
 /* Appends the help of one command. */
 void command_append_help(struct buf *b, const struct command *c);
 void command_append_all_help(struct buf *b, const struct command *const *commands);
-/* Reports a usage error on stderr, with a hint, and also to a client that waits. Returns
- * EXIT_USAGE. */
+/* Reports a usage error on stderr, with a hint. If the command answers an MCP client, also reports
+ * the error to the client. Returns EXIT_USAGE. */
 int command_fail_usage(const struct command *c, const char *error);
 /* Call this function first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that
  * no other file gets its descriptor. Also makes write() return an error when a file reaches its

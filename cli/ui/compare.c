@@ -13,8 +13,8 @@
 struct compare {
     /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
     struct query *vault;
-    /* owned; the two recordings that are compared; source[DIFF_A] is the one that the chosen
-     * session is compared with */
+    /* owned; the two recordings that are compared; source[DIFF_A] is not the chosen session, but
+     * the other recording */
     struct source *source[DIFF_SIDES];
     struct buf title[DIFF_SIDES]; /* owned */
     struct diff *diff;            /* owned */
@@ -76,8 +76,8 @@ static int compare_open_other_recording(struct ui *u, const char *ref, struct bu
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    /* `ui` shows a recording file, which has only one session: the other one is in the vault of the
-     * settings */
+    /* `ui` shows a recording file, which has only one session, so the other session is in the vault
+     * of the settings */
     if (u->file != NULL) {
         char *path = settings_get_vault_path(u->settings);
         st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;

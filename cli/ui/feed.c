@@ -36,7 +36,8 @@ struct part {
     int64_t seq;    /* seq of the last message to read */
     int64_t *ended; /* owned; seqs of earlier requests to which the messages of this part belong */
     size_t ended_n, ended_cap;
-    bool tasks; /* true: a notification in this part may end the task of a call */
+    /* true: a notification among the messages of this part may end the task of a call */
+    bool tasks;
     int status;
 };
 
@@ -78,7 +79,7 @@ bool feed_shows_operations(const struct ui *u)
     return !u->requests;
 }
 
-/* Reads the calls whose requests are among these messages. */
+/* Reads the calls whose requests are among the messages from..to, and passes them to `fn`. */
 static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
     struct filter session = FILTER_ANY;
@@ -106,8 +107,9 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
-/* Finds requests of this part that continue an earlier call. Such a request may change that call
- * when it begins and when it ends. Call this function before the calls are read. */
+/* Finds requests among the messages from..to that continue an earlier call. Such a request may
+ * change the earlier call twice: when the request begins, and when it ends. Call this function
+ * before the calls are read. */
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -176,8 +178,7 @@ static bool feed_on_operation(void *ctx, const struct query_call *c)
     return c->closing_seq < p->from || c->closing_seq > p->seq || feed_on_changed_call(p, c);
 }
 
-/* Reads the calls that became tasks, and that a notification among the messages of `p` has ended.
- * */
+/* Reads the calls that became tasks and were ended by a notification among the messages of `p`. */
 static int feed_read_ended_tasks(struct part *p)
 {
     struct filter session = FILTER_ANY;

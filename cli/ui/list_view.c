@@ -66,8 +66,8 @@ static void list_view_free_rows(struct list_view *v)
     buf_close(&v->note);
 }
 
-/* Whether two readings of the list have the same row. Compares the first column and, if the list
- * has these columns, session_id and seq. */
+/* Returns whether two rows, read at different times, describe the same thing. Compares their first
+ * columns and, if the list has these columns, session_id and seq. */
 static bool list_view_is_same_row(const struct show_list *l, const void *a, const void *b)
 {
     const struct show_column *const keys[] = {l->column, show_find_column(l, "session_id"),

@@ -32,7 +32,7 @@ struct prompt_history {
 
 /* Puts a proposed text into the line, with the cursor at the end of the text. */
 void prompt_set_text(struct prompt *p, const char *text);
-/* Esc, and Backspace in an empty line, cancel. */
+/* Handles a key. Esc cancels the input, and so does Backspace in an empty line. */
 enum prompt_result prompt_handle_key(struct prompt *p, int key);
 
 /* Adds a line to the history, unless the line is empty or memory is short. */

@@ -10,8 +10,8 @@
 #define SCAN_MAX 2000
 #define BEFORE 50 /* number of messages before a request that are searched for stderr */
 #define AFTER 20  /* number of messages after the answer that are searched for stderr */
-/* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes
- * more than 50 ms. */
+/* Maximum number of bytes of large bodies that are read for a call. With this limit, no key takes
+ * more than 50 ms, not even a key that searches these bodies. */
 #define LARGE_MAX ((size_t)4 << 20)
 #define EVENT_PAGES 8
 

@@ -318,15 +318,14 @@ MI_MUST int feed_choose_session(struct ui *u, int64_t id);
 /* Opens the main view on top of the stack, and shows this call; if seq is 0, the calls of the
  * session. */
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
-/* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
- * remain. */
+/* Reads some older messages and sessions. Sets *ret_more to whether more are left to read. */
 MI_MUST int feed_read_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since the last call of this function. *ret_more: more is left to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* microseconds after which a step of reading ends */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
-bool feed_shows_operations(const struct ui *u); /* returns whether an operation is one row */
+bool feed_shows_operations(const struct ui *u); /* returns whether a row is an operation */
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);

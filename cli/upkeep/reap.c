@@ -313,8 +313,8 @@ static int reap_run(const struct settings *s)
     struct query *q;
     int status = session_vault_open_without_reaping(s, &q);
     if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
-        /* Journals are removed even if the vault cannot be opened: this error may be the reason why
-         * the journals are left. */
+        /* Journals are removed even if the vault cannot be opened. Perhaps they were left because
+         * their recorders could not open the vault either. */
         struct reaper p = {
             .vault = "", .dry = settings_is_on(s, "dry-run"), .json = settings_is_on(s, "json")};
         out_open(&p.out);

@@ -20,7 +20,7 @@ enum wanted_where {
 
 struct wanted {
     const struct settings *settings;    /* borrowed */
-    enum wanted_where seen[WANTED_MAX]; /* place where each SERVER argument was found */
+    enum wanted_where seen[WANTED_MAX]; /* for each SERVER argument: where the server was found */
     struct buf names; /* owned; NUL-terminated names of all servers that were found */
 };
 

@@ -143,7 +143,8 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
     return st == 0 ? view_unfold_around(v, at) : st;
 }
 
-/* Unfolds what hides the match, and stores the match's place in d. *ret: its line and column. */
+/* Unfolds the part and the values that hide the match, and stores the position of the match in d.
+ * Sets *ret to the line and column of the match. */
 static int detail_show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];

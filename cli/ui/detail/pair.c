@@ -362,8 +362,7 @@ static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
     size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
-    /* The line that replaces hidden rows takes one row, so hiding a single row would gain nothing.
-     * */
+    /* The line that replaces hidden rows takes one row, so hiding one row would gain nothing. */
     bool whole = p->all || to - from <= head + tail + 1;
     for (size_t i = from; i < to; i++) {
         if (!whole && i == from + head) {

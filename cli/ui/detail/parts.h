@@ -96,10 +96,11 @@ void head_add_text(struct head_rows *r, const char *label, enum cells_style styl
                    struct slice borrowed);
 struct slice head_get_row_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
-/* returns the column of the row's text */
+/* returns the column at which the row's text begins */
 size_t head_value_column(const struct head_rows *r, size_t i);
 
-/* Makes the rows of PART_HEAD, PART_FINDINGS or PART_ABOUT; replaces the earlier rows. */
+/* Makes the rows of a part of the kind PART_HEAD, PART_FINDINGS or PART_ABOUT, and replaces the
+ * rows that the part had before. */
 void head_make_rows(const struct detail *d, struct part *p);
 /* Adds the title of a part to c, after its fold marker. */
 void head_draw_title(const struct detail *d, const struct part *p, struct cells *c);

@@ -90,7 +90,7 @@ bool view_step_to_next_line(struct view *v, struct view_place *p)
     return true;
 }
 
-/* Returns the nearest remembered place at or before this line. */
+/* Returns the nearest remembered line at or before this line. */
 static struct view_place find_remembered_line(const struct view *v, size_t line)
 {
     struct view_place p = {0};

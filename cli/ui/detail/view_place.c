@@ -14,7 +14,7 @@ static struct view_place view_find_line_at_offset(struct view *v, size_t at)
             p = v->mark[i - 1];
     for (struct view_place next = p; view_step_to_next_line(v, &next) && next.at <= at;)
         p = next;
-    if (p.below > 0) { /* lines that belong to a place come below its own line */
+    if (p.below > 0) { /* p is a note or a line of an unfolded string, below the line of JSON */
         p.line -= p.below;
         p.below = 0;
     }
