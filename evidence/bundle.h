@@ -7,7 +7,7 @@
  *     bundle_walk_close(&w);
  *     bundle_close(&b);
  *
- * Input     hostile. Memory is bounded by the length of the text.
+ * Input     the text may come from an attacker. Memory is bounded by its length.
  * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk
  *           owns a buffer, from which the record's fields are borrowed until its next step.
  * Errors    MI_EINVAL: the bundle does not prove its records; `why` gets a clause that names the

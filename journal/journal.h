@@ -31,12 +31,12 @@ struct journal {
     void (*event)(void *owner, const char *kind, const char *detail);
     /* Adds rules to those that a recorded message violates. */
     void (*add_rules)(void *owner, uint64_t seq, breaches rules);
-    /* Adds session metadata; text is copied. */
+    /* Adds session metadata, and copies its texts. */
     void (*update)(void *owner, const struct session_update *u);
-    /* Logs a finished invocation; text is copied. */
+    /* Logs a finished invocation, and copies its texts. */
     void (*log)(void *owner, const struct invocation *x);
-    /* Requests the tools that this server had in its previous session. If there was one, the tools
-     * are passed to tool_changes_take_previous() later. */
+    /* Requests the tools that this server had in its previous session. If there was a previous
+     * session, its tools are passed to tool_changes_take_previous() later. */
     void (*want_previous_tools)(void *owner);
 };
 

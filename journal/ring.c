@@ -33,7 +33,7 @@ static uint64_t record_size(uint64_t n)
 
 /* ---- the file ---- */
 
-/* Returns the bytes of a step in a ring of this size. */
+/* Returns the size of a step in bytes, for a ring with `size` bytes for records. */
 static uint64_t ring_step_size(uint64_t size)
 {
     return size >= 16 * RING_STEP ? RING_STEP : page_size();

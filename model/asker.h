@@ -33,9 +33,9 @@ const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING 
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
-    int64_t covered_us;       /* end of the last request that was counted */
+    int64_t covered_us;       /* latest end of a request whose time was counted */
     int64_t operation_seq;    /* stored for the caller; this module does not use it */
-    uint32_t method, target;  /* likewise */
+    uint32_t method, target;  /* stored for the caller, as operation_seq */
 };
 
 struct asker {

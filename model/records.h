@@ -141,7 +141,7 @@
  * of the server. All fields are in the journal. BOOT: text of process_read_boot_id(). PID: id of a
  * process, of a process group or of a session (setsid(2)). TICKS: start time of a process,
  * process_start(). If no server runs, server_pid is 0, and the other fields of the server describe
- * the last one. */
+ * the last server process. */
 #define RUNNING_FIELDS(FIELD)               \
     /*    name            type    NULL */   \
     FIELD(boot,           BOOT,   NOT_NULL) \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define REFRESH_US 1000000
-#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time of ui */
+#define READ_SHARE 20 /* reading the rows takes at most 1/READ_SHARE of the time that ui runs */
 #define SHOWN_MAX 1000
 
 struct list_view {

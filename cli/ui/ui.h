@@ -240,7 +240,8 @@ struct ui {
     struct prompt_history history[ASKINGS]; /* owned */
     const char *yes_no_question;            /* borrowed */
     int (*yes)(struct ui *u);
-    char file_name[PROMPT_MAX + 1]; /* existing file that the user may let an export replace */
+    /* an existing file that the export replaces if the user agrees */
+    char file_name[PROMPT_MAX + 1];
     char command[PROMPT_MAX + 1];   /* the last command to which a text was passed */
     bool replaces_call;             /* true: the export is a call; false: a session */
     struct buf message;             /* owned; a message in the footer, shown until the next key */
@@ -270,7 +271,7 @@ struct list_row {
     const struct query_event *event; /* NULL: the row is a call or a message */
 };
 size_t list_count_rows(const struct ui *u);
-/* Returns how many rows before this one are calls, not events. */
+/* Returns how many of the rows above this row are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
 size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a message's row */
 struct list_row list_row_at(const struct ui *u, size_t place);
@@ -308,7 +309,7 @@ void stack_open_main(struct ui *u, enum pane pane);
 /* Returns the selected row after a motion. n: number of rows; at: the row selected before it. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
- * drawing corrects it. */
+ * drawing corrects *top. */
 void move_top_line(size_t *top, enum motion m, int by, size_t page);
 
 /* ---- feed.c: reads the vault ---- */

@@ -74,7 +74,8 @@ static size_t find_match_in_view(const struct detail *d, const struct view *v, s
             continue;
         size_t match = forward ? find_next_match(v->text, at, s) : find_last_match(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
-            found = match; /* this match is nearer than the match of another spelling of the text */
+            /* this match is nearer than the matches of other spellings of the text */
+            found = match;
     }
     return found;
 }

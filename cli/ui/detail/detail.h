@@ -55,7 +55,7 @@ struct detail_message {
     const char *body_error; /* reason why the body is missing; NULL: it was not recorded */
 };
 
-/* A finding about a place in a message. */
+/* A finding about one value in a message. */
 struct detail_note {
     size_t message;       /* index of the message in detail_subject.message */
     struct slice pointer; /* JSON Pointer in the message, such as /params/arguments/path */

@@ -169,7 +169,8 @@ size_t view_count_lines(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_find_line_by_number(v, SIZE_MAX, &p);
-        (void)found; /* always false, because no view has SIZE_MAX lines */
+        /* view_find_line_by_number() returns false, because no view has SIZE_MAX lines */
+        (void)found;
     }
     return v->lines;
 }

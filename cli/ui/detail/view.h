@@ -69,8 +69,8 @@ struct view {
     bool ascii;
     bool fixed;         /* true if nothing can be folded; lines then have no fold markers */
     size_t folded_from; /* objects and arrays at this depth, and below it, are folded */
-    /* owned; sorted offsets of objects and arrays that are folded although `folded_from` unfolds
-     * them, or the other way round */
+    /* owned; sorted offsets of the exceptions: objects and arrays that are folded or unfolded
+     * against the rule of `folded_from` */
     size_t *exception;
     size_t exceptions_n, exceptions_cap;
     struct inner *inner; /* owned; sorted */

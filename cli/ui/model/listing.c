@@ -171,7 +171,7 @@ static int listing_count_ended(struct listing *l, const struct query_call *c, en
 }
 
 /* Returns whether one of the call's requests, or the notification that ended its task, matches the
- * filter. Removes these matches from the table. */
+ * filter. Removes the requests and the notification that match from the table of matches. */
 static bool listing_remove_matches(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;

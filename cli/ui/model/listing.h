@@ -86,7 +86,7 @@ MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum
 MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
 /* Updates a call that was open when it was added, or that had no match until now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
-/* Declares all messages first..last as added, in case some of them are not in the vault. */
+/* Declares that all messages first..last were added. Some of them may be missing in the vault. */
 void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);

@@ -64,8 +64,8 @@ MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 bool sessions_reach_back_to_id(const struct sessions *l, int64_t id);
 /* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
-/* Counts failed calls of the sessions whose rows are in memory, one part of one session per call.
- * *ret_more: true if more may be left to count. */
+/* Counts failed calls of the sessions whose rows are in memory. Each invocation of this function
+ * counts a part of one session. *ret_more: true if more may be left to count. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
 size_t sessions_row_of_id(const struct sessions *l, int64_t id);
