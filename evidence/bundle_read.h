@@ -1,5 +1,5 @@
-/* bundle_read.h - reads the parts of a bundle's JSON text: strictly the members that
- * docs/evidence.md has, in any order.
+/* bundle_read.h - reads the parts of a bundle's JSON text. Accepts exactly the members that
+ * docs/evidence.md names, in any order.
  *
  * Owns      nothing. The caller owns the text of a leaf that was read; hashes are copied; other
  *           results borrow from the bundle's text.

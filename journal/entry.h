@@ -15,7 +15,8 @@
 
 /* One message or event. */
 struct row {
-    /* static; events.kind of an event, of which only t_us and body are used; NULL: a message */
+    /* static; NULL: the row is a message; otherwise the row is an event of this kind, and has only
+     * t_us and body */
     const char *event;
     enum row_kind kind;
     uint64_t seq;

@@ -349,8 +349,8 @@ static int names_read_directory(struct names *x, int dir, const char *after)
     return failed == 0 ? 0 : MI_EIO;
 }
 
-/* Passes a journal to `call`, and removes a file that its process left empty when it died. Returns
- * false to stop. */
+/* Passes a journal to `call`. If the file is empty and its process has died, removes the file
+ * instead. Returns false if no more journals must be visited. */
 static bool visit_journal_file(int dir, const char *name,
                                bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {

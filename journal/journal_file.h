@@ -40,7 +40,8 @@ void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
 /* Appends the reason why this process cannot give a journal a name, such as "/mnt/x is not on
- * tmpfs". Appends nothing if it can. Creates and removes a file to find out. Used by doctor. */
+ * tmpfs". Appends nothing if this process can give a journal a name. To find out, creates and
+ * removes a file. Used by the command `doctor`. */
 void journal_file_find_problem(struct buf *b);
 
 /* Makes an empty file and locks it for the writer. If the file gets no name in the directory, *why

@@ -71,8 +71,9 @@ static int ring_map_memory(struct ring *g, int fd, uint64_t size, size_t start_n
     g->size = size;
     g->step = ring_step_size(size);
     g->fd = fd;
-    /* A child must not inherit the mapping, because its copy would keep the lock of
-     * journal/journal_file.h. Core files must not contain the mapping, because it has messages. */
+    /* A child must not inherit the mapping, because the child's mapping would keep the lock that
+     * journal/journal_file.h describes. Core files must not contain the mapping, because it has
+     * messages. */
     return memory_make_private(all, g->mapped);
 }
 

@@ -70,7 +70,8 @@ struct ring_shared {
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
-    /* the reader waits: the writer must wake it after publishing; either side clears this flag */
+    /* the reader sleeps, and the writer must wake the reader after publishing records; both sides
+     * clear this flag */
     _Atomic uint32_t reader_sleeps;
     _Atomic uint32_t trouble; /* enum ring_trouble */
     _Atomic int32_t reader_pid;
@@ -128,8 +129,8 @@ struct ring_head {
  * MI_EIO (ENOSPC: the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or
  * MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
-/* Maps a journal, for the reader; it continues at `tail`. Does not change the file. Returns 0,
- * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
+/* Maps a journal, for the reader, which begins to read at `tail`. Does not change the file. Returns
+ * 0, MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
 MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
 /* Returns the bytes about the session that ring_create() was given. */
@@ -139,8 +140,8 @@ size_t ring_record_max(const struct ring *r);
 /* Returns how many bytes of records are published and not stored, including RING_SKIPPED. Any
  * process that has mapped the journal may call this function. */
 uint64_t ring_unread_bytes(const struct ring *r);
-/* Returns whether the session has ended and all its records are stored. Either side may call this
- * function, and any process that has mapped the journal. */
+/* Returns whether the session has ended and all its records are stored. Any process that has mapped
+ * the journal may call this function. */
 bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */

@@ -57,7 +57,8 @@ void call_end_by_message(struct call *c, const struct call_message *m)
     c->duration_us =
         clamp_call_message_time(m) > c->t_us ? clamp_call_message_time(m) - c->t_us : 0;
     if (message_is_answer(m)) {
-        /* Bodies of answers to other methods are not read, because most of them are long lists. */
+        /* Results are counted only for some methods. Bodies of other answers are not read, because
+         * most of these bodies are long lists. */
         bool counts_result = c->direction == ROW_C2S && c->origin == ROW_PEER &&
                              call_answer_ends_request(m->kind, m->action) &&
                              context_counts_method_results(c->method);

@@ -25,7 +25,7 @@ enum liveness_place { LIVENESS_PLACE_UNKNOWN, LIVENESS_HERE, LIVENESS_NOT_HERE }
 
 struct liveness {
     bool ended; /* the record has the end of the session */
-    /* UNLOCKED: the session had a lock, and no process holds it any more */
+    /* UNLOCKED: the session had a lock, and no process holds this lock any more */
     enum liveness_lock lock;
     enum liveness_place boot; /* whether the session ran in the present boot of this machine */
     enum liveness_place pids; /* whether the session ran in the PID namespace of this process */

@@ -91,8 +91,8 @@ int command_fail_usage(const struct command *c, const char *error);
  * no other file gets its descriptor. Also makes write() return an error when a file reaches its
  * size limit (RLIMIT_FSIZE); otherwise a signal would end the program. */
 void command_prepare_process(void);
-/* Reports the error of a failed call. If status is MI_ENOMEM or there is no error, reports "out of
- * memory". Returns EXIT_TROUBLE. */
+/* Reports the error of a function that has failed with `status`. If `status` is MI_ENOMEM or
+ * `error` is empty, reports "out of memory". Returns EXIT_TROUBLE. */
 int command_fail(int status, const struct buf *error);
 
 #endif

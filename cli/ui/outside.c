@@ -202,7 +202,7 @@ static size_t add_origin_options(const struct ui *u, const char **words)
     return n;
 }
 
-/* Writes the call to FILE.part, and renames FILE.part to FILE when it is complete. */
+/* Writes the call to FILE.part, and renames FILE.part to FILE when FILE.part is complete. */
 static int outside_export_call(struct ui *u, const char *file, const char *session, int64_t seq,
                                struct buf *said)
 {

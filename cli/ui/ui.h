@@ -242,10 +242,10 @@ struct ui {
     int (*yes)(struct ui *u);
     /* an existing file that the export replaces if the user agrees */
     char file_name[PROMPT_MAX + 1];
-    char command[PROMPT_MAX + 1];   /* the last command to which a text was passed */
-    bool replaces_call;             /* true: the export is a call; false: a session */
-    struct buf message;             /* owned; a message in the footer, shown until the next key */
-    bool alarm;                     /* the message is an error */
+    char command[PROMPT_MAX + 1]; /* the last command to which a text was passed */
+    bool replaces_call;           /* true: the export is a call; false: a session */
+    struct buf message;           /* owned; a message in the footer, shown until the next key */
+    bool alarm;                   /* the message is an error */
 
     struct hint_place hint[HINTS_MAX]; /* hints of the footer */
     size_t hints_n;

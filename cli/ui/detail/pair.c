@@ -358,7 +358,8 @@ static bool append_shown_row(struct pair *p, const struct pair_row *r)
     return true;
 }
 
-/* Shows the first and the last of the equal rows [from, to), and a gap between the two. */
+/* Shows the first and the last of the equal rows [from, to), and one row PAIR_GAP in place of the
+ * rows between them. */
 static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;

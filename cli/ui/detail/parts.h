@@ -109,7 +109,8 @@ void head_draw_title(const struct detail *d, const struct part *p, struct cells 
 /* values.c: adds parts for the values of a call. */
 void values_add_parts(struct detail *d);
 /* If byte `at` of the message is in a value that has its own part, returns the end of that value
- * or, if not `forward`, its beginning. Otherwise returns SIZE_MAX. */
+ * or, if `forward` is false, the beginning of that value. If the byte is in no such value, returns
+ * SIZE_MAX. */
 size_t values_find_end_of_value(const struct detail *d, size_t message, size_t at, bool forward);
 
 #endif

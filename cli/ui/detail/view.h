@@ -27,7 +27,7 @@
 #define VIEW_NOTES_MAX 256
 #define VIEW_LEVELS_MAX 512 /* maximum number of levels; values nested deeper have no pointer */
 #define VIEW_CACHE 64
-/* minimum number of columns for the text of a string, however deep its indentation */
+/* minimum number of columns for the text of a string, even if the string is deeply indented */
 #define VIEW_WIDTH_MIN 24
 
 enum view_kind { VIEW_TEXT, VIEW_JSON };

@@ -73,8 +73,8 @@ size_t sessions_row_of_id(const struct sessions *l, int64_t id);
  * SESSIONS_KEPT is read. */
 MI_MUST int sessions_get_row(struct sessions *l, struct query *q, int64_t id,
                              const struct session_row **ret);
-/* Returns the duration of a session: until its end, until now if it is live, or else until its last
- * message. */
+/* Returns how long a session has run: until its end, or until now if the session is live. If the
+ * session is not live and has no recorded end, counts until its last message. */
 int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);
 /* Counts the live sessions among those whose rows are in memory. */
 size_t sessions_count_live(const struct sessions *l);
