@@ -349,8 +349,8 @@ static int check_first_record(const struct bundle *b, const struct bundle_record
     return 0;
 }
 
-/* Reads the seq of a message into *seq. Returns whether it is greater than the old *seq, the seq of
- * the previous message. */
+/* Reads the seq of a message into *seq, which has the seq of the previous message. Returns whether
+ * the new seq is greater. */
 static bool read_next_seq(struct slice field, int64_t *seq)
 {
     int64_t before = *seq;

@@ -1,5 +1,5 @@
-/* bundle.h - reads and verifies a bundle: records of a session with the proof that a signed
- * checkpoint covers them (docs/evidence.md, "Bundle").
+/* bundle.h - reads and verifies a bundle: records of a session, with the proof that a signed
+ * checkpoint covers these records (docs/evidence.md, "Bundle").
  *
  *     st = bundle_open(&b, text, &key, &why);
  *     struct bundle_walk w = bundle_begin_walk(&b);
@@ -7,7 +7,7 @@
  *     bundle_walk_close(&w);
  *     bundle_close(&b);
  *
- * Input     hostile. Memory is bounded by the length of the text.
+ * Input     the text may come from an attacker. Memory is bounded by its length.
  * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk
  *           owns a buffer, from which the record's fields are borrowed until its next step.
  * Errors    MI_EINVAL: the bundle does not prove its records; `why` gets a clause that names the
@@ -47,7 +47,8 @@ struct bundle {
     struct bundle_line *line; /* lines of the leaves `redact`, sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
-    /* number of records in the bundle; the whole session has leaf[seal].leaf.records */
+    /* number of records in the bundle; leaf[seal].leaf.records is the number of records in the
+     * session */
     uint64_t records_n;
 };
 
@@ -56,7 +57,8 @@ struct bundle_record {
     uint64_t place; /* number of the record; not used for BUNDLE_END */
     struct salt salt;
     size_t n; /* number of fields */
-    /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL or absent. */
+    /* The fields of the record, in the order that bundle_form.h defines for its kind. {NULL, 0}:
+     * the field is NULL or absent. */
     struct slice field[BUNDLE_FIELDS];
     /* time of the last redaction of the record; 0: the record was not redacted */
     int64_t redacted_at_us;
@@ -73,9 +75,9 @@ MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct publ
                         struct buf *why);
 void bundle_close(struct bundle *b); /* frees the bundle, also after an error; safe to call twice */
 
-/* bundle_next_record() returns the records in the order of their numbers (`place`);
- * bundle_read_end_record() returns the record `end`. Both return false at the end, or after
- * w->text.failed was set because memory ran out. */
+/* bundle_next_record() returns the records in the order of their numbers (`place`). It returns
+ * false after the last record. bundle_read_end_record() returns the record `end`. Both functions
+ * return false if memory ran out, and set w->text.failed. */
 struct bundle_walk bundle_begin_walk(const struct bundle *b);
 MI_MUST bool bundle_next_record(const struct bundle *b, struct bundle_walk *w,
                                 struct bundle_record *ret);

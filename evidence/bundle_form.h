@@ -81,8 +81,8 @@ void bundle_write_leaf(struct bundle_out *o, uint64_t n, struct slice leaf,
 void bundle_begin_redaction(struct bundle_out *o, uint64_t n);
 void bundle_write_line(struct bundle_out *o, struct slice line);
 void bundle_end_redaction(struct bundle_out *o);
-/* Writes group g of a session with its k commitments. node: all nodes of the tree over the
- * groups. */
+/* Writes group g of a session with its k commitments. node: all nodes of the Merkle tree whose
+ * leaves are the session's groups. */
 void bundle_write_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
                         const struct digest *node, uint64_t groups);
 void bundle_begin_record(struct bundle_out *o, uint64_t place, const struct salt *salt);

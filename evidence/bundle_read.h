@@ -1,5 +1,5 @@
-/* bundle_read.h - reads the parts of a bundle's JSON text: strictly the members that
- * docs/evidence.md has, in any order.
+/* bundle_read.h - reads the parts of a bundle's JSON text. Accepts exactly the members that
+ * docs/evidence.md names, in any order.
  *
  * Owns      nothing. The caller owns the text of a leaf that was read; hashes are copied; other
  *           results borrow from the bundle's text.
@@ -31,8 +31,8 @@ MI_MUST int bundle_read_redaction(struct json_value v, uint64_t *ret_n,
 MI_MUST int bundle_read_line(struct json_value v, struct bundle_line *ret);
 MI_MUST int bundle_read_group(struct json_value v, struct bundle_proof *p,
                               struct digest ret[PLACES_GROUP], size_t *ret_k);
-/* Reads a record or, with `last`, the record `end`. The fields borrow from `text`, which is cleared
- * first. */
+/* Reads a record or, if `last` is true, the record `end`. The fields borrow from `text`, which is
+ * cleared before the record is read. */
 MI_MUST int bundle_read_record(struct json_value v, bool last, struct buf *text,
                                struct bundle_record *ret);
 

@@ -15,7 +15,7 @@
 
 enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF_KEY };
 
-/* Members that this type of leaf does not have are 0. */
+/* A leaf of the log. Members that a leaf of this type does not have are 0. */
 struct leaf {
     enum leaf_type type;
     struct slice uid;     /* uid of the session; for LEAF_BEGIN uid of the vault */

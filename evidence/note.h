@@ -4,7 +4,8 @@
  *     origin \n size \n root \n [extension lines] \n — name base64 \n …
  *
  * Reading   is strict: valid UTF-8 without control characters except newlines, at least one
- *           signature line, nothing after the last one. Signatures of unknown keys are ignored.
+ *           signature line, and nothing after the last signature line. Signatures of unknown keys
+ *           are ignored.
  * Owns      nothing: results of reading borrow from the note's text.
  * Errors    functions that write set `failed` of the buffer, or return MI_EIO if libsodium cannot
  *           be used. Functions that read return MI_EINVAL if the text is not such a note.

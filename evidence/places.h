@@ -1,7 +1,8 @@
-/* places.h - the number of records of a session, and the root over the commitments of the records
- * (docs/evidence.md, "Session").
+/* places.h - the number of records of a session, and the root digest of the Merkle tree over their
+ * commitments (docs/evidence.md, "Session").
  *
- * PLACES_GROUP commitments in order are a group, and the groups are the entries of a Merkle tree.
+ * PLACES_GROUP commitments that follow each other are a group. Each group is a leaf of the Merkle
+ * tree.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -24,7 +25,7 @@ static inline size_t places_count_ungrouped(const struct places *p)
     return p->n % PLACES_GROUP;
 }
 
-/* Adds a record. A struct places that is {0} has no records. */
+/* Adds a record, given as its commitment. A zeroed struct places has no records. */
 void places_add_record(struct places *p, const struct digest *commitment);
 struct digest places_root_digest(const struct places *p);
 /* Returns the hash of the leaf that stands for a group of k commitments. */

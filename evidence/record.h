@@ -7,8 +7,8 @@
  *     record_add_text(&r, detail);
  *     record_finish_digest(&r, &commitment);
  *
- * A field is its length plus one as an unsigned LEB128 number, and its bytes; NULL is a length of
- * 0.
+ * Each field is hashed as a prefix and its bytes. The prefix is an unsigned LEB128 number: the
+ * length plus one, or 0 for NULL.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -25,11 +25,12 @@ struct salt {
 
 struct record {
     struct digest_sum sum;
-    size_t n;           /* number of used bytes in `text` */
-    uint8_t text[1024]; /* collects short fields, because hashing many bytes at once is faster */
+    size_t n; /* number of used bytes in `text` */
+    /* short fields that are not hashed yet, because hashing many bytes at once is faster */
+    uint8_t text[1024];
 };
 
-/* kind: becomes the first field of the record. */
+/* Begins the digest of a record. `kind` is the first field of the record. */
 void record_begin_digest(struct record *r, const struct salt *salt, const char *kind);
 void record_add_text(struct record *r, struct slice text); /* {NULL, 0} stands for NULL */
 /* Adds a long text in parts: first its length, then its bytes. */

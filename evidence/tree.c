@@ -72,7 +72,7 @@ uint64_t tree_count_nodes(uint64_t n)
     return all;
 }
 
-/* A node without a right neighbour is its own parent. */
+/* A node without a right neighbour moves to the next level unchanged. */
 void tree_compute_inner_nodes(struct digest *node, uint64_t n)
 {
     while (n > 1) {

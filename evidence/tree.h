@@ -14,9 +14,10 @@
 #define TREE_DEPTH 64
 
 struct tree {
-    uint64_t n;                     /* leaves */
-    unsigned depth;                 /* number of complete subtrees */
-    struct digest node[TREE_DEPTH]; /* the roots of these subtrees, largest first */
+    uint64_t n;     /* leaves */
+    unsigned depth; /* number of complete subtrees */
+    /* the roots of the complete subtrees; the root of the largest subtree comes first */
+    struct digest node[TREE_DEPTH];
 };
 
 struct digest tree_leaf_digest(struct slice entry); /* returns SHA-256(0x00 || entry) */
@@ -28,7 +29,7 @@ void tree_add(struct tree *t, const struct digest *leaf);
 struct digest tree_root_digest(const struct tree *t);
 
 /* tree_append_roots() appends the roots of the complete subtrees as bytes. tree_read_roots() reads
- * such bytes, and returns false if the number of roots does not fit n. */
+ * such bytes, and returns false if a tree with n leaves has another number of roots. */
 void tree_append_roots(const struct tree *t, struct buf *b);
 MI_MUST bool tree_read_roots(struct tree *ret, uint64_t n, struct slice bytes);
 
@@ -41,8 +42,8 @@ void tree_compute_inner_nodes(struct digest *node, uint64_t n);
  * nodes of the tree (tree_compute_inner_nodes()). Writes the proof to ret, which has room for
  * TREE_DEPTH digests. Returns the length of the proof. */
 size_t tree_make_proof(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
-/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if the proof cannot be one for
- * leaf `at` of n. */
+/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if a tree with n leaves has no
+ * leaf `at`, or if a proof of this leaf has another length. */
 MI_MUST bool tree_root_of_proof(const struct digest *leaf, uint64_t n, uint64_t at,
                                 const struct digest *proof, size_t proof_n,
                                 struct digest *ret_root);

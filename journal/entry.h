@@ -15,11 +15,12 @@
 
 /* One message or event. */
 struct row {
-    /* static; events.kind of an event, of which only t_us and body are used; NULL: a message */
+    /* static; NULL: the row is a message; otherwise the row is an event of this kind, and has only
+     * t_us and body */
     const char *event;
     enum row_kind kind;
     uint64_t seq;
-    /* time when the message was received; 0: the journal uses the time of the append */
+    /* time when the message was received; 0: the message was received when it is appended */
     int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
@@ -28,7 +29,7 @@ struct row {
     struct slice method; /* text between the quotes of a JSON string, with its escapes */
     struct slice target; /* text between the quotes of a JSON string, with its escapes */
     struct slice body;   /* the line */
-    /* body may have any bytes; it is converted to valid UTF-8 before it is stored */
+    /* the body may contain any bytes; the recorder converts it to valid UTF-8 before storing it */
     bool not_json;
     size_t size;          /* size of the received message in bytes */
     uint64_t redactions;  /* number of secrets already replaced in body */
@@ -41,7 +42,8 @@ struct row {
     breaches rules;
     /* Revision of an imported message if it differs from the session's; not in a journal. */
     struct slice revision;
-    bool may_link; /* false: link_from_message() would find nothing in the body (model/link.h) */
+    /* false: the body has none of the members that link_from_message() reads (model/link.h) */
+    bool may_link;
     /* the parsed body, set by the recorder; NULL: not parsed yet; not in a journal */
     const struct rpc *read;
     /* this message is an answer that ends an invocation; set by the journal */
@@ -74,7 +76,7 @@ struct session_update {
 
 struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
-    /* The recorder sets the next two members. */
+    /* The recorder sets `result_clean` and `commitment`. */
     bool result_clean; /* the sanitizer found no secret in the answer */
     /* commitment of the answer, in hexadecimal; {NULL, 0}: the answer has no commitment */
     struct slice commitment;
@@ -87,7 +89,8 @@ static inline bool invocation_is_valid(const struct invocation *x)
 
 #define ESCALATION_LINES_MAX 20 /* maximum number of lines of stderr in an escalation */
 
-/* The texts of an escalation are valid only during the call to which it is passed. */
+/* The texts of an escalation are valid only while the function runs to which the escalation is
+ * passed. */
 struct escalation {
     ESCALATION_FIELDS(ENTRY_MEMBER)
     /* lines of stderr, oldest first; only the last ESCALATION_LINES_MAX are used */

@@ -78,8 +78,8 @@ struct entry {
  * the last ESCALATION_LINES_MAX are written. */
 size_t form_size_of_entry(const struct entry *e);
 void form_write_entry(const struct entry *e, char *to);
-/* Reads an entry. `kind` is the kind of the record. All texts point into the bytes. So do the C
- * strings (event, action), which end with a NUL there. escalation.stderr_lines points to
+/* Reads an entry. `kind` is the kind of the record. All texts point into `bytes`. The C strings
+ * event and action point there as well, and end with a NUL. escalation.stderr_lines points to
  * ret->lines, so *ret must not be copied. Does not check whether a body is JSON. */
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 

@@ -21,22 +21,22 @@ struct journal {
 
     /* Returns the time since the session's start, in microseconds. */
     int64_t (*now_us)(void *owner);
-    /* Records a message; a t_us of 0 stands for the current time. Returns the seq of the message:
-     * 1, 2, … in the order of the calls. */
+    /* Records a message; if its t_us is 0, its time is the current time. Returns the seq of the
+     * message; the first message has seq 1. */
     uint64_t (*append)(void *owner, const struct row *row);
-    /* Appends an answer, and logs the invocation that it ends. Texts of x that lie in row->body are
-     * not copied. */
+    /* Appends the answer `row`, and logs the invocation `x` that the answer ends. Texts of `x` that
+     * lie in row->body are not copied. */
     uint64_t (*answer)(void *owner, const struct row *row, const struct invocation *x);
     /* Records an event. kind: static. detail: JSON or NULL; copied. */
     void (*event)(void *owner, const char *kind, const char *detail);
     /* Adds rules to those that a recorded message violates. */
     void (*add_rules)(void *owner, uint64_t seq, breaches rules);
-    /* Adds session metadata; text is copied. */
+    /* Adds session metadata, and copies its texts. */
     void (*update)(void *owner, const struct session_update *u);
-    /* Logs a finished invocation; text is copied. */
+    /* Logs a finished invocation, and copies its texts. */
     void (*log)(void *owner, const struct invocation *x);
-    /* Requests the tools that this server had in its previous session. If there was one, the tools
-     * are passed to tool_changes_take_previous() later. */
+    /* Requests the tools that this server had in its previous session. If there was a previous
+     * session, its tools are passed to tool_changes_take_previous() later. */
     void (*want_previous_tools)(void *owner);
 };
 

@@ -302,8 +302,9 @@ void journal_file_remove(const struct journal_file *f)
 
 /* ---- all files ---- */
 
-#define EMPTY_S 60 /* age in seconds of an empty file that no process is creating any more */
-#define BATCH 64   /* maximum number of names that are sorted at a time */
+/* age in seconds above which an empty file is removed: no process is creating it any more */
+#define EMPTY_S 60
+#define BATCH 64 /* maximum number of names that are sorted at a time */
 
 struct names {
     char name[BATCH][UID_LEN + 1]; /* sorted */
@@ -348,8 +349,8 @@ static int names_read_directory(struct names *x, int dir, const char *after)
     return failed == 0 ? 0 : MI_EIO;
 }
 
-/* Passes a journal to `call`, and removes a file that its process left empty when it died. Returns
- * false to stop. */
+/* Passes a journal to `call`. If the file is empty and its process has died, removes the file
+ * instead. Returns false if no more journals must be visited. */
 static bool visit_journal_file(int dir, const char *name,
                                bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {

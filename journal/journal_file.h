@@ -40,13 +40,15 @@ void journal_file_append_dir(struct buf *b);
 /* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
 /* Appends the reason why this process cannot give a journal a name, such as "/mnt/x is not on
- * tmpfs". Appends nothing if it can. Creates and removes a file to find out. Used by doctor. */
+ * tmpfs". Appends nothing if this process can give a journal a name. To find out, creates and
+ * removes a file. Used by the command `doctor`. */
 void journal_file_find_problem(struct buf *b);
 
 /* Makes an empty file and locks it for the writer. If the file gets no name in the directory, *why
  * has the reason; `why` may be NULL. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_create(struct journal_file *f, const char *uid, struct buf *why);
-/* Makes a file without a name, for a file system that turns out to be full. */
+/* Makes a journal in a file without a name. Used when the file system of the journal directory has
+ * become full. */
 MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid);
 /* Opens a journal with a name for the reader, as an open file description of its own, and locks it
  * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another
@@ -66,9 +68,10 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
  * `except_uid`. */
 uint64_t journal_file_bytes(const char *except_uid);
 
-/* Calls `call` for each journal with a name, oldest first, until `call` returns false. During the
- * call the file is open and not locked; then it is closed. Files that a dead process has left empty
- * are removed. If the directory does not exist, `call` is not called. Returns 0 or MI_EIO. */
+/* Calls `call` for each journal with a name, oldest first, until `call` returns false. While `call`
+ * runs, the file is open and not locked; afterwards the file is closed. Files that a dead process
+ * has left empty are removed. If the directory does not exist, `call` is not called. Returns 0 or
+ * MI_EIO. */
 MI_MUST int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

@@ -11,7 +11,7 @@
  * overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
-#define LONG_STEPS 16 /* a record with at least this many steps is long */
+#define LONG_STEPS 16 /* a record that takes at least this many steps of memory is a long record */
 
 _Static_assert(sizeof(struct ring_shared) <= 4096, "the shared part is one page");
 _Static_assert(sizeof(struct ring_head) == 8, "records are aligned to 8 bytes");
@@ -33,7 +33,7 @@ static uint64_t record_size(uint64_t n)
 
 /* ---- the file ---- */
 
-/* Returns the bytes of a step in a ring of this size. */
+/* Returns the size of a step in bytes, for a ring with `size` bytes for records. */
 static uint64_t ring_step_size(uint64_t size)
 {
     return size >= 16 * RING_STEP ? RING_STEP : page_size();
@@ -71,8 +71,9 @@ static int ring_map_memory(struct ring *g, int fd, uint64_t size, size_t start_n
     g->size = size;
     g->step = ring_step_size(size);
     g->fd = fd;
-    /* A child must not inherit the mapping, because its copy would keep the lock of
-     * journal/journal_file.h. Core files must not contain the mapping, because it has messages. */
+    /* A child must not inherit the mapping, because the child's mapping would keep the lock that
+     * journal/journal_file.h describes. Core files must not contain the mapping, because it has
+     * messages. */
     return memory_make_private(all, g->mapped);
 }
 
@@ -152,7 +153,8 @@ int ring_open(struct ring *r, int fd)
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = ring_read_sizes(fd, &size, &start_n);
-    /* In a journal, this memory is allocated already. Another kind of file may have a hole here. */
+    /* Reading a hole in the file could raise SIGBUS. A journal has no hole here, but another kind
+     * of file may have one, so the memory is allocated. */
     if (st == 0)
         st = memory_allocate(fd, 0, compute_ring_layout(size, start_n).data);
     if (st == 0)
@@ -178,8 +180,8 @@ struct slice ring_get_session_start(const struct ring *r)
     return r->start;
 }
 
-/* While the ring is empty, only the step of `end` is in use. So the longer run of free steps,
- * before or after that step, has at least half as many steps as the ring (rounded down). */
+/* While the ring is empty, only the step that contains `end` is in use. So the longer run of free
+ * steps, before or after that step, has at least half as many steps as the ring (rounded down). */
 size_t ring_record_max(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;
@@ -202,13 +204,14 @@ bool ring_is_finished(const struct ring *r)
 
 /* ---- the writer ---- */
 
-/* Returns the table's entry for the step of a position. The entry may be damaged. */
+/* Returns the element of g->table for the step of memory that contains this position. The element
+ * may be damaged. */
 static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
 {
     return &g->table[position / g->step % (g->size / g->step)];
 }
 
-/* Frees the steps of which all records have been released. */
+/* Frees the steps of memory that contain only released records. */
 static void ring_free_released_steps(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
@@ -383,7 +386,8 @@ int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret,
     *ret_at = at;
     r->at = at + record_size(h.n);
     if (ring_read_record_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
-        r->at += record_size(h.n); /* skipped bytes are released with the record before them */
+        /* the bytes of RING_SKIPPED are released together with the record before them */
+        r->at += record_size(h.n);
     return 0;
 }
 

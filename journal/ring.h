@@ -16,13 +16,13 @@
  * Memory    the writer allocates memory before it writes there, and uses the memory again when its
  *           records are released (steps.h). The memory of a burst stays allocated until
  *           ring_return_memory().
- * Limit     at most `limit` bytes are unreleased, and less than a step of skipped bytes. A single
- *           record may be longer than `limit` while the ring is empty, but not longer than
- *           ring_record_max().
+ * Limit     the records that are not released have at most `limit` bytes, and less than a step of
+ *           skipped bytes. A single record may be longer than `limit` while the ring is empty, but
+ *           not longer than ring_record_max().
  * Wake-ups  the ring only says which side must be woken; the owner wakes that side. Before a side
- *           waits, it sets its flag, and then reads the position of the other side once more. A
- *           side that moves its position reads the flag of the other side after that. These four
- *           accesses are sequentially consistent, so that no wake-up is lost.
+ *           waits, it sets its flag. Then it reads the position of the other side once more. When a
+ *           side has moved its position, it reads the flag of the other side. These four accesses
+ *           are sequentially consistent, so that no wake-up is lost.
  * Kills     a reader can be killed between any two instructions, and another one continues at
  *           `tail`.
  * Trust     the reader checks everything that it reads: the file of a dead session may be damaged.
@@ -37,11 +37,13 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-/* larger steps are not faster, and make the writer pause longer */
+/* size of a step in bytes, except in a small ring; with larger steps, the writer would pause
+ * longer */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
-#define RING_NONE UINT64_MAX    /* means "no position" */
-#define RING_SKIPPED UINT32_MAX /* kind of a record that only fills the rest of a step */
+#define RING_NONE UINT64_MAX /* means "no position" */
+/* kind of a record that only fills the unused end of a step of memory */
+#define RING_SKIPPED UINT32_MAX
 /* number of bytes that ring_return_memory() leaves allocated */
 #define RING_KEPT ((size_t)256 << 10)
 
@@ -60,7 +62,7 @@ struct ring_shared {
     uint64_t start_n; /* bytes of the session's metadata, which follow this page */
 
     /* the writer's */
-    _Alignas(64) _Atomic uint64_t head; /* position before which all records are published */
+    _Alignas(64) _Atomic uint64_t head; /* all records before this position are published */
     /* the writer waits, and must be woken when `tail` or `trouble` changes */
     _Atomic uint32_t writer_waits;
     _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
@@ -68,14 +70,15 @@ struct ring_shared {
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
-    /* the reader waits: the writer must wake it after publishing; either side clears this flag */
+    /* the reader sleeps, and the writer must wake the reader after publishing records; both sides
+     * clear this flag */
     _Atomic uint32_t reader_sleeps;
     _Atomic uint32_t trouble; /* enum ring_trouble */
     _Atomic int32_t reader_pid;
     /* result of the reader's confine_self(); 0: the reader is not confined */
     _Atomic uint32_t confined;
-    /* The next three members find a record that kills its reader. The first two are positions, or
-     * RING_NONE. */
+    /* The next three members tell which record kills the process that reads it. The first two are
+     * positions of records, or RING_NONE. */
     _Atomic uint64_t trying;    /* position of the record that is being processed */
     _Atomic uint64_t killed_by; /* position of the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* number of readers in a row that were killed at `killed_by` */
@@ -86,8 +89,9 @@ struct ring_shared {
 struct ring {
     struct ring_shared *shared;
     struct slice start; /* ring_get_session_start() */
-    /* Element i is the step of memory for the positions of step i, modulo the number of steps. An
-     * element is written before `head` reaches its positions. */
+    /* Positions are divided into steps. table[i % n] is the index of the step of memory for step i
+     * of the positions; n is the number of steps of memory. The writer sets an element before
+     * `head` reaches its step. */
     volatile uint32_t *table;
     char *data;
     uint64_t size; /* size of `data` in bytes: a checked copy, because shared->size may change */
@@ -98,19 +102,21 @@ struct ring {
     /* the writer's */
     uint64_t limit;
     uint64_t end; /* end of the last record that was added, published or not */
-    char *to;     /* address in `data` of the position `end` */
-    /* Number of bytes from `to` to the end of its step. They are the memory of the positions after
-     * `end`. */
+    char *to;     /* address of the position `end`; it lies in `data` */
+    /* Number of bytes from `to` to the end of the step of memory that contains `to`. The next
+     * record is written there if it fits. */
     uint64_t left;
-    uint64_t freed; /* position before which all memory is free; a multiple of the step size */
+    /* the memory of all positions before this one is free; a multiple of the step size */
+    uint64_t freed;
     struct steps steps;
     /* Free steps for a record that is longer than `left`; set by ring_reserve_record(). found.n is
      * 0 if the record fits into `left`. */
     struct step_run found;
 
     /* the reader's */
-    uint64_t at;  /* position of the next record */
-    bool checked; /* the memory of all records that the reader has found has been checked */
+    uint64_t at; /* position of the next record */
+    /* the reader has allocated the memory of the records that it found first */
+    bool checked;
 };
 
 struct ring_head {
@@ -118,23 +124,24 @@ struct ring_head {
     uint32_t kind; /* enum entry_kind */
 };
 
-/* Makes a new journal in an empty file, for the writer. size is rounded up to whole steps. The
- * mapping is not inherited by child processes: a child must not use w. Returns 0, MI_EIO (ENOSPC:
- * the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
+/* Makes a new journal in an empty file, for the writer. `size` is rounded up to a multiple of the
+ * step size. Child processes do not inherit the mapping, so a child must not use `w`. Returns 0,
+ * MI_EIO (ENOSPC: the file system is full; EFBIG: RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or
+ * MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
-/* Maps a journal, for the reader; it continues at `tail`. Does not change the file. Returns 0,
- * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
+/* Maps a journal, for the reader, which begins to read at `tail`. Does not change the file. Returns
+ * 0, MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
 MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
 /* Returns the bytes about the session that ring_create() was given. */
 struct slice ring_get_session_start(const struct ring *r);
-/* Bytes of the longest record. */
+/* Returns the maximum length of a record in bytes. */
 size_t ring_record_max(const struct ring *r);
-/* Returns how many bytes are published and not stored, including RING_SKIPPED. Either side may call
- * this function, and any process that has mapped the journal. */
+/* Returns how many bytes of records are published and not stored, including RING_SKIPPED. Any
+ * process that has mapped the journal may call this function. */
 uint64_t ring_unread_bytes(const struct ring *r);
-/* Returns whether the session has ended and all its records are stored. Either side may call this
- * function, and any process that has mapped the journal. */
+/* Returns whether the session has ended and all its records are stored. Any process that has mapped
+ * the journal may call this function. */
 bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
@@ -172,9 +179,10 @@ MI_MUST int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct sli
                                   uint64_t *ret_at);
 void ring_rewind(
     struct ring *r); /* makes ring_read_next_record() return the first unreleased record again */
-/* Releases all records that ring_read_next_record() has returned: they are stored. Returns true if
- * the writer waits and must be woken. A new reader calls ring_release_records() once before its
- * first ring_read_next_record(): a killed reader may not have woken the writer. */
+/* Releases all records that ring_read_next_record() has returned. Call this function after these
+ * records were stored. Returns true if the writer waits and must be woken. A new reader calls
+ * ring_release_records() once before its first ring_read_next_record(): a killed reader may not
+ * have woken the writer. */
 MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */

@@ -28,9 +28,9 @@ static bool step_has_memory(const struct steps *s, size_t i)
     return (s->state[i] & STEP_HAS_MEMORY) != 0;
 }
 
-/* Allocates memory for n steps and maps it in one call. Otherwise there is a page fault for every
- * 13 short messages: faults take a fifth of the time of an append, and nine tenths of the time of
- * the slowest hundredth of the appends. */
+/* Allocates memory for n steps and maps it in one call. If the pages were mapped one by one, every
+ * 13th short message would cause a page fault. Page faults would take a fifth of the time of all
+ * appends, and nine tenths of the time of the slowest 1 % of the appends. */
 static int steps_allocate(struct steps *s, size_t first, size_t n)
 {
     if (memory_allocate(s->fd, s->at + first * s->step, n * s->step) < 0)
@@ -68,7 +68,7 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
         if (s->state[i - 1] != STEP_HAS_MEMORY)
             continue;
         if (memory_free(s->fd, s->at + (i - 1) * s->step, s->step) < 0)
-            break; /* the step keeps its memory */
+            break; /* the memory of the step stays allocated */
         s->state[i - 1] = 0;
         s->memory_n--;
         most -= s->step;
@@ -79,8 +79,8 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-/* Returns whether the steps are free. `state` is 0, or STEP_HAS_MEMORY if the steps must also have
- * memory. */
+/* Returns whether all steps of `run` are free. If `state` is STEP_HAS_MEMORY, the steps must also
+ * have memory; otherwise `state` is 0. */
 static bool steps_are_free(const struct steps *s, struct step_run run, uint8_t state)
 {
     if (run.n > s->n || run.first > s->n - run.n)
@@ -107,8 +107,8 @@ static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
     return false;
 }
 
-/* Finds a run of n free steps: the first one before `next` or, if there is none there and the steps
- * of `next` are free, `next`. */
+/* Finds a run of n free steps: the first such run before `next`. If there is none before `next`,
+ * and the steps of `next` are free, finds `next`. */
 static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
                            struct step_run *ret)
 {

@@ -21,8 +21,8 @@ struct steps {
     size_t n;        /* steps */
     size_t low;      /* all steps before this one are in use */
     size_t high;     /* this step and all later steps have no memory */
-    size_t memory_n; /* number of steps that have memory */
-    size_t step;     /* size of a step in bytes; whole pages */
+    size_t memory_n; /* number of steps that have allocated memory */
+    size_t step;     /* size of a step in bytes; a multiple of the page size */
     char *data;      /* borrowed; address at which the first step is mapped */
     uint64_t at;     /* offset of the first step in the file */
     int fd;          /* borrowed */
@@ -37,9 +37,9 @@ struct step_run {
  * MI_ENOMEM. */
 MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at);
 void steps_close(struct steps *s); /* safe to call twice */
-/* Finds free steps and allocates their memory: `more` steps from `next`, or n steps anywhere. Steps
- * that already have memory are preferred, then the lowest ones. The steps stay free until
- * steps_mark_used(). Returns 0 or MI_EIO. */
+/* Finds free steps and allocates their memory: `more` steps from `next` on, or n steps anywhere.
+ * Prefers steps that already have memory, and among equal steps the lowest ones. The steps stay
+ * free until steps_mark_used(). Returns 0 or MI_EIO. */
 MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
 void steps_mark_used(struct steps *s, struct step_run run);
 void steps_mark_free(struct steps *s, size_t i); /* does nothing if there is no step i */

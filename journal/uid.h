@@ -12,8 +12,8 @@
 
 /* Makes a uid. ret has UID_LEN + 1 bytes. Returns 0 or MI_EIO. */
 MI_MUST int uid_make(int64_t wall_us, char *ret);
-/* Writes the first 10 characters of uids made at wall_us, and a NUL. A uid that is made later is
- * never less. */
+/* Writes the first 10 characters of uids made at wall_us, and a NUL. A uid that is made later never
+ * sorts before this text. */
 #define UID_TIME_LEN 10
 void uid_make_time_prefix(int64_t wall_us, char ret[UID_TIME_LEN + 1]);
 /* Whether a text has the form of a uid. */

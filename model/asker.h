@@ -33,15 +33,16 @@ const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING 
 struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
-    int64_t covered_us;       /* end of the last request that was counted */
+    int64_t covered_us;       /* latest end of a request whose time was counted */
     int64_t operation_seq;    /* stored for the caller; this module does not use it */
-    uint32_t method, target;  /* likewise */
+    uint32_t method, target;  /* stored for the caller, as operation_seq */
 };
 
 struct asker {
     struct asker_call open[ASKER_OPEN_MAX];
     size_t n;
-    int64_t crowded_to; /* calls that did not fit into `open` may be open until this seq */
+    /* calls that did not fit into `open` may have been open up to the message with this seq */
+    int64_t crowded_to;
 };
 
 /* Whether a server may ask the client for something during a call with this method. */

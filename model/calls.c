@@ -57,7 +57,8 @@ void call_end_by_message(struct call *c, const struct call_message *m)
     c->duration_us =
         clamp_call_message_time(m) > c->t_us ? clamp_call_message_time(m) - c->t_us : 0;
     if (message_is_answer(m)) {
-        /* Bodies of answers to other methods are not read, because most of them are long lists. */
+        /* Results are counted only for some methods. Bodies of other answers are not read, because
+         * most of these bodies are long lists. */
         bool counts_result = c->direction == ROW_C2S && c->origin == ROW_PEER &&
                              call_answer_ends_request(m->kind, m->action) &&
                              context_counts_method_results(c->method);
@@ -77,7 +78,8 @@ void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_directio
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
     if (closing_seq > c->own_last)
         c->own_last = closing_seq;
-    if (rpc_id.n > sizeof o->id) /* an id of the proxy is never this long */
+    /* the ids that the proxy gives to its own requests are never this long */
+    if (rpc_id.n > sizeof o->id)
         rpc_id.n = 0;
     if (rpc_id.n > 0)
         memcpy(o->id, rpc_id.p, rpc_id.n);

@@ -35,7 +35,8 @@
 #include "model/link.h"
 #include "model/status.h"
 
-/* number of the proxy's last requests to which an answer without request_seq may belong */
+/* an answer without request_seq can only belong to one of the last CALLS_OWN requests of the
+ * proxy */
 #define CALLS_OWN 64
 #define CALLS_OWN_ID 40 /* maximum length of the id of a request of the proxy */
 
@@ -49,8 +50,8 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    /* For answers: the message as received, borrowed until call_end_by_message(). NULL if the
-     * answer's result is known otherwise, or is not needed. */
+    /* For answers: the message as received, borrowed until call_end_by_message(). {NULL, 0}: the
+     * sizes of the answer's result are known without the body, or are not needed. */
     struct slice body;
     const struct rpc *read; /* the parsed body, from rpc_read(); NULL: not parsed */
     /* Sizes of the result of an answer without `body`, if they are known. */
@@ -81,7 +82,7 @@ struct call {
 /* Returns whether an answer with this kind and action ends a request of the peer that is still
  * open. A dropped answer, such as a late answer, ends no request. */
 bool call_answer_ends_request(enum row_kind kind, enum row_action action);
-/* Whether a message that belongs to the call ends it. */
+/* Returns whether message `m` ends call `c`. `m` must belong to `c`. */
 bool message_ends_call(const struct call *c, const struct call_message *m);
 /* call this function only if message_ends_call() returns true */
 void call_end_by_message(struct call *c, const struct call_message *m);
@@ -132,9 +133,9 @@ void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.
  * Returns 0 or MI_ENOMEM. */
 MI_MUST int call_set_intern_text(struct call_set *c, struct slice *text);
-/* Adds a request of the proxy that precedes the first message. Call this function in the order of
- * seq. closing_seq: seq of the request's answer; 0: none. All answers up to the highest closing_seq
- * count as known: adding such an answer again changes nothing. */
+/* Adds a request of the proxy that precedes the first message. If there are several such requests,
+ * add them in the order of seq. closing_seq: seq of the request's answer; 0: none. Answers up to
+ * the highest closing_seq are known: adding such an answer again changes nothing. */
 void call_set_add_own_request(struct call_set *c, int64_t seq, enum row_direction direction,
                               struct slice rpc_id, int64_t closing_seq);
 

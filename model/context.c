@@ -122,7 +122,7 @@ static void context_add_binary(struct context_reading *r, struct json_value base
     r->binary_size += (int64_t)(raw.n / 4 * 3 + raw.n % 4 * 3 / 4);
 }
 
-/* Adds a block of content. A block in the contents of a resource has no type. */
+/* Adds a block of content. Blocks in the contents of a resource have no `type`. */
 static void context_add_block(struct context_reading *r, struct json_value block)
 {
     struct json_value type = {0}, text = {0}, data = {0}, blob = {0}, resource = {0}, v;

@@ -90,9 +90,9 @@ struct record_field {
     /* at: offset of the member in the record; flag: offset of its flag (VALUE_UNLESS) */
     size_t at, flag;
     int since;                 /* first version of the schema that has the column */
-    enum field_cover evidence; /* the record of the evidence that covers the field */
+    enum field_cover evidence; /* which record of the evidence covers the field */
     int cassette; /* first cassette version whose header has the field; 0: no version */
-    bool needed;  /* every cassette of that version or later has the field in its header */
+    bool needed;  /* every cassette of version `cassette` or later has the field in its header */
     bool stored;  /* the field is sent to stores */
     bool json;    /* the field is a member of the objects that --json prints */
 };
@@ -186,8 +186,9 @@ static inline struct cell field_get(const struct record_field *f, const void *re
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
 }
 
-/* CELL_BLOB is taken as a text; any other cell of the wrong type as NULL. NULL is stored as a
- * missing text, 0, -1, or UNKNOWN. A word that is not in the table is stored as UNKNOWN. */
+/* Stores the value of a cell in a field. A CELL_BLOB counts as a text. Any other cell that has not
+ * the type of the field counts as NULL. For NULL, the value that stands for NULL is stored: a
+ * missing text, 0, -1, or UNKNOWN. For a word that is not in the table, UNKNOWN is stored. */
 void field_set(const struct record_field *f, void *record, struct cell v);
 
 /* Returns the number of bytes that fields_copy_texts() writes. */

@@ -1,8 +1,8 @@
 /* input_request.h - reads what a server asks the user for, and how the client answers.
  *
- * Rules     a request is an object with `method` and `params`: one of `inputRequests` (2026-07-28),
- *           or a request of the server (before). Its answer is a result, or an error (mcp-wire.md
- *           2.3, 3.3).
+ * Rules     a request is an object with `method` and `params`. In revision 2026-07-28 it is a
+ *           member of `inputRequests`; in older revisions it is a message of the server. Its answer
+ *           is a result, or an error (mcp-wire.md 2.3, 3.3).
  * Owns      nothing: texts are borrowed from the JSON, between the quotes, escapes as written.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_INPUT_REQUEST_H

@@ -7,11 +7,11 @@ enum session_state session_state_by_liveness(const struct liveness *f)
     if (f->lock == LIVENESS_LOCKED)
         return SESSION_LIVE;
     /* A lock that is free proves the end only on the machine of the session: another machine may
-     * share the file, but does not see the locks of this one. */
+     * share the file, but does not see the locks of this machine. */
     if (f->lock == LIVENESS_UNLOCKED && f->boot == LIVENESS_HERE)
         return SESSION_DIED;
-    /* Another boot of a machine with the same host name: the machine was rebooted after the session
-     * began. */
+    /* The session ran in another boot. If the host name is the same, this machine was rebooted
+     * after the session began, so the session has died. */
     if (f->boot == LIVENESS_NOT_HERE)
         return f->host ? SESSION_DIED : SESSION_ELSEWHERE;
     if (f->boot == LIVENESS_HERE ? f->pids != LIVENESS_HERE

@@ -25,12 +25,12 @@ enum liveness_place { LIVENESS_PLACE_UNKNOWN, LIVENESS_HERE, LIVENESS_NOT_HERE }
 
 struct liveness {
     bool ended; /* the record has the end of the session */
-    /* UNLOCKED: the session had a lock, and no process holds it any more */
+    /* UNLOCKED: the session had a lock, and no process holds this lock any more */
     enum liveness_lock lock;
     enum liveness_place boot; /* whether the session ran in the present boot of this machine */
-    enum liveness_place pids; /* whether the session ran in this PID namespace */
+    enum liveness_place pids; /* whether the session ran in the PID namespace of this process */
     bool host;                /* the session's machine has the same host name as this machine */
-    /* a process with the id and start time of the session's proxy runs here */
+    /* a process with the id and start time of the session's proxy runs on this machine */
     bool process;
 };
 

@@ -29,8 +29,8 @@ static void no_progress_begin_call(struct no_progress *p, int64_t seq, const str
     p->open_next = (p->open_next + 1) % NO_PROGRESS_OPEN;
 }
 
-/* Returns the index of the call with this seq; NO_PROGRESS_OPEN if there is no such call. Most
- * answers come in the order of their calls. */
+/* Returns the index of the call with this seq; NO_PROGRESS_OPEN if there is no such call. Searches
+ * from `open_first` on, because most answers come in the order of their calls. */
 static size_t no_progress_find_open_call(const struct no_progress *p, int64_t seq)
 {
     for (size_t k = 0; k < NO_PROGRESS_OPEN; k++) {

@@ -49,7 +49,7 @@ struct no_progress {
         uint64_t call;
     } open[NO_PROGRESS_OPEN]; /* a ring buffer; seq 0: the slot is free */
     size_t open_next;
-    /* index at which the search for the call of the next answer begins */
+    /* index in `open` at which the search for the call of the next answer begins */
     size_t open_first;
     /* hashes of the last answered call and its result; 0: no call was answered */
     uint64_t last_call, last_result;
@@ -63,7 +63,7 @@ struct no_progress {
     size_t failing_next;
 };
 
-/* The report about an answer. */
+/* What no_progress_note_message() reports about an answer. */
 struct no_progress_found {
     unsigned times;  /* number of equal or failed answers; 0: nothing is reported */
     bool failed;     /* true: the call failed each time; false: each answer was equal */

@@ -34,7 +34,8 @@ static uint64_t operation_target_hash(struct slice method, struct slice target)
 static struct operation *find_continued_operation(struct operations *o, const struct link *l,
                                                   enum row_direction direction, uint64_t target)
 {
-    /* [0]: an operation that has not ended; [1]: one that has ended */
+    /* found[0]: a matching operation that has not ended; found[1]: a matching operation that has
+     * ended */
     struct operation *found[2] = {NULL, NULL};
     size_t n[2] = {0, 0};
     bool is_retry = l->kind == LINK_RETRY;
@@ -193,7 +194,7 @@ static void operation_on_task_request_end(struct operations *o, struct operation
     }
 }
 
-/* Handles an answer to a request of the operation that does not end the operation. */
+/* Handles the answer to a request of the operation `op`. The answer does not end `op`. */
 static void operation_continue(struct operations *o, struct operation *op, const struct call *c,
                                const struct link *l, int64_t t_us)
 {

@@ -20,9 +20,9 @@
  * evidence  the record of the evidence that covers the field (docs/evidence.md). OPEN: the record
  *           of the session, message or event, which has these fields in this order. BODY: its text,
  *           after the fields of OPEN. TAIL: the same record, after the fields of OPEN and BODY, up
- *           to the last field that is not NULL. END: the record of the session's end.
- *           A new field of a session or message must be TAIL or NO, of an event NO: otherwise the
- *           commitments of older records no longer match.
+ *           to the last field that is not NULL. END: the record of the session's end. A new field
+ *           of a session or message must be TAIL or NO, and a new field of an event must be NO:
+ *           otherwise the commitments of older records no longer match.
  * cassette  whether the header of a cassette has the field: NEEDED: always; YES: if it is known;
  *           V2: if it is known, from version 2 on. (A line of a message has names of its own:
  *           vault/cassette/message_line.c.)
@@ -126,8 +126,8 @@
     FIELD(since_us,    SINCE,                                   NOT_NULL,  4,    NO,      NO,      NO,   NO,  NO)   \
     FIELD(key,         NUMBER,                                  ZERO,      4,    NO,      NO,      NO,   NO,  NO)
 
-/* Columns of `calls` that verification does not derive again. operation_seq is set by
- * model/operations.h. Nothing sets revision yet. The others are counted when the answer is stored
+/* Columns of `calls` that verification does not derive again. model/operations.h sets
+ * operation_seq. No code sets revision yet. The other columns are counted when the answer is stored
  * (model/context.h). */
 #define CALL_RESERVED_FIELDS(FIELD)                                                            \
     /*    name                type    NULL       since evidence cassette store json journal */ \
@@ -141,7 +141,7 @@
  * of the server. All fields are in the journal. BOOT: text of process_read_boot_id(). PID: id of a
  * process, of a process group or of a session (setsid(2)). TICKS: start time of a process,
  * process_start(). If no server runs, server_pid is 0, and the other fields of the server describe
- * the last one. */
+ * the last server process. */
 #define RUNNING_FIELDS(FIELD)               \
     /*    name            type    NULL */   \
     FIELD(boot,           BOOT,   NOT_NULL) \
@@ -273,8 +273,9 @@
 #define FIELD_END_BODY 0
 #define FIELD_END_END 1
 #define FIELD_END_NO 0
-/* The columns of a store, in two groups. FIELD_FIRST_*: 1 if the column comes before those of the
- * evidence (without the key). FIELD_LAST_*: 1 if it comes after them. */
+/* The order of the columns of a store. FIELD_FIRST_*: 1 if the column comes before the columns of
+ * the evidence; 0 for the key column. FIELD_LAST_*: 1 if the column comes after the columns of the
+ * evidence. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1
 #define FIELD_FIRST_FULL 1

@@ -19,11 +19,11 @@
  * tool; a value of type JSON_NONE if there is no schema. */
 void typing_add_values_of_name(struct buf *out, struct json_value input_schema, struct slice name,
                                const struct cli_value_list *l);
-/* Appends an object with all names of the list. */
+/* Appends the arguments of a tool call: a JSON object with a member for each name in the list. */
 void typing_write_arguments(struct buf *out, struct json_value input_schema,
                             const struct cli_value_list *l);
-/* Appends a value for this member of params: a string, unless the protocol requires another type
- * for this method. */
+/* Appends the value `g` of a member of `params`. The value is a string, unless the protocol
+ * requires another type for this member of this method. */
 void typing_write_param(struct buf *out, const char *method, const struct cli_value *g);
 
 /* Returns true if the name is probably misspelt: the schema has properties, none has this name, and

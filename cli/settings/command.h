@@ -55,8 +55,8 @@ struct command {
     bool server_command;
     /* runs the command, and returns its exit status; NULL: mcp-interposer-ship runs the command */
     int (*run)(const struct settings *s);
-    /* Runs the command although the configuration file is invalid; `error` says why it is. NULL: an
-     * invalid file is a usage error. */
+    /* Runs the command although the configuration file is invalid; `error` says why the file is
+     * invalid. NULL: the command does not run with an invalid file, which is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
     /* If the command has verbs, such as `audit key`: for each verb, a command named "COMMAND VERB"
      * with its own options, operands and help; ended by NULL. The command itself then has only a
@@ -84,15 +84,15 @@ bool command_has_first_word(const struct command *c, const char *first_word);
 /* Appends the help of one command. */
 void command_append_help(struct buf *b, const struct command *c);
 void command_append_all_help(struct buf *b, const struct command *const *commands);
-/* Reports a usage error on stderr, with a hint, and also to a client that waits. Returns
- * EXIT_USAGE. */
+/* Reports a usage error on stderr, with a hint. If the command answers an MCP client, also reports
+ * the error to the client. Returns EXIT_USAGE. */
 int command_fail_usage(const struct command *c, const char *error);
 /* Call this function first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that
  * no other file gets its descriptor. Also makes write() return an error when a file reaches its
  * size limit (RLIMIT_FSIZE); otherwise a signal would end the program. */
 void command_prepare_process(void);
-/* Reports the error of a failed call. If status is MI_ENOMEM or there is no error, reports "out of
- * memory". Returns EXIT_TROUBLE. */
+/* Reports the error of a function that has failed with `status`. If `status` is MI_ENOMEM or
+ * `error` is empty, reports "out of memory". Returns EXIT_TROUBLE. */
 int command_fail(int status, const struct buf *error);
 
 #endif

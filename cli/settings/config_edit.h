@@ -13,10 +13,11 @@
 
 #include "base/buf.h"
 
-/* A change of the text: `now` replaces `before`, which is empty or whole lines of the text. */
+/* A change of the configuration file: `now` replaces `before`, which is empty or consists of whole
+ * lines of the file. */
 struct config_edit {
     struct slice before;
-    size_t line;    /* the number of the first line of `before`, from 1 */
+    size_t line;    /* the number in the file of the first line of `before`, from 1 */
     struct buf now; /* owned; free it with buf_close() */
 };
 

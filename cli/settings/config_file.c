@@ -194,7 +194,8 @@ static int settings_parse_server_line(struct settings *s, const char *server, co
     if (st < 0)
         return st;
     opt_open(&scratch, proxy->table);
-    st = opt_set_from_config(&scratch, key, value); /* also checks the value of a flag */
+    /* opt_set_from_config() also checks the value of a flag */
+    st = opt_set_from_config(&scratch, key, value);
     if (st < 0)
         buf_adds(why, buf_str(&scratch.error));
     else if (!GROW(s->servers, s->servers_n, s->servers_cap))

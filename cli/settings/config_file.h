@@ -1,7 +1,7 @@
 /* config_file.h - reads the configuration file for settings_read_all_sources()
  * (cli/settings/config.h).
  *
- * Only cli/settings includes this. */
+ * Only the files of cli/settings include this header. */
 #ifndef MI_CLI_SETTINGS_CONFIG_FILE_H
 #define MI_CLI_SETTINGS_CONFIG_FILE_H
 

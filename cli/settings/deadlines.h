@@ -1,6 +1,7 @@
 /* deadlines.h - reads the deadlines of `proxy` from its settings.
  *
- * Owns      nothing; deadlines_close() frees the result, even after an error.
+ * Owns      nothing. The caller owns the result, and frees it with deadlines_close(), even after an
+ *           error.
  * Blocks    never. */
 #ifndef MI_CLI_SETTINGS_DEADLINES_H
 #define MI_CLI_SETTINGS_DEADLINES_H

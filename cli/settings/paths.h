@@ -35,7 +35,7 @@ char *path_in_user_config(const char *below);
 char *path_find_next(const char *list, const char *program, const char **rest);
 /* Whether the path is a file that can be executed. */
 bool path_is_program(const char *path);
-/* Whether a directory of PATH has this program. */
+/* Returns whether a directory of PATH contains this program. */
 bool path_has_program(const char *program);
 /* Returns the path of a document of docs/, for messages. The document is in share/doc next to the
  * directory bin of this program (after `make install`), or in the source tree in which this program

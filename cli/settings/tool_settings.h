@@ -1,6 +1,7 @@
 /* tool_settings.h - the rule for the tools of a server, from the settings of `proxy`.
  *
- * Owns      nothing; tool_rule_close() frees the result, even after an error.
+ * Owns      nothing. The caller owns the result, and frees it with tool_rule_close(), even after an
+ *           error.
  * Blocks    only settings_read_configured_tools(), on the configuration file. */
 #ifndef MI_CLI_SETTINGS_TOOL_SETTINGS_H
 #define MI_CLI_SETTINGS_TOOL_SETTINGS_H

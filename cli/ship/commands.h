@@ -1,5 +1,5 @@
-/* commands.h - the commands of mcp-interposer-ship, which is another program. Their names, options
- * and help are in this program, which starts the other one. */
+/* commands.h - the commands that the program mcp-interposer-ship runs. mcp-interposer has their
+ * names, options and help, and starts mcp-interposer-ship. */
 #ifndef MI_CLI_SHIP_COMMANDS_H
 #define MI_CLI_SHIP_COMMANDS_H
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Returns the path of mcp-interposer-ship in the directory of this program, allocated, or NULL if
- * it is not there. */
+/* Returns the path of mcp-interposer-ship in the directory of this program, allocated. Returns NULL
+ * if this directory does not contain mcp-interposer-ship. */
 static char *find_ship_program_in_own_dir(void)
 {
     char *self = process_program_path();

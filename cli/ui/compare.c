@@ -13,7 +13,8 @@
 struct compare {
     /* owned; vault of the other recording; NULL if the other recording is in u->q or is a file */
     struct query *vault;
-    /* owned; the two recordings that are compared; DIFF_A is the other recording */
+    /* owned; the two recordings that are compared; source[DIFF_A] is not the chosen session, but
+     * the other recording */
     struct source *source[DIFF_SIDES];
     struct buf title[DIFF_SIDES]; /* owned */
     struct diff *diff;            /* owned */
@@ -26,7 +27,7 @@ struct compare {
     bool every;          /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
     size_t at; /* index of the selected row, among the shown rows */
-    /* ids of the two sessions in u->q; 0: the session is not in u->q */
+    /* ids of the two sessions in the vault u->q; 0: the session is in another vault or a file */
     int64_t session[DIFF_SIDES];
 };
 
@@ -75,8 +76,8 @@ static int compare_open_other_recording(struct ui *u, const char *ref, struct bu
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    /* `ui` shows a recording file, which has only one session: the other one is in the vault of the
-     * settings */
+    /* `ui` shows a recording file, which has only one session, so the other session is in the vault
+     * of the settings */
     if (u->file != NULL) {
         char *path = settings_get_vault_path(u->settings);
         st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;

@@ -74,7 +74,8 @@ static void draw_session_line(struct ui *u)
                          (int)(100 - 100 * (u->listing.first - 1) / u->listing.last));
 }
 
-/* Draws the vault's line. The path comes last, because it may be cut. */
+/* Draws the header line about the vault. The path of the vault comes last, because the path may be
+ * cut. */
 static void draw_vault_line(struct ui *u)
 {
     size_t live = sessions_count_live(&u->sessions);

@@ -257,7 +257,8 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
         int st = row_cache_get_row(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
-        /* The text is copied, because the row of the request may replace this row in the cache. */
+        /* The preview of this row is copied, because reading the request's row may replace this row
+         * in the cache. */
         if (st == 0)
             buf_slice_add(&u->scratch, copy->preview);
     }

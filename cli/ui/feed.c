@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-#define TEXT_PART 200 /* maximum number of messages of a step, if their bodies are searched */
+/* maximum number of messages that one step reads, if their bodies are searched */
+#define TEXT_PART 200
 
 /* Returns whether the list of sessions shows this session. If the filter is about messages,
  * narrow.c decides later whether the session has a match. */
@@ -33,9 +34,10 @@ struct part {
     int64_t until_us;
     int64_t from;   /* if newer messages are read: seq of the first message to read */
     int64_t seq;    /* seq of the last message to read */
-    int64_t *ended; /* owned; seqs of earlier requests that the messages of this part belong to */
+    int64_t *ended; /* owned; seqs of earlier requests to which the messages of this part belong */
     size_t ended_n, ended_cap;
-    bool tasks; /* true: a notification in this part may end the task of a call */
+    /* true: a notification among the messages of this part may end the task of a call */
+    bool tasks;
     int status;
 };
 
@@ -77,7 +79,7 @@ bool feed_shows_operations(const struct ui *u)
     return !u->requests;
 }
 
-/* Reads the calls whose requests are among these messages. */
+/* Reads the calls whose requests are among the messages from..to, and passes them to `fn`. */
 static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
     struct filter session = FILTER_ANY;
@@ -105,8 +107,9 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
-/* Finds requests of this part that continue an earlier call. Such a request may change that call
- * when it begins and when it ends. Call this function before the calls are read. */
+/* Finds requests among the messages from..to that continue an earlier call. Such a request may
+ * change the earlier call twice: when the request begins, and when it ends. Call this function
+ * before the calls are read. */
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -175,7 +178,7 @@ static bool feed_on_operation(void *ctx, const struct query_call *c)
     return c->closing_seq < p->from || c->closing_seq > p->seq || feed_on_changed_call(p, c);
 }
 
-/* Reads the calls that became tasks and were ended by a notification of this part. */
+/* Reads the calls that became tasks and were ended by a notification among the messages of `p`. */
 static int feed_read_ended_tasks(struct part *p)
 {
     struct filter session = FILTER_ANY;
@@ -364,8 +367,9 @@ int feed_set_filter(struct ui *u, const char *text)
 
 /* ---- reading between keys ---- */
 
-/* Returns whether more sessions must be read now. In a vault: until the list is complete. In a
- * store: only if the filter is about messages, or if the cursor is near the end of the list. */
+/* Returns whether more sessions must be read now. Sessions of a vault are read until the list is
+ * complete. Sessions of a store are read only if the filter is about messages, or if the cursor is
+ * near the end of the list. */
 static bool feed_must_read_sessions(const struct ui *u)
 {
     size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
@@ -386,8 +390,8 @@ int feed_read_step(struct ui *u, bool *ret_more)
         st = feed_read_older(u);
         u->stale = true;
     }
-    /* If the filter is about messages, one step reads messages and sessions, because the chosen
-     * session may have no match. */
+    /* If the filter is about messages, the chosen session may have no match. Then another session
+     * must be chosen soon, so this step reads sessions although messages are left to read. */
     if (feed_list_is_complete(u) || u->narrowed)
         do
             st = st == 0 && feed_must_read_sessions(u) ? feed_read_more_sessions(u) : st;

@@ -25,8 +25,8 @@ void events_close(struct ui *u)
     u->events = (struct events){.last = INT64_MIN};
 }
 
-/* Keeps the events of a page that are shown, and frees the others. Returns how many events the page
- * had. */
+/* Adds those events of a page to `e` that are shown in the list, and frees the other events of the
+ * page. Returns how many events the page had. */
 static size_t events_add_shown_of_page(struct events *e, struct page_row *page)
 {
     size_t n = 0;

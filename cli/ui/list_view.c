@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define REFRESH_US 1000000
-#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time of ui */
+#define READ_SHARE 20 /* reading the rows takes at most 1/READ_SHARE of the time that ui runs */
 #define SHOWN_MAX 1000
 
 struct list_view {
@@ -19,11 +19,11 @@ struct list_view {
     bool failed; /* memory for a row ran out */
     size_t at;   /* index of the selected row */
     struct cursor cursor;
-    /* read_us: time of the last reading, 0: the rows must be read now; took_us: duration of this
-     * reading */
+    /* read_us: time when the rows were read last, 0: the rows must be read now; took_us: duration
+     * of the last reading */
     int64_t read_us, took_us;
     int64_t version; /* value of u->version when the rows were read */
-    struct buf note; /* owned; the note that list_read_rows() returned last */
+    struct buf note; /* owned; the note that the last list_read_rows() returned */
 };
 
 /* ---- rows ---- */
@@ -66,8 +66,8 @@ static void list_view_free_rows(struct list_view *v)
     buf_close(&v->note);
 }
 
-/* Whether two readings of the list have the same row. Compares the first column and, if the list
- * has these columns, session_id and seq. */
+/* Returns whether two rows, read at different times, describe the same thing. Compares their first
+ * columns and, if the list has these columns, session_id and seq. */
 static bool list_view_is_same_row(const struct show_list *l, const void *a, const void *b)
 {
     const struct show_column *const keys[] = {l->column, show_find_column(l, "session_id"),

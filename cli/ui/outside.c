@@ -97,8 +97,8 @@ static bool outside_fill_command(const char *const *words, char *argv[WORDS_MAX]
 
 enum after { AFTER_ENTER, AFTER_FAILURE };
 
-/* Runs a command in the terminal, with `in` as its stdin (-1: the terminal). Then waits for Enter;
- * with AFTER_FAILURE, only if the command failed. */
+/* Runs a command in the terminal, with `in` as its stdin (-1: the terminal). Then waits for the key
+ * Enter; if `after` is AFTER_FAILURE, waits only if the command failed. */
 static void run_in_terminal(char *const *argv, int in, enum after after)
 {
     struct streams same = {in, -1, -1};
@@ -202,7 +202,7 @@ static size_t add_origin_options(const struct ui *u, const char **words)
     return n;
 }
 
-/* Writes the call to FILE.part, and renames FILE.part to FILE when it is complete. */
+/* Writes the call to FILE.part, and renames FILE.part to FILE when FILE.part is complete. */
 static int outside_export_call(struct ui *u, const char *file, const char *session, int64_t seq,
                                struct buf *said)
 {

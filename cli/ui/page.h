@@ -12,7 +12,7 @@ struct page {
     struct ui *u;
     const struct area *area;
     size_t *top;            /* the first line that is drawn */
-    size_t line;            /* index of the next line of the page */
+    size_t line;            /* index in the page of the line that is added next */
     size_t chosen;          /* 1 + the selected line; 0: none */
     struct line_seek *seek; /* if not NULL, lines are searched instead of drawn */
 };

@@ -19,8 +19,8 @@ static int select_session_at(struct ui *u, size_t place)
     if (u->sessions.n == 0)
         return 0;
     int64_t id = u->sessions.id[size_min(place, u->sessions.n - 1)];
-    /* The cursor moves to the session even if it was removed; otherwise the cursor could not pass
-     * it. */
+    /* The cursor moves to the session even if the session was removed; otherwise the cursor could
+     * not move past this session. */
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose_session(u, id);

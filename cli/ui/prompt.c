@@ -130,7 +130,8 @@ void prompt_show_history_line(struct prompt *p, const struct prompt_history *h, 
 {
     size_t back = older ? size_min(p->back + 1, h->n) : p->back - (p->back > 0);
     if (back == 1 && p->proposed && strcmp(h->line[0], p->text) == 0)
-        back = size_min(2, h->n); /* because the prompt already shows the newest line */
+        /* the line shows the newest line of the history already, so the second newest is next */
+        back = size_min(2, h->n);
     if (p->back == 0)
         memcpy(p->typed, p->text, p->n + 1);
     prompt_set_text(p, back > 0 ? h->line[back - 1] : p->typed);

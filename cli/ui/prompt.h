@@ -19,8 +19,9 @@ struct prompt {
     size_t n, at;              /* at: offset of the cursor */
     /* the text was proposed by ui: the first typed character replaces all of it */
     bool proposed;
-    size_t back; /* 1 + index of the line in the history; 0: not from the history */
-    /* if back > 0: the text that was typed before the history was used */
+    /* 1 + index in the history of the line that is shown; 0: the line is not from the history */
+    size_t back;
+    /* if back > 0: the text that the user had typed before moving to a line of the history */
     char typed[PROMPT_MAX + 1];
 };
 
@@ -29,9 +30,9 @@ struct prompt_history {
     size_t n;
 };
 
-/* Proposes a text, with the cursor at its end. */
+/* Puts a proposed text into the line, with the cursor at the end of the text. */
 void prompt_set_text(struct prompt *p, const char *text);
-/* Esc, and Backspace in an empty line, cancel. */
+/* Handles a key. Esc cancels the input, and so does Backspace in an empty line. */
 enum prompt_result prompt_handle_key(struct prompt *p, int key);
 
 /* Adds a line to the history, unless the line is empty or memory is short. */

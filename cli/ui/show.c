@@ -10,8 +10,8 @@
 #define SCAN_MAX 2000
 #define BEFORE 50 /* number of messages before a request that are searched for stderr */
 #define AFTER 20  /* number of messages after the answer that are searched for stderr */
-/* Most bytes of large bodies that are read for a call, so that no key, not even a search, takes
- * more than 50 ms. */
+/* Maximum number of bytes of large bodies that are read for a call. With this limit, no key takes
+ * more than 50 ms, not even a key that searches these bodies. */
 #define LARGE_MAX ((size_t)4 << 20)
 #define EVENT_PAGES 8
 
@@ -153,7 +153,8 @@ static const char *get_title_of_explaining_event(const struct query_event *e,
     return NULL;
 }
 
-/* Keeps the last event of the page that explains the call, and frees the others. */
+/* Finds the last event of the page that explains the call, and stores it in s->row. Frees the other
+ * events. */
 static void keep_event_explaining_call(struct shown *s, struct page_row *page,
                                        const struct listed *call, int64_t asked_us)
 {

@@ -14,7 +14,8 @@ struct query_session *ui_chosen_session(const struct ui *u)
 static void MI_FORMAT(3, 0)
     set_status_message(struct ui *u, bool alarm, const char *fmt, va_list ap)
 {
-    char text[PROMPT_MAX + 600]; /* has room for a path that the user has typed */
+    /* large enough for a message with a path that the user has typed */
+    char text[PROMPT_MAX + 600];
     buf_clear(&u->message);
     if (vsnprintf(text, sizeof text, fmt, ap) > 0)
         buf_adds(&u->message, text);

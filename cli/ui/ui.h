@@ -3,9 +3,9 @@
  * A picture is drawn from the state; a key changes the state. Between the two, the vault is read
  * in small parts.
  *
- * Views     the screen shows one view, the top of a stack. This view gets the keys. A view is on
- *           the stack once; the bottom view may be there twice. The other views keep their state
- *           until they are on top again.
+ * Views     the screen shows one view, the top of a stack. This view gets the keys. Only the bottom
+ *           view may be on the stack twice. The other views keep their state until they are on top
+ *           again.
  * Owns      everything in struct ui; ui_close() frees it.
  * Errors    a negative status ends the program. After an error that does not end the program, a
  *           message is shown in the footer. */
@@ -71,8 +71,8 @@ struct view_ops {
     MI_MUST int (*mouse)(struct ui *u, const struct press *p);
     /* goes to the next match of u->search; NULL: this view cannot be searched */
     void (*search)(struct ui *u, bool forward);
-    /* Goes to the place typed after `:`. If NULL, or if it returns VIEW_UNKNOWN, a number is a
-     * line. */
+    /* Goes to what the user typed after `:`. If `go` is NULL or returns VIEW_UNKNOWN, a typed
+     * number is the number of a line. */
     MI_MUST int (*go)(struct ui *u, const char *to);
     void (*close)(struct ui *u); /* frees the view's data; NULL: the view has no data */
     /* hints in the footer, one for each pane that can have the focus; a view without panes uses the
@@ -87,10 +87,10 @@ extern const struct view_ops plain_list_view; /* the view of a list whose rows c
 struct layer {
     const struct view_ops *view;
     size_t top;   /* first line on the screen, if the view is a page */
-    size_t found; /* 1 + the line of the page that was found last; 0: none, or scrolled away */
+    size_t found; /* 1 + the line of the last match in the page; 0: none, or scrolled away */
     size_t at;  /* in the overview: 1 + index of the selected tool; 0: the first row is selected */
     bool moved; /* the selected tool must be scrolled into view */
-    enum pane floor; /* Esc closes this layer if this pane of the main view has the focus */
+    enum pane floor; /* Esc closes the view if this pane of the main view has the focus */
     enum pane focus; /* focus before the view was opened */
     struct list_view *list_view; /* owned; set if the view shows a list */
 };
@@ -102,7 +102,7 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* start: seq of the selected row; at: seq of the next message to search */
-    /* The fields below are used only for a search in all sessions of the list. */
+    /* The other members are used only for a search in all sessions of the list. */
     int64_t session; /* id of the session that is being searched */
     int64_t origin;  /* id of the session in which the search began */
     int64_t last;    /* seq of the last message of `session` */
@@ -123,7 +123,7 @@ struct shown {
     struct detail_subject subject;
     struct schema_notes notes;
     struct buf operation; /* owned; the text to which subject.operation points */
-    size_t columns;       /* width for which the document was laid out, in columns */
+    size_t columns;       /* width in columns to which the document was wrapped */
     size_t top, at;       /* top: index of the first line in the pane; at: of the selected line */
     size_t from;          /* number of the first visible column */
     bool jumped;          /* the first visible column was changed to show a match */
@@ -142,10 +142,10 @@ struct pair_view {
     struct pair_view_call call[2]; /* call[0] was selected first, call[1] second */
     struct pair *pair;             /* owned; NULL until the second call is chosen */
     size_t top, from;              /* numbers of the first visible row and column */
-    size_t found;                  /* index of the row that n or N found last; SIZE_MAX: none */
+    size_t found;                  /* index of the row of the last match; SIZE_MAX: none */
 };
 
-#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference to which n or N moves */
+#define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference that n or N has found */
 
 /* Events of the chosen session, which are rows in the list of calls. */
 #define EVENTS_MAX 256
@@ -177,9 +177,9 @@ struct central {
     struct press key[STORE_KEYS]; /* keys that came while waiting for the store */
     size_t keys_n;
     bool chooses; /* the session under the cursor has not been loaded yet */
-    /* gives_up: a key press may abandon the current read; gave_up: a key press has abandoned it */
+    /* gives_up: a key press may end the current read; gave_up: a key press has ended the read */
     bool gives_up, gave_up;
-    int64_t asked_us;  /* time of the last question to the store */
+    int64_t asked_us;  /* time when the last request was sent to the store */
     int64_t looked_us; /* time at which the store was last read for changes */
     int64_t failed_us; /* time when reading failed; 0: the last reading succeeded */
 };
@@ -206,7 +206,7 @@ struct ui {
     enum session_state state; /* state of the chosen session */
 
     enum listing_mode mode;
-    bool clock; /* the list shows times of day */
+    bool clock; /* true: the list shows times of day; false: times since the start of the session */
     struct listing listing;
     struct events events;
     struct cursor list_cursor;
@@ -240,11 +240,12 @@ struct ui {
     struct prompt_history history[ASKINGS]; /* owned */
     const char *yes_no_question;            /* borrowed */
     int (*yes)(struct ui *u);
-    char file_name[PROMPT_MAX + 1]; /* existing file that the user may let an export replace */
-    char command[PROMPT_MAX + 1];   /* the last command to which a text was passed */
-    bool replaces_call;             /* true: the export is a call; false: a session */
-    struct buf message;             /* owned; a message in the footer, shown until the next key */
-    bool alarm;                     /* the message is an error */
+    /* an existing file that the export replaces if the user agrees */
+    char file_name[PROMPT_MAX + 1];
+    char command[PROMPT_MAX + 1]; /* the last command to which a text was passed */
+    bool replaces_call;           /* true: the export is a call; false: a session */
+    struct buf message;           /* owned; a message in the footer, shown until the next key */
+    bool alarm;                   /* the message is an error */
 
     struct hint_place hint[HINTS_MAX]; /* hints of the footer */
     size_t hints_n;
@@ -270,7 +271,7 @@ struct list_row {
     const struct query_event *event; /* NULL: the row is a call or a message */
 };
 size_t list_count_rows(const struct ui *u);
-/* Returns how many rows before this one are calls, not events. */
+/* Returns how many of the rows above this row are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
 size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a message's row */
 struct list_row list_row_at(const struct ui *u, size_t place);
@@ -284,7 +285,8 @@ void list_stop_following(struct ui *u); /* keeps the same row selected when new 
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read_new(struct ui *u);
-/* Places earlier events above this call. Use it after the call was added to the listing. */
+/* Places the events that happened before this call above the call in the list. Call this function
+ * after the call was added to the listing. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
 /* Call this function before the calls are added again. */
 void events_forget_positions(struct ui *u);
@@ -307,7 +309,7 @@ void stack_open_main(struct ui *u, enum pane pane);
 /* Returns the selected row after a motion. n: number of rows; at: the row selected before it. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* Moves *top, the first line on the screen. A page has `page` lines. *top may exceed the last line:
- * drawing corrects it. */
+ * drawing corrects *top. */
 void move_top_line(size_t *top, enum motion m, int by, size_t page);
 
 /* ---- feed.c: reads the vault ---- */
@@ -317,15 +319,14 @@ MI_MUST int feed_choose_session(struct ui *u, int64_t id);
 /* Opens the main view on top of the stack, and shows this call; if seq is 0, the calls of the
  * session. */
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
-/* Reads one step of older messages and sessions, which are not urgent. *ret_more: more steps
- * remain. */
+/* Reads some older messages and sessions. Sets *ret_more to whether more are left to read. */
 MI_MUST int feed_read_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since the last call of this function. *ret_more: more is left to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* microseconds after which a step of reading ends */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
-bool feed_shows_operations(const struct ui *u); /* returns whether an operation is one row */
+bool feed_shows_operations(const struct ui *u); /* returns whether a row is an operation */
 /* Whether the list of sessions is complete. feed_read_more_sessions() reads some more sessions. */
 bool feed_has_all_sessions(const struct ui *u);
 MI_MUST int feed_read_more_sessions(struct ui *u);
@@ -448,8 +449,8 @@ MI_MUST int draw_sessions(struct ui *u, const struct area *a);
 MI_MUST int draw_list(struct ui *u, const struct area *a);
 /* Writes the cells of a session's row to u->cells. If r is NULL, writes the column titles. */
 void draw_session(struct ui *u, size_t width, const struct session_row *r);
-/* These functions move and search in a page. A search begins at the line that was found last, or at
- * the first line on the screen. */
+/* These functions move and search in a page. A search begins at the line of the last match or, if
+ * there is none, at the first line on the screen. */
 MI_MUST int scroll_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
 void page_scroll_to_match(struct ui *u, size_t found); /* found: the result of line_seek_finish() */
@@ -478,8 +479,8 @@ enum cells_style draw_style(enum out_style style);
 /* Runs this program with the words, which end with NULL. Returns its exit status, or -1, and
  * appends its first line of output to ret_said. */
 int outside_run_this_program(const char *const *words, struct buf *ret_said);
-/* Runs `send` with a request of the chosen session, in the terminal. If `edit` is true, with
- * --edit. */
+/* Runs `mcp-interposer send` in the terminal, to send request `seq` of the chosen session again. If
+ * `edit` is true, passes --edit. */
 MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 /* Shows a text in $PAGER or $EDITOR; with a command, passes the text to its stdin. */
 void outside_show_text(struct ui *u, struct slice text, const char *command);

@@ -29,7 +29,8 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
     struct buf safe = {0};
-    text_append_visible(&safe, text_prefix(s->name, 60)); /* the text becomes part of a file name */
+    /* the name becomes part of a file name, so unsafe characters are replaced */
+    text_append_visible(&safe, text_prefix(s->name, 60));
     for (size_t i = 0; i < safe.n; i++)
         if (strchr("/\\ ", safe.p[i]) != NULL)
             safe.p[i] = '_';

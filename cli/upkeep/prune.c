@@ -192,8 +192,8 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     return st;
 }
 
-/* Removes the sessions and files of the plan. While proxies run, pauses between the steps so that
- * they can write to the vault. */
+/* Removes the sessions and files of the plan. While proxies run, pauses between the steps, so that
+ * the proxies can write to the vault. */
 static int prune_remove_all(struct prune *p, const char *vault, struct buf *error)
 {
     bool done = false, running = running_has_any_proxy(vault);

@@ -85,8 +85,8 @@ static bool proxy_has_exited(const struct running *r)
     return process_start(r->pid) != r->pid_start;
 }
 
-/* Before SIGTERM and before SIGKILL, group_has_exited() verifies that the group is still the
- * recorded group. */
+/* Ends a process group. group_has_exited() verifies before SIGTERM, and again before SIGKILL, that
+ * the group still is the one that was recorded. */
 static bool stop_group(const struct running *r)
 {
     if (group_has_exited(r))
@@ -313,8 +313,8 @@ static int reap_run(const struct settings *s)
     struct query *q;
     int status = session_vault_open_without_reaping(s, &q);
     if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
-        /* Journals are removed even if the vault cannot be opened: this error may be the reason why
-         * the journals are left. */
+        /* Journals are removed even if the vault cannot be opened. Perhaps they were left because
+         * their recorders could not open the vault either. */
         struct reaper p = {
             .vault = "", .dry = settings_is_on(s, "dry-run"), .json = settings_is_on(s, "json")};
         out_open(&p.out);

@@ -216,7 +216,8 @@ struct work {
     struct cassette_writer *w; /* writes the redacted file; NULL: the file is only searched */
     scrub_fn fn;               /* called for each secret that the search finds */
     void *ctx;
-    struct redact_lines lines[2]; /* lines[0] is for noise, lines[1] for stderr */
+    /* lines[0]: state of sanitizing the lines of noise; lines[1]: of stderr */
+    struct redact_lines lines[2];
     struct buf body, second, method, target, header, names, error; /* owned */
     size_t found; /* number of secrets found so far */
     int status;   /* error of the work: MI_ENOMEM, or MI_EIO from the writer; 0: no error */
@@ -293,8 +294,8 @@ static bool redact_file_on_message(void *ctx, const struct query_message *m)
     return k->status == 0;
 }
 
-/* Joins the rules that are recorded in the file with the rules of k, because the new file is
- * sanitized by both. */
+/* Joins the redaction rules that are recorded in the file with the rules of this command, because
+ * the new file is sanitized by both. */
 static int join_redaction_rules(struct work *k, struct slice recorded, struct buf *out)
 {
     struct redact *both = NULL;

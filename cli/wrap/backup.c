@@ -158,7 +158,7 @@ int backup_list(const char *where, struct buf *paths)
 }
 
 /* Removes a backup if its content is `text`. If the backup has other content or cannot be removed,
- * sets `kept` to `shown`. */
+ * sets `kept` to `shown`, the path of the backup for messages. */
 static void backup_drop_file(int dir, const char *name, struct slice text, const char *shown,
                              struct buf *kept)
 {

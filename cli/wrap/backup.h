@@ -18,8 +18,8 @@
 MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
 /* Whether the file has a backup. */
 bool backup_exists(const char *where, const char *path);
-/* Appends the path of each file that has a backup in WHERE. Each path ends with a NUL. Returns 0 or
- * MI_ENOMEM. */
+/* Appends the path of each file that has a backup in the directory `where`. Each path ends with a
+ * NUL. Returns 0 or MI_ENOMEM. */
 MI_MUST int backup_list(const char *where, struct buf *paths);
 /* Removes the file's backups whose content is exactly `text`. If a backup has other content, sets
  * `kept` to the path of that backup. */

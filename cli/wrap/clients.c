@@ -54,7 +54,7 @@ enum base {
     HOME,
     CONFIG,    /* $XDG_CONFIG_HOME, else ~/.config */
     DIRECTORY, /* the directory that the environment variable `variable` names */
-    /* the path in an environment variable, which names the file itself; `below` is NULL */
+    /* the environment variable contains the path of the file itself; `below` is NULL */
     FILE_ITSELF,
     HERE, /* the working directory */
 };

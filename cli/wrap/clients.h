@@ -26,9 +26,9 @@ enum client_file_kind {
     CLIENT_FILE_SCRIPT,  /* the file is a program: the user is told what to do by hand */
 };
 
-/* For a kind of file that `wrap` never changes: the state of its servers, and the reason. Both are
- * NULL for kinds that `wrap` changes, and for ELSEWHERE and SCRIPT, which are reported as
- * errors. */
+/* For each kind of file that `wrap` never changes: the state of its servers, and the reason. state
+ * and why are NULL for the kinds that `wrap` changes. They are also NULL for CLIENT_FILE_ELSEWHERE
+ * and CLIENT_FILE_SCRIPT, which are reported as errors. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];

@@ -10,8 +10,8 @@
 
 #define WORDS_MAX 4096 /* maximum number of args of a server */
 
-/* Returns whether `command` contains arguments. Some clients split it like a shell; the proxy does
- * not. */
+/* Returns whether `command` contains arguments. Some clients split such a command at blanks, as a
+ * shell does; the proxy does not. */
 static bool command_has_arguments(const char *command)
 {
     if (command[0] == '/' || strpbrk(command, " \t\r\n") == NULL)

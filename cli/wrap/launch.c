@@ -131,7 +131,7 @@ bool launch_word_is_other_version(const struct launch *l, struct slice word)
         return false;
     while (l->words[last + 1] != NULL)
         last++;
-    return !slice_is(word, l->words[last]); /* the last of our words is the package */
+    return !slice_is(word, l->words[last]); /* the last word of the command is the package */
 }
 
 void launch_append_command(const struct launch *l, struct buf *b)

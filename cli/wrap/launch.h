@@ -26,8 +26,9 @@ struct launch {
     bool in_path;
 };
 
-/* Finds how to start this program: by the variable, else by its path. Returns 0; MI_EINVAL or
- * MI_EIO with a sentence in `error`; MI_ENOMEM. */
+/* Finds the command that starts this program: the value of MCP_INTERPOSER_COMMAND if it names a
+ * package runner, otherwise the path of this program. Returns 0; MI_EINVAL or MI_EIO with a
+ * sentence in `error`; MI_ENOMEM. */
 MI_MUST int launch_find_command(struct launch *l, struct buf *error);
 void launch_close(struct launch *l); /* safe to call twice */
 

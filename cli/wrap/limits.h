@@ -24,7 +24,7 @@ struct limits {
     char max_timeout[24]; /* --max-timeout … */
 };
 
-/* Reads the limits of the server. client: its name in struct client_file. */
+/* Reads the limits of the server. client: name of the client, as in struct client_file. */
 void limits_read(struct limits *ret, const struct mcpfile *f, const struct mcpfile_server *s,
                  const char *client);
 

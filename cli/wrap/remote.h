@@ -18,7 +18,7 @@
 #include "cli/wrap/inspect.h"
 #include "cli/wrap/server_members.h"
 
-#define REMOTE_PACKAGE "mcp-remote@0.15.1" /* the version of tests/sdk/package.json */
+#define REMOTE_PACKAGE "mcp-remote@0.15.1" /* the version that tests/sdk/package.json names */
 
 /* Sets *why to the reason why a server with a URL cannot be wrapped, or to NULL if the server can
  * be wrapped. Returns 0 or MI_ENOMEM. */

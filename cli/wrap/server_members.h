@@ -33,7 +33,8 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
  * and indentation. */
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
-/* Whether only the separator that member_add_separator() writes is between the two members. */
+/* Returns whether nothing is between the two members except a separator as member_add_separator()
+ * writes it. */
 bool member_follows_directly(const struct mcpfile *f, const struct mcpfile_member *first,
                              const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */

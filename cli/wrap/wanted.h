@@ -10,7 +10,8 @@
 
 #define WANTED_MAX 256 /* maximum number of SERVER arguments */
 
-/* Where a server was found. If it was found in several places, the highest value is used. */
+/* Where a server was found. If a server was found in several files, the highest of the values is
+ * used. */
 enum wanted_where {
     WANTED_NOWHERE,
     WANTED_FIXED,     /* the server is in a file that this command never changes */
@@ -20,7 +21,7 @@ enum wanted_where {
 
 struct wanted {
     const struct settings *settings;    /* borrowed */
-    enum wanted_where seen[WANTED_MAX]; /* place where each SERVER argument was found */
+    enum wanted_where seen[WANTED_MAX]; /* for each SERVER argument: where the server was found */
     struct buf names; /* owned; NUL-terminated names of all servers that were found */
 };
 

@@ -5,8 +5,9 @@
 
 #include <ctype.h>
 
-/* Appends the separator of strings in `args`. In a YAML list with dashes, this is the line end, the
- * indentation and the dash before the string at `at`; otherwise a comma. */
+/* Appends the separator of two strings in `args`. In a YAML list with dashes, the separator is the
+ * line end, the indentation and the dash before the string at `at`. In other lists, the separator
+ * is a comma. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {
@@ -38,8 +39,8 @@ bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct m
 bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                            const struct wrap_with *with)
 {
-    /* The last words that `wrap` inserts. The first two are inserted only if the server has no
-     * `args`. */
+    /* The words that `wrap` inserts directly before the server's command. `--original` and its
+     * value are inserted only if the server has no `args`. */
     static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
     const char *const *dashes = end_words + 2;
     if (s->one_array) {

@@ -74,7 +74,8 @@ static size_t find_match_in_view(const struct detail *d, const struct view *v, s
             continue;
         size_t match = forward ? find_next_match(v->text, at, s) : find_last_match(v->text, at, s);
         if (found == FIND_NONE || (match != FIND_NONE && (match < found) == forward))
-            found = match; /* this match is nearer than the match of another spelling of the text */
+            /* this match is nearer than the matches of other spellings of the text */
+            found = match;
     }
     return found;
 }
@@ -143,7 +144,8 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
     return st == 0 ? view_unfold_around(v, at) : st;
 }
 
-/* Unfolds what hides the match, and stores the match's place in d. *ret: its line and column. */
+/* Unfolds the part and the values that hide the match, and stores the position of the match in d.
+ * Sets *ret to the line and column of the match. */
 static int detail_show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];
@@ -172,7 +174,8 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
     return 0;
 }
 
-/* Adds JSON text in ASCII: other characters become \u escapes, as in the JSON of some programs. */
+/* Adds JSON text in ASCII: characters that are not ASCII become \u escapes, as some programs write
+ * them. */
 static void add_json_as_ascii(struct buf *b, struct slice s)
 {
     for (size_t i = 0, len; i < s.n; i += len) {

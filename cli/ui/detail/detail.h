@@ -51,11 +51,11 @@ struct detail_message {
     int64_t size;                    /* size of the received message in bytes */
     int64_t redactions;
     struct slice body;      /* text of the message; {NULL, 0}: missing */
-    bool is_beginning;      /* the body is only the beginning of what was recorded */
+    bool is_beginning;      /* `body` is only the beginning of the recorded body */
     const char *body_error; /* reason why the body is missing; NULL: it was not recorded */
 };
 
-/* A finding about a place in a message. */
+/* A finding about one value in a message. */
 struct detail_note {
     size_t message;       /* index of the message in detail_subject.message */
     struct slice pointer; /* JSON Pointer in the message, such as /params/arguments/path */
@@ -98,8 +98,8 @@ struct detail; /* opaque */
 
 MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subject);
 void detail_close(struct detail *d); /* d may be NULL */
-/* Sets ASCII mode, and the width to which texts are wrapped; 0: texts are not wrapped. Must be
- * called after opening and after a resize. Line numbers change. */
+/* Sets ASCII mode, and the width to which texts are wrapped; 0: texts are not wrapped. Call this
+ * function after detail_open() and when the width has changed. Line numbers change. */
 void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended);
@@ -136,19 +136,20 @@ struct detail_hit {
 };
 /* Searches a text, regardless of the case of ASCII letters. A match in a folded part unfolds the
  * part. The search continues after the last match if that match is in line `from`; otherwise, the
- * search begins at that line. If the match is beyond the columns of the layout, its string is
- * unfolded. detail_draw_line() highlights the text until the next search; an empty text ends the
- * highlighting. MI_ENOENT: not found. */
+ * search begins at that line. If the match is in a string and beyond the right edge of the pane,
+ * the string is unfolded. detail_draw_line() highlights the text until the next search; an empty
+ * text ends the highlighting. MI_ENOENT: not found. */
 MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
                           struct detail_hit *ret);
 
 /* ---- copying ---- */
 
 enum detail_copy {
-    /* Value of the line: a string is unescaped, an object is JSON. For a line without a value, its
-     * text; for the title of a part, the text of the part; for the title of a call, its request. */
+    /* The value of the selected line: a string is unescaped, an object is JSON. If the line has no
+     * value, its text is copied. If the line is the title of a part, the text of the part is
+     * copied. If it is the title of a call, the request is copied. */
     DETAIL_COPY_VALUE,
-    DETAIL_COPY_POINTER, /* JSON Pointer of the line's value in its message */
+    DETAIL_COPY_POINTER, /* JSON Pointer of the selected line's value in its message */
     DETAIL_COPY_BODY,    /* the message to which the selected line belongs */
 };
 /* Appends text as it was recorded, so the text is not safe for a terminal. Returns MI_ENOENT if the

@@ -167,7 +167,8 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     for (uint32_t i = get_aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = get_aligned_node(a, 0, i)->next) {
         size_t k = find_member(a, &m, get_aligned_node(a, 0, i)->key, next);
-        /* the name is missing on the right, or is a duplicate without a partner */
+        /* the right object has no member with this name, or all its members with this name are
+         * matched already */
         if (k == m.n || m.member[k].taken) {
             add_removed_rows(a, i, at);
         } else {
@@ -202,7 +203,7 @@ static void align_elements(struct aligning *a, const uint32_t node[2], const uin
     }
 }
 
-/* Aligns two values. Recurses as deep as the values do, at most JSON_TREE_DEPTH. */
+/* Aligns two values. Recurses as deep as the values are nested, at most JSON_TREE_DEPTH levels. */
 static void align_values(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
     const struct json_node *left = get_aligned_node(a, 0, node[0]),
@@ -357,12 +358,13 @@ static bool append_shown_row(struct pair *p, const struct pair_row *r)
     return true;
 }
 
-/* Shows the first and the last of the equal rows [from, to), and a gap between the two. */
+/* Shows the first and the last of the equal rows [from, to), and one row PAIR_GAP in place of the
+ * rows between them. */
 static bool show_equal_rows(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
     size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
-    /* A gap takes a row of its own, so a gap must hide at least two rows. */
+    /* The line that replaces hidden rows takes one row, so hiding one row would gain nothing. */
     bool whole = p->all || to - from <= head + tail + 1;
     for (size_t i = from; i < to; i++) {
         if (!whole && i == from + head) {

@@ -61,7 +61,7 @@ struct detail {
     struct buf escaped_needle; /* owned; the needle as JSON text */
     /* owned; escaped_needle with \u escapes for characters beyond ASCII */
     struct buf ascii_needle;
-    bool has_hit; /* true: hit_part and hit_at have the place of the last match */
+    bool has_hit; /* true: hit_part and hit_at tell where the last match is */
     /* hit_part: index of the part with the last match; hit_at: offset of the match in the part's
      * view, or index of the row */
     size_t hit_part, hit_at;
@@ -73,7 +73,7 @@ struct spot {
     size_t base; /* number of the line with the part's title */
     bool title;
     size_t row;              /* index of the row, if the part has rows */
-    struct view_place place; /* place in the view, if the part has a view */
+    struct view_place place; /* position in the view, if the part has a view */
 };
 bool detail_locate_line(struct detail *d, size_t line, struct spot *ret);
 /* returns the exact number of the line with the part's title */
@@ -88,7 +88,8 @@ static inline struct part *detail_add_part(struct detail *d, enum part_kind kind
 /* Returns 1 if the part hides the brackets around its value, because the part's title replaces
  * them; otherwise 0. */
 size_t detail_hidden_bracket_lines(const struct part *p);
-/* Converts a line of the part's view to a line below the part's title. */
+/* Converts the number of a line in the part's view to the number of the line below the part's
+ * title. */
 size_t detail_line_below_title(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);
@@ -96,10 +97,11 @@ void head_add_text(struct head_rows *r, const char *label, enum cells_style styl
                    struct slice borrowed);
 struct slice head_get_row_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
-/* returns the column of the row's text */
+/* returns the column at which the row's text begins */
 size_t head_value_column(const struct head_rows *r, size_t i);
 
-/* Makes the rows of PART_HEAD, PART_FINDINGS or PART_ABOUT; replaces the earlier rows. */
+/* Makes the rows of a part of the kind PART_HEAD, PART_FINDINGS or PART_ABOUT, and replaces the
+ * rows that the part had before. */
 void head_make_rows(const struct detail *d, struct part *p);
 /* Adds the title of a part to c, after its fold marker. */
 void head_draw_title(const struct detail *d, const struct part *p, struct cells *c);
@@ -107,7 +109,8 @@ void head_draw_title(const struct detail *d, const struct part *p, struct cells 
 /* values.c: adds parts for the values of a call. */
 void values_add_parts(struct detail *d);
 /* If byte `at` of the message is in a value that has its own part, returns the end of that value
- * or, if not `forward`, its beginning. Otherwise returns SIZE_MAX. */
+ * or, if `forward` is false, the beginning of that value. If the byte is in no such value, returns
+ * SIZE_MAX. */
 size_t values_find_end_of_value(const struct detail *d, size_t message, size_t at, bool forward);
 
 #endif

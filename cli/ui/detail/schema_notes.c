@@ -16,8 +16,8 @@ static bool schema_notes_read_message(const struct detail_message *m, struct rpc
     return m->body.p != NULL && m->body.n <= SCHEMA_NOTES_BODY_MAX && rpc_read(m->body, ret) == 0;
 }
 
-/* value: the JSON Pointer of the value with the fault. The fault's pointer is relative to this
- * value. */
+/* Adds a note about a violation of a schema. value: the JSON Pointer of the value that was checked.
+ * fault->pointer is relative to this value. */
 static void schema_notes_add(struct schema_notes *f, size_t message, const char *value,
                              const struct schema_fault *fault)
 {

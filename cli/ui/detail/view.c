@@ -56,7 +56,8 @@ void view_set_width(struct view *v, size_t width, bool ascii)
         view_forget_lines(v, 0);
 }
 
-/* Moves p to the next line that belongs to the same place. Returns false if there is none. */
+/* Moves p to the next note or line of an unfolded string that belongs to the same line of JSON.
+ * Returns false if there is none. */
 static bool view_step_within_value(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
@@ -89,7 +90,7 @@ bool view_step_to_next_line(struct view *v, struct view_place *p)
     return true;
 }
 
-/* Returns the nearest remembered place at or before this line. */
+/* Returns the nearest remembered line at or before this line. */
 static struct view_place find_remembered_line(const struct view *v, size_t line)
 {
     struct view_place p = {0};
@@ -168,7 +169,8 @@ size_t view_count_lines(struct view *v)
     struct view_place p;
     while (!v->whole) {
         bool found = view_find_line_by_number(v, SIZE_MAX, &p);
-        (void)found; /* always false, because no view has SIZE_MAX lines */
+        /* view_find_line_by_number() returns false, because no view has SIZE_MAX lines */
+        (void)found;
     }
     return v->lines;
 }

@@ -1,12 +1,12 @@
 /* view.h - lines of one text: JSON, indented and foldable, or plain text, wrapped to a width.
  *
- * A line of JSON begins where its key, value or closing bracket begins. A line of text begins
- * after a newline, or where the previous line was wrapped. Such a line is called a place. More
- * lines may follow a place and belong to it: notes and, if the value is an unfolded string, the
- * lines of that string. The lines of the string are another view (struct inner).
+ * A line of JSON begins where its key, value or closing bracket begins. A line of text begins after
+ * a newline, or where the previous line was wrapped. More lines may follow such a line and belong
+ * to it: notes and, if the value is an unfolded string, the lines of that string. The lines of the
+ * string are another view (struct inner).
  *
- * Index     while the view steps through the text, it remembers one place in about 32 KiB. Other
- *           lines are found step by step from a remembered place.
+ * Index     while the view steps through the text, it remembers about one line in 32 KiB. Other
+ *           lines are found step by step from the nearest remembered line before them.
  * Folding   objects and arrays are folded if they are at least `folded_from` levels deep. A list
  *           contains the exceptions from this rule.
  * Owns      the index, the exceptions, and the texts of unfolded strings. The text is borrowed.
@@ -27,16 +27,18 @@
 #define VIEW_NOTES_MAX 256
 #define VIEW_LEVELS_MAX 512 /* maximum number of levels; values nested deeper have no pointer */
 #define VIEW_CACHE 64
-/* minimum number of columns for the text of a string, however deep its indentation */
+/* minimum number of columns for the text of a string, even if the string is deeply indented */
 #define VIEW_WIDTH_MIN 24
 
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
 struct view_place {
-    size_t at;    /* offset of the place in the text */
-    size_t depth; /* number of objects and arrays that contain the place */
+    size_t at;    /* offset in the text at which the line begins */
+    size_t depth; /* number of objects and arrays that contain the line */
     size_t line;
-    size_t below; /* number of the line among the lines of this place; 0: the first line */
+    /* 0: a line of the text; otherwise the number, from 1, of a note or an unfolded line below that
+     * line */
+    size_t below;
 };
 
 struct view_note {
@@ -45,7 +47,7 @@ struct view_note {
     enum cells_style style;
 };
 
-/* A string that is unfolded. */
+/* A string value of the JSON that is unfolded: its text is shown as several lines. */
 struct inner {
     size_t at;         /* offset of the string's opening quote */
     size_t indent;     /* number of blank columns before each line of the unfolded string */
@@ -67,17 +69,17 @@ struct view {
     bool ascii;
     bool fixed;         /* true if nothing can be folded; lines then have no fold markers */
     size_t folded_from; /* objects and arrays at this depth, and below it, are folded */
-    /* owned; sorted offsets of objects and arrays that are folded although `folded_from` unfolds
-     * them, or the other way round */
+    /* owned; sorted offsets of the exceptions: objects and arrays that are folded or unfolded
+     * against the rule of `folded_from` */
     size_t *exception;
     size_t exceptions_n, exceptions_cap;
     struct inner *inner; /* owned; sorted */
     size_t inner_n, inner_cap;
     struct view_note *note; /* owned; sorted */
     size_t notes_n, notes_cap;
-    struct view_place *mark; /* owned; the index: remembered places */
+    struct view_place *mark; /* owned; the index: remembered lines */
     size_t marks_n, marks_cap;
-    struct view_place last; /* the place that was found most recently */
+    struct view_place last; /* the line that was found last */
     bool whole;             /* true: the whole text was read, so `lines` is known */
     size_t lines;
     struct view_end end[VIEW_CACHE];
@@ -117,8 +119,9 @@ bool view_find_target(struct view *v, const struct view_place *p, struct view_ta
  * false if the target is the root. */
 bool view_find_enclosing_value(struct view *v, const struct view_target *t,
                                struct view_target *ret);
-/* Folds or unfolds the target. Returns 0; MI_ENOMEM; MI_EFULL: unfolded strings need more than
- * `room` bytes, or there are too many exceptions; MI_ENOENT: the target is not a valid string. */
+/* Folds or unfolds the object, array or string `t`. Returns 0 or MI_ENOMEM. Returns MI_EFULL if
+ * unfolded strings would need more than `room` bytes, or if there are too many exceptions. Returns
+ * MI_ENOENT if `t` is a string that is not valid. */
 MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);
@@ -132,19 +135,20 @@ bool view_is_json(struct slice s); /* whether the text is a valid JSON object or
 MI_MUST int view_unfold_around(struct view *v, size_t at);
 MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
-/* An object or array that contains a place. The levels of a path begin at the root. */
+/* One level of the path from the root of the JSON to a value: an object or array that contains the
+ * value. */
 struct view_level {
     size_t at;    /* offset of the object or array */
-    size_t index; /* index of the element that contains the place */
-    /* key of the member that contains the place, with its escapes; {NULL, 0}: the level is an
-     * array */
+    size_t index; /* if the level is an array: index of the element that the path goes through */
+    /* if the level is an object: key, with its escapes, of the member that the path goes through;
+     * {NULL, 0}: the level is an array */
     struct slice key;
 };
 struct view_path {
     struct view_level level[VIEW_LEVELS_MAX];
-    /* number of levels of the path; levels beyond VIEW_LEVELS_MAX are counted, but not stored */
+    /* number of levels of the path; `level` has only the first VIEW_LEVELS_MAX of these levels */
     size_t n;
 };
 void view_find_path(const struct view *v, size_t at, struct view_path *ret);
@@ -153,8 +157,8 @@ bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_a
 /* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around()
  * before this function. */
 void view_find_line_of_offset(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
-/* Returns the offset of the value in this line (after its key), or of the closing bracket;
- * v->text.n if the text is empty. */
+/* Returns the offset of the value in this line, which follows its key, or of the closing bracket.
+ * Returns v->text.n if the text is empty. */
 size_t view_value_offset(const struct view *v, const struct view_place *p);
 /* Appends the value of the line: a string is unescaped, other values are copied as they are
  * written. */
@@ -183,8 +187,8 @@ size_t view_find_first_note(const struct view *v, size_t at);
 struct inner *view_find_unfolded_string(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
-/* Drops the index from this byte on. Call this function when the lines of the value at this byte
- * have changed. */
+/* Removes all lines at or after byte `at` from the index. Call this function when the number of
+ * lines of the value at `at` has changed. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_count_unescaped(const struct view *v, size_t at, size_t to);

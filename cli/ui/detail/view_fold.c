@@ -57,7 +57,7 @@ void view_fold_to_overview(struct view *v)
     view_fold_from_depth(v, 2);
 }
 
-/* Opens the view of the string at [at, end). */
+/* Opens a view of the text of the string at [at, end), to unfold the string. */
 static int open_inner_view(const struct view *v, size_t at, size_t end, struct view *ret)
 {
     struct buf text = {0};

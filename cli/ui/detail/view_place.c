@@ -4,7 +4,8 @@
 
 /* ---- where bytes are ------------------------------------------------------------------------ */
 
-/* Returns the first line of the place that contains the byte at offset `at`. */
+/* Returns the line that contains the byte at offset `at`, before its notes and the lines of its
+ * unfolded string. */
 static struct view_place view_find_line_at_offset(struct view *v, size_t at)
 {
     struct view_place p = {0};
@@ -13,7 +14,7 @@ static struct view_place view_find_line_at_offset(struct view *v, size_t at)
             p = v->mark[i - 1];
     for (struct view_place next = p; view_step_to_next_line(v, &next) && next.at <= at;)
         p = next;
-    if (p.below > 0) { /* lines that belong to a place come below its own line */
+    if (p.below > 0) { /* p is a note or a line of an unfolded string, below the line of JSON */
         p.line -= p.below;
         p.below = 0;
     }
@@ -24,7 +25,7 @@ static struct view_place view_find_line_at_offset(struct view *v, size_t at)
 static size_t view_columns_between(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
-    /* All columns are left of column SIZE_MAX, so the cells only count them. */
+    /* `c` counts the columns and draws nothing, because its first visible column is SIZE_MAX. */
     struct cells c = {.from = SIZE_MAX, .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
         return cells_count_columns_with_tabs(text, v->ascii);

@@ -1,6 +1,6 @@
 #include "cli/ui/layout/layout.h"
 
-/* Places three panes side by side, with a column between them for the rule. */
+/* Places three panes side by side, with a column for a vertical line between them. */
 static void layout_place_three_panes(struct layout_panes *l, struct area all)
 {
     size_t sessions = all.width / 5;

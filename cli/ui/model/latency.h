@@ -18,7 +18,7 @@ struct latency {
 
 void latency_add(struct latency *l, int64_t us);
 /* Returns the percentile by nearest rank; -1 if no durations were added. The result is the middle
- * of a range, and at most 4 % away from the exact value. */
+ * of a range of durations. It differs from the exact value by at most 4 %. */
 int64_t latency_percentile(const struct latency *l, int percent);
 
 #endif

@@ -60,7 +60,7 @@ static bool listing_stores_rows(const struct listing *l)
     return l->mode == LISTING_CALLS || !l->every;
 }
 
-/* Adds a row at the beginning of the list. */
+/* Adds a row that is older than all rows of the list. */
 static int listing_add_oldest(struct listing *l, const struct listed *row)
 {
     if (l->old_n + l->young_n >= LISTING_MAX)
@@ -171,7 +171,7 @@ static int listing_count_ended(struct listing *l, const struct query_call *c, en
 }
 
 /* Returns whether one of the call's requests, or the notification that ended its task, matches the
- * filter. Removes these matches from the table. */
+ * filter. Removes the requests and the notification that match from the table of matches. */
 static bool listing_remove_matches(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;

@@ -41,15 +41,15 @@ struct listing_request {
 };
 
 struct listing_requests {
-    struct listing_request *request; /* owned; sorted by seq */
+    struct listing_request *request; /* owned; the requests, sorted by seq */
     size_t n, cap;
 };
 
 struct listing {
     enum listing_mode mode;
     bool every; /* true: no filter is set, so every message matches */
-    /* first and last message of the range that was added; first is 1 if all older messages were
-     * added */
+    /* seqs of the first and last message that were added; `first` is 1 if no older messages are
+     * left to add */
     int64_t first, last;
     /* owned; the rows in `old` begin with the newest, the rows in `young` with the oldest */
     struct listed *old, *young;
@@ -66,8 +66,9 @@ void listing_close(struct listing *l); /* safe to call twice */
 /* The end of the list to which a message or call is added. */
 enum listing_end { LISTING_OLDER, LISTING_NEWER };
 
-/* Adds a message older than the first, or newer than the last one added; seqs may be missing. If
- * `matches` is true, the call that the message begins or ends will match when it is added. */
+/* Adds a message that is older or newer than all messages in the listing. Messages may be missing
+ * between them. If `matches` is true, the call that the message begins or ends will match when it
+ * is added. */
 MI_MUST int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
                                 enum listing_end end);
 /* Returns whether this message is a notification that may end the task of a call. The notification
@@ -77,15 +78,15 @@ static inline bool listing_may_end_task(const struct query_message *m)
     return m->kind == KIND_NOTIFICATION && m->request_seq == 0 &&
            slice_begins(m->method, "notifications/tasks");
 }
-/* Adds a call older than the first, or newer than the last one added. With a filter, adds a row
- * only if a message of the call matches and was added before. */
+/* Adds a call that is older or newer than all calls in the listing. If a filter is set, the call
+ * gets a row only if one of its messages matches and was added before the call. */
 MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
 /* Declares that request `seq` continues the call of request `first`. If the request matches, the
  * call matches. Call this function before the call is added or updated. */
 MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
-/* Updates a call, which may have been open when it was added, or may match only now. */
+/* Updates a call that was open when it was added, or that had no match until now. */
 MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
-/* Declares all messages first..last as added, in case some of them are not in the vault. */
+/* Declares that all messages first..last were added. Some of them may be missing in the vault. */
 void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);

@@ -22,7 +22,8 @@ struct row_copy {
 
 struct row_cache {
     int64_t session_id;
-    /* owned; ROW_CACHE_MAX rows, or NULL; the row of a message is seq % ROW_CACHE_MAX */
+    /* owned; ROW_CACHE_MAX rows, or NULL; the row of message `seq` has the index seq %
+     * ROW_CACHE_MAX */
     struct row_copy *row;
 };
 

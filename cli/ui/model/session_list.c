@@ -102,7 +102,7 @@ int sessions_read_older(struct sessions *l, struct query *q)
 
 int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
-    /* Reads the row of the session now, because a live session needs its row. */
+    /* Reads the row of the session at once, because the row tells whether the session is live. */
     const struct session_row *row;
     int st = sessions_add_id(l, id);
     st = st == 0 ? sessions_get_row(l, q, id, &row) : st;
@@ -140,7 +140,7 @@ static int sessions_read_newest(struct sessions *l, struct query *q, struct page
                : page_read_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
 }
 
-/* Sessions that were not read before have higher ids, also in a store. */
+/* New sessions have higher ids than all sessions that were read before, also in a store. */
 int sessions_read_changes(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;

@@ -4,8 +4,8 @@
  * beginning when new sessions are recorded. The row of a session is read when the screen needs it,
  * and stays in memory. sessions_read_changes() reads again the rows of sessions that had not ended.
  * The list of a store is in the order of time, which differs from the order of ids. For a store,
- * sessions_read_changes() reads only the newest SESSIONS_PAGE sessions, because each question takes
- * time.
+ * sessions_read_changes() reads only the newest SESSIONS_PAGE sessions, because each request to the
+ * store takes time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
  * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.
@@ -41,7 +41,8 @@ struct sessions {
     int64_t *id; /* owned; ids of the sessions, newest first */
     size_t n, cap;
     const struct query *store; /* borrowed; the store that is listed; NULL: a vault is listed */
-    /* newest: highest id that was read; oldest: id that was read last in page order */
+    /* newest: highest id that was read; oldest: id of the last session that was read, as the
+     * sessions are read from new to old */
     int64_t newest, oldest;
     bool complete; /* the list has all older sessions */
     /* set by the caller. true: failed requests are counted; false: failed operations. */
@@ -63,8 +64,8 @@ MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 bool sessions_reach_back_to_id(const struct sessions *l, int64_t id);
 /* Adds a session that the filter `takes` rejected, unless the list has the session already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
-/* Counts failed calls of the sessions whose rows are in memory, one part of one session per call.
- * *ret_more: true if more may be left to count. */
+/* Counts failed calls of the sessions whose rows are in memory. Each invocation of this function
+ * counts a part of one session. *ret_more: true if more may be left to count. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
 size_t sessions_row_of_id(const struct sessions *l, int64_t id);
@@ -72,8 +73,8 @@ size_t sessions_row_of_id(const struct sessions *l, int64_t id);
  * SESSIONS_KEPT is read. */
 MI_MUST int sessions_get_row(struct sessions *l, struct query *q, int64_t id,
                              const struct session_row **ret);
-/* Returns the duration of a session: until its end, until now if it is live, or else until its last
- * message. */
+/* Returns how long a session has run: until its end, or until now if the session is live. If the
+ * session is not live and has no recorded end, counts until its last message. */
 int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);
 /* Counts the live sessions among those whose rows are in memory. */
 size_t sessions_count_live(const struct sessions *l);

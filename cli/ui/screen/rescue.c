@@ -7,7 +7,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Filled in advance, because a signal handler may only call async-signal-safe functions. */
+/* Data of the signal handler, which is prepared before a signal arrives, because a signal handler
+ * may only call async-signal-safe functions. */
 static struct {
     volatile sig_atomic_t armed;
     struct termios before;

@@ -53,7 +53,7 @@ void screen_set_cursor(size_t x, size_t y);
 void screen_show_changes(void); /* sends what was drawn since the last call to the terminal */
 void screen_repaint(void); /* draws everything again, after the terminal's content was damaged */
 /* Shows a text in the last line at once. The text stays there until screen_show_changes() is
- * called. It must be safe to show (base/text.h). */
+ * called. The text must be safe to show (base/text.h). */
 void screen_show_notice(const char *text);
 
 /* Reads the next key. Returns false if no key is waiting. */

@@ -29,7 +29,8 @@ struct sequence {
 
 /* Takes the character after an Esc. Returns true if it begins a sequence. */
 bool sequence_begin(struct sequence *s, uint32_t c, int64_t now_us);
-/* Takes any other character. Returns true if it belongs to the current sequence. */
+/* Takes a character that does not follow an Esc directly. Returns true if the character belongs to
+ * the current sequence. */
 bool sequence_add_char(struct sequence *s, uint32_t c, int64_t now_us);
 
 #endif

@@ -57,7 +57,8 @@ static size_t plain_run_len(struct slice s, size_t max)
     max = size_min(max, s.n);
     for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* each step tests eight bytes */
         memcpy(&v, s.p + n, sizeof v);
-        /* a byte below 0x20 causes a borrow, which sets its highest bit */
+        /* in a byte below 0x20, the subtraction causes a borrow, which sets the highest bit of the
+         * byte */
         uint64_t low = v - ones * 0x20;
         uint64_t high = v + ones * 0x01; /* a byte of 0x7F becomes 0x80 */
         if (((v | low | high) & ones * 0x80) != 0)
@@ -174,8 +175,8 @@ static bool cells_add_combining_character(struct cells *c, const struct shown *s
     return true;
 }
 
-/* Adds the first character of the text, which is not plain. Returns how many bytes this character
- * has. */
+/* Adds the first character of the text: a character that is not a plain byte. Returns how many
+ * bytes this character has. */
 static size_t cells_add_special_character(struct cells *c, enum cells_style style,
                                           struct slice text)
 {
@@ -353,8 +354,8 @@ size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;
     } else if (n < text.n) {
-        /* The cut is inside a word: the line ends before this word, unless the word began the
-         * line. */
+        /* The cut is inside a word: the line ends before this word, unless the line begins with
+         * this word. */
         size_t blank = n;
         while (blank > 0 && text.p[blank - 1] != ' ')
             blank--;

@@ -72,7 +72,7 @@ struct cells {
     bool failed;
 };
 
-/* Begins a line, in the memory of the last line. A zeroed struct is valid. */
+/* Begins a new line, and uses the memory of the previous line again. `c` may be zeroed. */
 void cells_begin(struct cells *c, size_t from, size_t width, bool ascii);
 void cells_close(struct cells *c);
 void cells_add_text(struct cells *c, enum cells_style style, struct slice text); /* recorded text */
@@ -85,7 +85,8 @@ void cells_add_blanks(struct cells *c, size_t columns);
 bool cells_are_full(const struct cells *c);
 /* If some text is right of the window, puts an ellipsis in the last column. */
 void cells_cut_with_ellipsis(struct cells *c);
-/* Sets `found` of spans for each match of the needle in the window, ignoring case. */
+/* Marks each match of the needle in the window, by setting `found` of the spans of the match.
+ * Ignores case. */
 void cells_mark_matches(struct cells *c, struct slice needle);
 struct slice cells_text_of_span(const struct cells *c, size_t span);
 

@@ -22,9 +22,10 @@ static const struct place {
     /* Amp: one key, whose name contains a dot */
     {MCPFILE_JSON, {"amp.mcpServers"}},
     {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
-    {MCPFILE_TOML, {"mcp_servers"}}, /* Codex, and Vibe (where the servers are a list) */
+    {MCPFILE_TOML, {"mcp_servers"}}, /* Codex; Vibe, in whose file the servers are a list */
     {MCPFILE_YAML, {"extensions"}},  /* Goose */
-    {MCPFILE_YAML, {"mcpServers"}},  /* Continue (where the servers are a list) */
+    /* the client named Continue, in whose file the servers are a list */
+    {MCPFILE_YAML, {"mcpServers"}},
     {MCPFILE_YAML, {"mcp_servers"}}, /* Hermes */
 };
 
@@ -404,7 +405,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
     }
     level = find_server_level(s, 1);
     role = level != NO_LEVEL ? role_of_level_key(s, s->depth - 1) : ROLE_NONE;
-    /* `mcp.servers.command` may be a server with the name `command` (see places). */
+    /* The table `mcp.servers.command` is a server with the name `command`, not a command. */
     bool is_server = v->type == MCPFILE_TABLE && level_key_equals(s, 0, "mcp") &&
                      level_key_equals(s, 1, "servers") && level == 1;
     if (role != ROLE_NONE && !is_server)

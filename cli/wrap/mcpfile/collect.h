@@ -1,5 +1,5 @@
-/* collect.h - collects servers and their members from the values of a scan. The path of a value
- * identifies the server and the member. */
+/* collect.h - collects servers and their members while a configuration file is scanned. The keys
+ * above a value, its path, tell to which server and member the value belongs. */
 #ifndef MI_CLI_WRAP_MCPFILE_COLLECT_H
 #define MI_CLI_WRAP_MCPFILE_COLLECT_H
 

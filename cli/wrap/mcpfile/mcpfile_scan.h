@@ -1,5 +1,5 @@
-/* mcpfile_scan.h - the state of a scan of a client's configuration file: position, path of keys,
- * first error.
+/* mcpfile_scan.h - the state of a scan of a client's configuration file: the current position, the
+ * keys above this position, and the first error.
  *
  * Errors    functions return false after mcpfile_fail(), which ends the scan. */
 #ifndef MI_CLI_WRAP_MCPFILE_MCPFILE_SCAN_H
@@ -24,7 +24,8 @@ struct mcpfile_scan {
     size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];
-    size_t list_depth, list_object;     /* `depth` and `object` of the last [[table]] of servers */
+    /* values of `depth` and `object` in the last [[table]] of servers */
+    size_t list_depth, list_object;
     struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: no error */
     const char *at;                     /* position of the first error */

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <yaml.h>
 
-/* Appends the value of the first YAML scalar of the text. Returns false if memory ran out. */
+/* Appends the value of the first scalar of a YAML text. Returns false if memory ran out. */
 static bool read_scalar(struct slice text, struct buf *b)
 {
     yaml_parser_t parser;

@@ -201,7 +201,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v)
 static bool scan_yaml_document(struct yaml *y)
 {
     struct mcpfile_value v = {0};
-    /* the start of the stream, then the start of the document */
+    /* the first two events are the start of the stream and the start of the document */
     if (!mcpfile_yaml_next_event(y) || !mcpfile_yaml_next_event(y))
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
