@@ -40,7 +40,8 @@ struct child {
     int64_t grace_us;
     sigset_t mask; /* signals blocked in the process */
     ev_child exit_watch;
-    ev_timer kill_timer; /* active while a signal, or the forced end of the output, is scheduled */
+    /* the timer is active while a signal, or the forced end of the output, is scheduled */
+    ev_timer kill_timer;
     /* Each callback may be NULL. on_finished is called last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */

@@ -30,7 +30,8 @@ struct proxy {
     struct ev_loop *loop;
     ev_check turn_start;
     ev_prepare turn_end;
-    ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
+    /* the timer is active while memory and wide pipes are kept for the next large line */
+    ev_timer large_timer;
     struct stall stall;
     ev_signal signals[3];
     int exit_status; /* exit status of this program, unless a later event changes it */
@@ -55,7 +56,7 @@ struct proxy {
     /* the server */
     struct child child;
     struct server_machine machine;
-    ev_timer state_timer;        /* active in states that have a timeout */
+    ev_timer state_timer;        /* the timer is active in states that have a timeout */
     int64_t state_timer_due_us;  /* when state_timer fires */
     struct outbox handshake_box; /* bytes for a restarted process, written before all other bytes */
     struct buf start_error;      /* owned; why no process could be started */

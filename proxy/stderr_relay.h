@@ -24,7 +24,7 @@ struct stderr_relay {
     struct outbox box;
     ev_io watch;
     struct redact_stream stream;
-    ev_timer pause;   /* active while an incomplete line waits */
+    ev_timer pause;   /* the timer is active while an incomplete line waits */
     uint64_t dropped; /* bytes dropped since the last report */
     bool in_line;     /* the last byte written was not a newline */
 };

@@ -40,7 +40,8 @@ static _Noreturn void run_worker_process(const struct worker *w, int control, in
     file.fd = add_inherited_descriptor(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
-    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's event loop */
+    /* this process cannot use the proxy's log sink, which needs the proxy's event loop */
+    log_set_sink(NULL, NULL);
     detach_process(keeps, n);
     if (dup2(text, STDERR_FILENO) < 0)
         _exit(EX_OSERR);

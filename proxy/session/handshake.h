@@ -26,14 +26,18 @@ struct handshake {
     struct buf answer;     /* owned: the server's result of the client's initialize */
     bool initialized;      /* the client has sent notifications/initialized */
     struct buf level;      /* owned: the params of logging/setLevel; empty: none */
-    struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */
-    struct buf repeatable; /* owned: names of tools as JSON strings, each between newlines */
-    bool incomplete;       /* a setting did not fit and will not be repeated */
-    bool initialize_lost;  /* initialize did not fit: no new process can serve this client */
+    /* owned: URIs of the subscribed resources, as JSON strings, each between newlines */
+    struct buf subscribed;
+    /* owned: names of the tools that may be called twice, as JSON strings, each between newlines */
+    struct buf repeatable;
+    bool incomplete; /* a message was too large to be kept, so it will not be repeated */
+    /* the client's initialize was too large to be kept: no new process can serve this client */
+    bool initialize_lost;
     /* Prefix of the ids of the interposer's own requests; a number follows. */
     char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1];
-    uint64_t last_id;       /* number of the interposer's last request */
-    uint64_t initialize_id; /* number of the pending repeated initialize; 0: none */
+    uint64_t last_id; /* number in the id of the interposer's last request */
+    /* number in the id of the repeated initialize that is pending; 0: none */
+    uint64_t initialize_id;
 };
 
 void handshake_open(struct handshake *h);

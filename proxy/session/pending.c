@@ -123,7 +123,7 @@ static struct slice copy_into_entry(struct pending *p, size_t *at, struct slice 
 struct parts {
     struct rpc_id key, token;
     struct slice text, id, method, target, arguments;
-    size_t n; /* bytes needed to copy all parts */
+    size_t n; /* bytes needed to copy all these parts of the request */
 };
 
 static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *key,

@@ -96,24 +96,24 @@ struct tool_ask_line {
 /* The tools that the client may see and call (tool_gate.h). */
 struct tool_gate {
     struct tool_rule *rule;  /* borrowed; NULL: the client may see and call all tools */
-    struct tool_hints hints; /* hints in the newest list that was seen */
-    struct tool_cut cut;     /* tools removed from this list so far */
-    bool judged;             /* a complete list was compared with the rule */
+    struct tool_hints hints; /* tool hints from the newest list of tools */
+    struct tool_cut cut;     /* numbers of tools listed and hidden in this list so far */
+    bool judged;             /* a complete list of tools was compared with the rule */
 
-    /* State of the interposer's own request for the list (tool_ask.h). */
-    bool asking;               /* the list is being requested */
-    bool changed;              /* the server's list has changed while the pages were read */
-    bool modern;               /* the request has the form that revision 2026-07-28 requires */
-    uint64_t id;               /* number of the interposer's pending request; 0: none */
-    uint64_t cursor;           /* hash of the requested page's cursor; 0: the first page */
-    unsigned pages, rounds;    /* number of pages read; number of attempts to read the whole list */
-    int64_t until_us;          /* when the request times out */
-    struct tool_hints asked;   /* hints in the pages that were read so far */
-    struct tool_cut asked_cut; /* tools that the rule removes from the pages so far */
-    struct buf failure;        /* owned; why the last list was not received */
-    int64_t retry_us;          /* time before which the list is not requested again */
+    /* State of the interposer's own request for the list of tools (tool_ask.h). */
+    bool asking;             /* the list of tools is being requested */
+    bool changed;            /* the server's list of tools has changed while its pages were read */
+    bool modern;             /* the request has the form that revision 2026-07-28 requires */
+    uint64_t id;             /* number in the id of the interposer's pending request; 0: none */
+    uint64_t cursor;         /* hash of the requested page's cursor; 0: the first page */
+    unsigned pages, rounds;  /* number of pages read; number of attempts to read the whole list */
+    int64_t until_us;        /* time when the request for the list times out */
+    struct tool_hints asked; /* tool hints from the pages of the list that were read so far */
+    struct tool_cut asked_cut; /* numbers of tools listed and hidden in these pages */
+    struct buf failure;        /* owned; why the last request for the list of tools failed */
+    int64_t retry_us;          /* time before which the list of tools is not requested again */
 
-    /* The client's messages that wait for the list. */
+    /* The client's messages that wait for the list of tools. */
     struct tool_ask_line *first, *last; /* owned */
     size_t lines_n, lines_bytes;
     int64_t arrived_us; /* when the line being handled was received; 0: no line is being handled */
@@ -154,10 +154,11 @@ struct traffic {
     struct buf scratch;  /* owned: answers under construction */
     struct chunk *spare; /* memory set aside for answers when allocation fails; NULL: none */
     size_t spare_n;      /* number of bytes of `spare` in use */
-    struct redact_lines noise_lines, stderr_lines; /* find secrets that span lines of the server */
-    char version[32];                              /* protocol version; "": not negotiated yet */
-    bool knows_client, knows_server;               /* the peer's name is recorded */
-    uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients so far */
+    /* states of the search for secrets that span several lines of the server's output */
+    struct redact_lines noise_lines, stderr_lines;
+    char version[32];                /* protocol version; "": not negotiated yet */
+    bool knows_client, knows_server; /* the peer's name is recorded */
+    uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients seen so far */
     unsigned clients;
     bool client_closed; /* the client has closed its output, so it can answer no request */
     /* the client has sent `shutdown` or `exit` of LSP: the server should exit */

@@ -13,7 +13,7 @@
  *           kills its process again, it is skipped, too.
  * Vault     is made if it is missing. If the vault was removed while it was open, the result is
  *           STORE_GONE, and the caller exits (process.h).
- * Damage    a damaged database is put aside (vault/store/damaged.h), a new database is made, and an
+ * Damage    a damaged database is renamed (vault/store/damaged.h), a new database is made, and an
  *           escalation is written. An event `gap` in the new database stands for the entries that
  *           were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
