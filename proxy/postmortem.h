@@ -30,8 +30,9 @@ struct postmortem {
     size_t n; /* number of processes; 0: no process was left */
     /* there were more than PROCESS_TREE_MAX processes; the others are not listed */
     bool more;
-    size_t chosen;                                       /* index of the process that is reported */
-    struct postmortem_process process[PROCESS_TREE_MAX]; /* each parent before its children */
+    size_t chosen; /* index of the process that is reported */
+    /* sorted: each parent before its children */
+    struct postmortem_process process[PROCESS_TREE_MAX];
     int pipes, sockets;   /* open pipes and sockets of the chosen process; -1: unknown */
     int64_t unread_bytes; /* unread bytes in the pipe of the server's stdin; -1: unknown */
     bool has_base;        /* a base was given; without it, the three members below are 0 */

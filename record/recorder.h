@@ -60,8 +60,7 @@
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* the turn's bytes may be sent */
-    /* nothing may be sent or read; `changed` is called when recorder_publish() must be called again
-     *  */
+    /* nothing may be sent or read; `changed` is called when the turn must be published again */
     RECORDER_HOLD,
     RECORDER_FAILED, /* the session must end (only with stop_on_error) */
 };

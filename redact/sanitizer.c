@@ -83,7 +83,7 @@ struct slice redact_filter_log_line(void *ctx, struct slice line)
 
 /* ---- rounds over one text, until nothing is left to replace ---------------------------------- */
 
-/* The function of the interface that the caller has called. */
+/* Which function of sanitizer.h the caller has called. */
 enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
 
 static void collect_edits(struct redact *r, struct slice in, enum what what)

@@ -30,8 +30,8 @@ struct handshake {
     struct buf subscribed;
     /* owned: names of the tools that may be called twice, as JSON strings, each between newlines */
     struct buf repeatable;
-    bool incomplete; /* a message was too large to be kept, so it will not be repeated */
-    /* the client's initialize was too large to be kept: no new process can serve this client */
+    bool incomplete; /* a setting could not be kept, so it will not be repeated to a new process */
+    /* the client's initialize could not be kept: no new process can serve this client */
     bool initialize_lost;
     /* Prefix of the ids of the interposer's own requests; a number follows. */
     char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1];

@@ -161,7 +161,8 @@ uint64_t message_record_and_stage(struct traffic *t, enum row_direction dir, str
         .size = text.n,
         .findings = m.kind == RPC_REQUEST ? FINDING(FIND_OWN_REQUEST) : 0,
     };
-    /* The slices of m point into the caller's text: use the same offsets in the chunk. */
+    /* The slices of m point into the caller's text. The slices of the row must point to the same
+     * offsets in the chunk, which has a copy of the text. */
     if (m.id.text.p != NULL)
         row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
     row.method.p = c->data + (m.method.p - text.p);

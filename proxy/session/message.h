@@ -39,8 +39,8 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
 uint64_t message_append_to_journal(struct traffic *t, const struct row *row);
-/* For a message that the caller has recorded itself: does what message_record() does after
- * recording. */
+/* Call this function after recording a message without message_record(): does what message_record()
+ * does after recording. */
 void message_report_repairs(struct traffic *t, uint64_t seq);
 /* Records a message without staging it. Returns the seq of the message. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,

@@ -255,7 +255,8 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
         return NULL;
     struct rpc_id other, key = rpc_id_from_json(id, &t->scratch[PENDING_ID]);
     if (key.type == 0)
-        return NULL; /* the id is missing, or longer than all in the table (reserve_lookup_key_space()) */
+        /* the id is missing, or longer than all ids in the table (reserve_lookup_key_space()) */
+        return NULL;
     struct pending *p = find_pending_by_key(t, &key);
     if (p != NULL || !rpc_id_convert_type(&key, &other))
         return p;

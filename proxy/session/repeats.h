@@ -41,7 +41,7 @@ enum late_answer {
     /* the late answer is a result that does not end the call: it asks for input or names a task */
     LATE_UNFINISHED
 };
-const char *late_answer_name(enum late_answer a); /* "none", "result", "tool-error", … */
+const char *late_answer_name(enum late_answer a); /* returns "none", "result", "tool-error", … */
 /* Classifies a late answer. *ret_text: the result or error as JSON. */
 enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
@@ -116,7 +116,7 @@ enum repeat_decision {
     REPEAT_ANSWERED,
     REPEAT_REFUSED, /* the call is answered with an error */
 };
-const char *repeat_decision_name(enum repeat_decision d); /* "forwarded", "insisted", … */
+const char *repeat_decision_name(enum repeat_decision d); /* returns "forwarded", "insisted", … */
 
 /* The decision about a call that equals an uncertain call. */
 struct repeat {

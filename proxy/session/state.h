@@ -97,8 +97,8 @@ struct tool_ask_line {
 struct tool_gate {
     struct tool_rule *rule;  /* borrowed; NULL: the client may see and call all tools */
     struct tool_hints hints; /* tool hints from the newest list of tools */
-    struct tool_cut cut;     /* numbers of tools listed and hidden in this list so far */
-    bool judged;             /* a complete list of tools was compared with the rule */
+    struct tool_cut cut; /* numbers of tools listed and hidden so far in the newest list of tools */
+    bool judged;         /* a complete list of tools was compared with the rule */
 
     /* State of the interposer's own request for the list of tools (tool_ask.h). */
     bool asking;             /* the list of tools is being requested */
@@ -109,9 +109,10 @@ struct tool_gate {
     unsigned pages, rounds;  /* number of pages read; number of attempts to read the whole list */
     int64_t until_us;        /* time when the request for the list times out */
     struct tool_hints asked; /* tool hints from the pages of the list that were read so far */
-    struct tool_cut asked_cut; /* numbers of tools listed and hidden in these pages */
-    struct buf failure;        /* owned; why the last request for the list of tools failed */
-    int64_t retry_us;          /* time before which the list of tools is not requested again */
+    /* numbers of tools listed and hidden in the pages of the list that were read so far */
+    struct tool_cut asked_cut;
+    struct buf failure; /* owned; why the last request for the list of tools failed */
+    int64_t retry_us;   /* time before which the list of tools is not requested again */
 
     /* The client's messages that wait for the list of tools. */
     struct tool_ask_line *first, *last; /* owned */

@@ -112,7 +112,7 @@ static void log_store_arguments(struct log_directory *a, struct kept_arguments *
     if (a->kept == NULL || text.n > LOG_DIRECTORY_KEPT_MAX)
         return;
     size_t at = a->kept_n % LOG_DIRECTORY_KEPT;
-    if (LOG_DIRECTORY_KEPT - at < text.n) /* the text must be contiguous */
+    if (LOG_DIRECTORY_KEPT - at < text.n) /* the text must not be split at the end of the ring */
         a->kept_n += LOG_DIRECTORY_KEPT - at;
     k->at = a->kept_n;
     k->n = (uint32_t)text.n;

@@ -40,7 +40,7 @@ struct log_directory {
     struct buf clean;                 /* owned: scratch */
     struct buf who;                   /* owned: JSON of the members session and server */
     struct clean_name method, target; /* the last names that were sanitized */
-    /* Index: seq of the request, modulo the size of the array. */
+    /* Arguments of recent requests. The index is the request's seq modulo the array's size. */
     struct kept_arguments request[LOG_DIRECTORY_REQUESTS];
     char *kept;        /* owned: a ring of LOG_DIRECTORY_KEPT bytes; NULL: none yet */
     uint64_t kept_n;   /* number of bytes that were ever written to `kept` */

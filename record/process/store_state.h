@@ -41,7 +41,7 @@ struct store {
     struct escalations early;
     /* number of escalation files that were written before their entries could be stored */
     size_t early_n;
-    /* no escalation before this position needs an attempt to write its file early */
+    /* store_write_escalations_early() continues at this position */
     uint64_t early_to;
     /* new escalation files of entries before this position were reported to the owner */
     uint64_t reported_to;
