@@ -35,8 +35,7 @@ MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool la
                                      struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
 MI_MUST bool lines_next_result(struct lines *l, struct slice *ret);
-/* Returns when lines_end_expired_waits() must be called; INT64_MAX if no line and no error is held.
- *  */
+/* Returns when lines_end_expired_waits() must be called; INT64_MAX: nothing is held. */
 int64_t lines_next_timeout_us(const struct lines *l);
 /* Ends the wait of each held line and held error whose time has passed. */
 void lines_end_expired_waits(struct lines *l, int64_t now_us);

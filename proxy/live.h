@@ -39,9 +39,10 @@ struct proxy {
     /* recording */
     struct recorder *recorder;     /* owned */
     const struct journal *journal; /* the recorder's journal */
-    struct running running;        /* row of this session, as last passed to the recorder */
-    bool holding;                  /* at the end of the last turn the recorder allowed no output */
-    bool pacing;                   /* recorder_must_slow_client(): the client is not read */
+    /* row of this session in the table `running`, as last passed to the recorder */
+    struct running running;
+    bool holding; /* at the end of the last turn the recorder allowed no output */
+    bool pacing;  /* recorder_must_slow_client(): the client is not read */
 
     /* the session between client and server */
     struct traffic traffic;

@@ -79,7 +79,8 @@ struct relay {
     struct outbox *box;      /* borrowed: written to `out` */
     struct outbox *priority; /* borrowed: written before `box`; may be NULL */
     bool priority_complete;  /* `priority` gets no more bytes; `box` is written after it */
-    size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
+    /* number of bytes in the pipe that the peer never read; set when `out` is closed */
+    size_t unread;
     /* relay_stop_writing() was called: nothing more is written, but `out` stays open */
     bool muted;
     ev_io read_watch, write_watch;
@@ -87,7 +88,7 @@ struct relay {
     /* the timer is active while a line is incomplete, until that is reported */
     ev_timer unfinished_timer;
     double unfinished_s;    /* RELAY_UNFINISHED_S; shorter in tests */
-    ev_tstamp read_at;      /* time of the last byte, or when reading began */
+    ev_tstamp read_at;      /* time when a byte was last read, or when reading began */
     bool reported;          /* the incomplete line has been reported */
     ev_timer starved_timer; /* the timer is active while `stops` contains RELAY_STARVED */
     ev_tstamp starved_at;   /* when the lack of memory began */

@@ -104,7 +104,8 @@ struct dispatcher {
     bool ended;
     size_t passed; /* bytes of output since a command was last started */
     struct job job[JOBS];
-    char *queue[NOTIFIER_QUEUE]; /* owned; the oldest file first */
+    /* owned; paths of the files that wait for a command, the oldest first */
+    char *queue[NOTIFIER_QUEUE];
     size_t queue_n;
 };
 

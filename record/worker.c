@@ -144,7 +144,7 @@ static void worker_start_watchers(struct worker *w)
 
 /* ---- exits ---------------------------------------------------------------------------------- */
 
-/* Counts an exit. Returns the delay until the next process is started. */
+/* Counts an exit of a recorder process. Returns the delay until the next one is started. */
 static int64_t worker_delay_after_exit(struct worker *w, int64_t now)
 {
     if (w->exits == 0 || now - w->counted_since_us > WORKER_MINUTE_US) {
@@ -273,7 +273,8 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
         return;
     }
     worker_start_watchers(w);
-    reap_worker(w); /* the loop does not report an exit that came before this call */
+    /* the loop does not report an exit that came before the watchers were started */
+    reap_worker(w);
 }
 
 void worker_stop_watching(struct worker *w)

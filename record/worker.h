@@ -17,7 +17,7 @@
 #include <ev.h>
 
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
-/* delay of the first recorder process */
+/* delay before the event loop starts the first recorder process */
 #define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
 /* If this many processes in a row cannot open the journal or their store, nothing will be stored.

@@ -26,7 +26,7 @@
 
 #define FORMS_MAX 64
 #define FORM_FIELDS 16
-/* maximum bytes of forms that are read; reading them takes a few milliseconds */
+/* maximum bytes that are read of the forms in a message; reading them takes a few milliseconds */
 #define FORM_BYTES ((size_t)128 << 10)
 
 struct asked_form {

@@ -22,10 +22,11 @@
 #define HANDSHAKE_MAX ((size_t)1 << 20)
 
 struct handshake {
-    struct buf initialize; /* owned: the client's params; empty: there was no initialize */
-    struct buf answer;     /* owned: the server's result of the client's initialize */
-    bool initialized;      /* the client has sent notifications/initialized */
-    struct buf level;      /* owned: the params of logging/setLevel; empty: none */
+    /* owned: the params of the client's initialize; empty: the client has sent none */
+    struct buf initialize;
+    struct buf answer; /* owned: the server's result of the client's initialize */
+    bool initialized;  /* the client has sent notifications/initialized */
+    struct buf level;  /* owned: the params of logging/setLevel; empty: none */
     /* owned: URIs of the subscribed resources, as JSON strings, each between newlines */
     struct buf subscribed;
     /* owned: names of the tools that may be called twice, as JSON strings, each between newlines */
@@ -68,11 +69,11 @@ bool handshake_is_initialize_answer(const struct handshake *h, const struct rpc 
 /* Returns true if m has the protocol version and capabilities of the old process; if not, `why`
  * gets a sentence. */
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
-/* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
- * when there are no more. */
+/* Writes one of the messages that follow initialize. *at is 0 for the first message, and is
+ * advanced to the next one. Returns false if there are no more messages. */
 bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b);
-/* Writes list_changed notifications for the client, called like handshake_write_next_message(): the
- * new process may have other lists. */
+/* Writes one of the list_changed notifications for the client, because the new process may have
+ * other lists. *at is used as in handshake_write_next_message(). */
 bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */

@@ -23,8 +23,7 @@ static struct slice get_text_for_recording(struct traffic *t, const struct rpc *
 {
     size_t n = 0;
     *ret_n = 0;
-    /* An invalid message may answer a form as well, because it is forwarded if it answers a
-     * request. */
+    /* An invalid message may also answer a form: if it answers a request, it is forwarded. */
     bool may_answer = m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION && m->kind != RPC_ERROR;
     if (!may_answer && (m->findings & RPC_AMBIGUOUS) == 0 &&
         m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE)

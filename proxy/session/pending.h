@@ -96,7 +96,7 @@ struct pending_table {
     /* owned; hash table: `buckets` chains of requests by id, then `buckets` chains by progress
      * token */
     struct pending **bucket;
-    size_t buckets; /* a power of two; 0 before the first pending_add() */
+    size_t buckets; /* number of chains by id: a power of two; 0 before the first pending_add() */
     size_t bytes;   /* bytes of all entries */
     struct pending_list open, cancelled;
     /* owned: buffers for the canonical form of an id and of a progress token */

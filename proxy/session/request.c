@@ -14,7 +14,8 @@ int request_open(struct traffic *t, const struct message *x, struct pending **re
             if (t->refused[i].id == hash)
                 t->refused[i].seq = 0;
     }
-    /* These members carry input that was requested from a user, perhaps in a browser. */
+    /* A request with inputResponses or requestState carries input that was requested from a user,
+     * perhaps in a browser. */
     (*ret)->waits_for_user =
         (*ret)->modern && (x->m.in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||
                            x->m.in_params[FIELD_REQUEST_STATE] != JSON_NONE);
@@ -30,7 +31,7 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us)
         timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
 }
 
-/* Stops the timer of a client's request. After the last pending request of the server, continues
+/* Stops the timer of a client's request. If p is the last pending request of the server, continues
  * the timers that request_pause_deadlines() has paused. */
 static void stop_request_timer(struct traffic *t, enum row_direction dir, struct pending *p)
 {

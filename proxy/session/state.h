@@ -103,7 +103,7 @@ struct tool_gate {
     /* State of the interposer's own request for the list of tools (tool_ask.h). */
     bool asking;             /* the list of tools is being requested */
     bool changed;            /* the server's list of tools has changed while its pages were read */
-    bool modern;             /* the request has the form that revision 2026-07-28 requires */
+    bool modern;             /* the request has the form required by revision 2026-07-28 */
     uint64_t id;             /* number in the id of the interposer's pending request; 0: none */
     uint64_t cursor;         /* hash of the requested page's cursor; 0: the first page */
     unsigned pages, rounds;  /* number of pages read; number of attempts to read the whole list */

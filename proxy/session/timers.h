@@ -65,8 +65,8 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
 /* Call this function when the server has read `written` bytes in total: starts the timers of the
  * requests in them. */
 void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us);
-/* Call this function when a request was staged again, after newer requests. oldest: the oldest of
- * all requests. */
+/* Call this function when a request was staged again, after newer requests. oldest: the oldest
+ * pending request. */
 void timers_note_restaged_request(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
 void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define GATHER_MAX ((size_t)1 << 20) /* a larger buffer is freed after use */
+#define GATHER_MAX ((size_t)1 << 20) /* a buffer with more bytes than this is freed after use */
 #define LOOK_US 1000000              /* interval of the checks that the file still exists */
 
 void log_directory_open(struct log_directory *a, const char *session, const char *server)

@@ -105,8 +105,8 @@ static void recording_on_escalated(void *ctx, enum escalation_cause cause, const
         (void)channel_send(p->cfg->notifier, path, strlen(path));
 }
 
-/* Opens the file of the lock, and passes it to the proxy before the lock is taken, so that the lock
- * remains if this process is killed. */
+/* Opens the lock file, and passes its descriptor to the proxy before the lock is taken, so that the
+ * lock remains if this process is killed. */
 static bool share_lock_with_proxy(struct recording *p, int vault)
 {
     if (p->lock >= 0 && running_lock_is_file_of_vault(p->lock, vault))

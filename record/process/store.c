@@ -89,7 +89,7 @@ static int begin_batch(struct store *s, struct ring *r)
         return st;
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
-    r->at = at;      /* ring_read_next_record() returns the same entry again */
+    r->at = at;      /* ring_read_next_record() must return the same entry again */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
     writer_defer_begin(s->w, STORE_WAIT_US);

@@ -29,7 +29,7 @@ struct store {
     /* id of the session in the database; 0: the session is not known to be there */
     int64_t session_id;
     bool resumed;      /* the session is in the database; earlier stored entries were released */
-    int64_t looked_us; /* when the vault was last checked for removal */
+    int64_t looked_us; /* time of the last check whether the vault was removed */
     struct log_directory log;
     /* state of the search for tool calls that make no progress (model/no_progress.h) */
     struct no_progress progress;

@@ -86,7 +86,7 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
     size_t n = 0;
     while (ring_read_next_record(r, &kind, &bytes, &at) == 0) {
         if (at >= position) {
-            r->at = at; /* ring_read_next_record() returns the same entry again */
+            r->at = at; /* ring_read_next_record() must return the same entry again */
             break;
         }
         n++;

@@ -41,8 +41,8 @@ struct pending {
 /* The progress of a search, kept between calls so that one text is searched only once. */
 struct search {
     struct slice text;
-    size_t from;            /* offset at which the next call of the search continues */
-    size_t end;             /* offset of the last byte of the next window */
+    size_t from; /* offset at which the search continues when the caller asks for the next hit */
+    size_t end;  /* offset of the last byte of the next window */
     struct shape_scan scan; /* finds windows */
     size_t masked; /* end of the last redaction mark; anchors before this offset are ignored */
     struct pending pending[MAX_PENDING]; /* hits, sorted by offset, without overlap */

@@ -40,7 +40,7 @@ enum shape_flag {
 
 struct shape_rule {
     const char *name;
-    const char *form; /* pattern of a hit; only its anchor if `fn` is set */
+    const char *form; /* pattern of a hit; if `fn` is set, only the pattern of the anchor */
     shape_fn fn;      /* finds the hit; NULL: `form` alone decides */
     unsigned flags;   /* enum shape_flag */
 };

@@ -45,7 +45,7 @@ static const char *find_text_counting_work(const char *p, const char *end, const
 
 /* ---- private keys ---- */
 
-#define PEM_MAX (128u << 10) /* maximum bytes from the first line of a key to its last line */
+#define PEM_MAX (128u << 10) /* maximum bytes from the first to the last line of a private key */
 #define PEM_BODY_MIN 24      /* minimum number of base64 characters in a private key */
 #define PEM_GAP_MAX 1024     /* maximum bytes of headers before the base64 of a private key */
 
@@ -99,8 +99,7 @@ static const char *find_key_body_end(const char *p, const char *end, size_t *ret
 }
 
 /* Returns the end of the last line of the private key, and in *ret_last the start of that line.
- * Returns NULL if this line does not come within PEM_MAX bytes, or if another key begins before it.
- *  */
+ * Returns NULL if this line does not come within PEM_MAX bytes, or if another key begins first. */
 static const char *find_key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;

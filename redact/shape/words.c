@@ -375,7 +375,7 @@ static bool has_only_digits(struct slice v)
     return i == v.n;
 }
 
-/* Whether v has both letters and digits, or a symbol in the middle. Plain words do not. */
+/* Whether v has both letters and digits, or a symbol in the middle. Plain words have neither. */
 static bool has_unusual_characters(struct slice v)
 {
     bool letter = false, digit = false, sign = false;
