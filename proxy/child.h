@@ -55,8 +55,8 @@ struct child {
 /* mask: signals that are blocked in the child process: those that were blocked when this program
  * started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
-/* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if the program could not be
- * started. */
+/* Starts the program argv[0], which is searched in PATH. Returns 0, or MI_EIO with errno if the
+ * program could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
 /* Sends SIGTERM after half the grace time, and SIGKILL after all of it. */
 void child_stop(struct child *c);

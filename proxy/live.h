@@ -42,7 +42,7 @@ struct proxy {
     /* row of this session in the table `running`, as last passed to the recorder */
     struct running running;
     bool holding; /* at the end of the last turn the recorder allowed no output */
-    bool pacing;  /* recorder_must_slow_client(): the client is not read */
+    bool pacing; /* the client is not read, because recorder_must_slow_client() has returned true */
 
     /* the session between client and server */
     struct traffic traffic;
@@ -68,7 +68,7 @@ struct proxy {
 
 /* ---- server_process.c ---- */
 
-/* Starts a process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
+/* Starts a server process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
  * start_error are set. */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);

@@ -1,11 +1,11 @@
 /* relay.h - one direction: reads lines from one peer, and writes an outbox to the other peer.
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes
- * are unsent (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a
- * complete line waits. A line that stays incomplete is reported once. The timer for this report is
- * active only while a line is incomplete and the relay reads. If there is no memory to read into,
- * reading pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S the lack of memory
- * is reported.
+ * are unsent (from RELAY_HIGH down to RELAY_LOW), while RELAY_HELD or RELAY_PACED is set, and while
+ * a complete line waits. A line that stays incomplete is reported once. The timer for this report
+ * is active only while a line is incomplete and the relay reads. If there is no memory to read
+ * into, reading pauses and is tried again every RELAY_RETRY_S. After RELAY_STARVED_S the lack of
+ * memory is reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */

@@ -50,8 +50,8 @@ struct recorder {
     /* Without stop_on_error: a message was recorded without its body, which is logged once. With
      * stop_on_error: the body of a message does not fit, so the session must end. */
     bool body_lost;
-    /* Since when the journal has been full or, with sync_full, entries have not been stored; 0:
-     * neither is the case. */
+    /* Since when recording has been delayed, because the journal is full or, with sync_full,
+     * because entries are not stored yet; 0: there is no delay. */
     int64_t waits_since_us;
 
     struct worker worker;

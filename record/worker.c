@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define TEXT_READ 4096
-#define REAP_US 500 /* microseconds between two checks for the exit of the process */
+#define REAP_US 500 /* microseconds between two checks for the exit of the recorder process */
 
 /* ---- the process ---------------------------------------------------------------------------- */
 

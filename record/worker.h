@@ -20,8 +20,8 @@
 /* delay before the event loop starts the first recorder process */
 #define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
-/* If this many processes in a row cannot open the journal or their store, nothing will be stored.
- * After the first two, the next process is started at once. */
+/* If this many recorder processes in a row cannot open the journal or their store, nothing will be
+ * stored. After each of the first two, the next one is started at once. */
 #define WORKER_UNABLE 3
 #define WORKER_DELAY_MAX_US 10000000
 
@@ -32,10 +32,10 @@ struct worker {
     const int *lock;     /* borrowed: the descriptor of VAULT/running.lock; -1: none */
     pid_t pid;           /* the recorder process; 0: none is running */
     int control, text;   /* -1: closed */
-    bool opened;         /* the process has opened the vault */
+    bool opened;         /* the recorder process has opened the vault */
     /* the session has ended: an exit is expected, and no other process is started */
     bool ending;
-    /* number of successive processes that could not open the journal or their store */
+    /* number of successive recorder processes that could not open the journal or their store */
     unsigned unable;
     /* when the last recorder process ended; 0: a recorder process is running */
     int64_t gone_since_us;
@@ -49,14 +49,15 @@ struct worker {
     /* Called for a report of the recorder process. The callee closes fd. If fd is -1, the report
      * has no descriptor. */
     void (*on_report)(void *data, char what, int fd);
-    void (*on_text)(void *data, struct slice bytes); /* called with bytes of the process's stderr */
-    void (*on_restart)(void *data);                  /* called after another process was started */
+    /* called with bytes of the recorder process's stderr */
+    void (*on_text)(void *data, struct slice bytes);
+    void (*on_restart)(void *data); /* called after another recorder process was started */
     void *data;
 };
 
 /* Prepares w, without starting a process. From here on the callbacks may be called. */
 void worker_open(struct worker *w, const struct process_config *cfg);
-/* Starts a process. Returns 0, or MI_EIO with errno. */
+/* Starts a recorder process. Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
 /* watches the recorder process; starts one if none is running */
 void worker_watch(struct worker *w, struct ev_loop *loop);

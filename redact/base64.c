@@ -2,7 +2,7 @@
 #include "redact/read.h"
 #include "redact/walk.h"
 
-#define BASE64_MIN 1024 /* longer strings of base64 are not tokens */
+#define BASE64_MIN 1024 /* shorter strings of base64 may be tokens, longer ones are encoded data */
 /* number of bytes of base64 that are examined to tell text from binary data */
 #define TEXT_LOOK 1024
 

@@ -7,7 +7,7 @@
 
 /* maximum number of rounds; a replacement may expose a secret that the next round finds */
 #define ROUNDS 8
-#define KEPT_MAX ((size_t)256 << 10) /* scratch buffers with more bytes are freed after each text */
+#define KEPT_MAX ((size_t)256 << 10) /* larger scratch buffers are freed after each text */
 
 int redact_open(struct redact **ret, struct buf *error)
 {

@@ -371,8 +371,8 @@ static bool long_content_may_be_json(const struct redact *r, struct slice raw)
 }
 
 /* Truncates long content and searches only its start. Returns false if the whole content must be
- * searched, because it may be JSON, or because a secret that begins in the part that remains
- * continues after the searched bytes. */
+ * searched: it may be JSON, or a secret in the part that remains may continue after the searched
+ * bytes. */
 static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t base, bool odd,
                                      int level)
 {

@@ -24,8 +24,8 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    /* error.data has no such member: the request has no effects, or the error is not about the end
-     * of the server */
+    /* error.data has no `may_have_run`: the request has no effects, or the error is not about the
+     * end of the server */
     REPLY_RAN_ABSENT,
     REPLY_RAN_NO,    /* false */
     REPLY_RAN_MAYBE, /* true */

@@ -10,7 +10,7 @@
  *   answer        sends errors and results of the interposer itself
  *   answer_repair  repairs the id of an answer, and members that are null
  *   stray         records output of the server that is not a message
- *   invalid_lines handles lines that are not valid messages
+ *   invalid_line  handles lines that are not valid messages
  *   session_info, credentials, tool_changes, arguments, rules
  *   tool_report   reports a tool rule that cannot be right
  *   tool_ask      requests the list of tools from the server
@@ -133,10 +133,11 @@ struct traffic {
     const char *url;
     enum validate validate;
     size_t max_message;   /* value of --max-message in bytes, for the text of an error */
-    struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
+    struct outbox out[2]; /* outboxes: [ROW_C2S] to the server, [ROW_S2C] to the client */
     /* bytes of the interposer's answers staged since out[ROW_S2C] was empty */
     size_t own_bytes;
-    struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    /* pending requests: [ROW_C2S] those of the client, [ROW_S2C] those of the server */
+    struct pending_table open[2];
     struct refused_request refused[REFUSED_MAX]; /* a ring buffer of refused requests */
     size_t refused_next;                         /* next slot of the ring buffer */
     uint64_t server_answers;    /* number of the current process's answers to requests with an id */
