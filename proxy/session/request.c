@@ -7,7 +7,7 @@ int request_open(struct traffic *t, const struct message *x, struct pending **re
     int st = pending_add(&t->open[x->dir], &x->m, &x->id, ret);
     if (st < 0 || x->dir != ROW_C2S)
         return st;
-    /* This request uses the id again, so the id no longer means a refused request. */
+    /* This request uses the id again, so the id does not identify a refused request any more. */
     if (t->refused_next > 0) {
         uint64_t hash = rpc_id_hash_json(x->m.id);
         for (size_t i = 0; i < REFUSED_MAX; i++)

@@ -52,7 +52,8 @@ enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
  * warning is logged, or the call is rejected. */
 enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 
-/* The tools of the server's previous session, compared with the first complete list of this one. */
+/* The tools of the server's previous session, which are compared with the first complete list of
+ * tools in this session. */
 struct previous_tools {
     enum {
         PREVIOUS_TOOLS_UNKNOWN,
@@ -63,7 +64,7 @@ struct previous_tools {
     struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
     bool completes;             /* the message being handled completes a tools/list */
-    uint64_t list_seq;          /* seq of the last message that completed a list; 0: none */
+    uint64_t list_seq; /* seq of the last message that completed a list of tools; 0: none */
 };
 
 /* State for lines that are not valid messages (invalid_line.h). */

@@ -156,7 +156,7 @@ static bool is_better_reason(const struct reading *r, enum stderr_says says, con
 
 /* ---- lines in their order ------------------------------------------------------------------- */
 
-/* Handles a line that belongs to an earlier line. Returns false for any other line. */
+/* Handles a line that continues an earlier line. Returns false for any other line. */
 static bool handle_continuation(struct reading *r, struct slice text, enum stderr_says says,
                                 bool indented)
 {

@@ -31,8 +31,8 @@ void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line 
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
 /* Handles an incomplete line: the stream ended before the line's newline. */
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
-/* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
- * is complete, it gets a finding. */
+/* Notes that a line has been incomplete for some time: n bytes of the line have arrived. When the
+ * line is complete, the line gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
 /* Call this function when the client has closed its output. Such a client cannot answer requests of
  * the server, so deadlines are not paused for them. */

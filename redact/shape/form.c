@@ -107,7 +107,7 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
     return n >= min;
 }
 
-#define FORM_FIRST 300 /* the first characters of a token, which are examined */
+#define FORM_FIRST 300 /* number of characters that are examined at the start of a token */
 
 /* Returns the number of characters from text[i] on that are in the set, at most `max`. */
 static size_t count_chars_of_set(const struct shape_set *set, struct slice text, size_t i,
