@@ -35,11 +35,12 @@ MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool la
                                      struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
 MI_MUST bool lines_next_result(struct lines *l, struct slice *ret);
-/* Returns when lines_end_expired_waits() must be called; INT64_MAX if no line waits. */
+/* Returns when lines_end_expired_waits() must be called; INT64_MAX: nothing is held. */
 int64_t lines_next_timeout_us(const struct lines *l);
-/* Ends the wait of each line whose time to wait is over. */
+/* Ends the wait of each held line and held error whose time has passed. */
 void lines_end_expired_waits(struct lines *l, int64_t now_us);
-/* Ends all waits. Call this function when the server's output has ended. */
+/* Ends the wait of every held line and held error. Call this function when the server's output has
+ * ended. */
 void lines_on_output_end(struct lines *l);
 /* Returns true if memory ran out and lines are missing. */
 bool lines_are_out_of_memory(const struct lines *l);

@@ -160,7 +160,7 @@ static bool live_reap_if_exited(struct live *l)
     return l->pid == 0;
 }
 
-/* Returns true if the server has ended. Sets l->end when the way it ended becomes known. */
+/* Returns true if the server has ended. Sets l->end as soon as it is known how the server ended. */
 static bool live_determine_end(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)

@@ -24,10 +24,11 @@ struct process_pipes {
 };
 
 struct process_start {
-    char *const *argv;    /* argv[0] is searched in PATH */
-    const char *dir;      /* working directory of the server; NULL: that of this process */
-    const sigset_t *mask; /* signals that are blocked in the server; NULL: those blocked here */
-    bool own_stderr;      /* the server's stderr is a pipe to this process */
+    char *const *argv; /* argv[0] is searched in PATH */
+    const char *dir;   /* working directory of the server; NULL: that of this process */
+    /* signals that are blocked in the server; NULL: those that are blocked in this process */
+    const sigset_t *mask;
+    bool own_stderr; /* the server's stderr is a pipe to this process */
 };
 
 /* Returns 0, or MI_EIO with errno if the server could not be started; then no descriptor is left

@@ -23,7 +23,7 @@
 
 static const struct {
     const char *name;
-    unsigned next; /* states that may follow, as bits */
+    unsigned next; /* bits of the states that may follow this state */
 } child_states[CHILD_NSTATES] = {
     [CHILD_IDLE] = {"idle", 1u << CHILD_RUNNING},
     [CHILD_RUNNING] = {"running",

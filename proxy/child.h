@@ -40,7 +40,8 @@ struct child {
     int64_t grace_us;
     sigset_t mask; /* signals blocked in the process */
     ev_child exit_watch;
-    ev_timer kill_timer; /* active while a signal, or the forced end of the output, is scheduled */
+    /* the timer is active while a signal, or the forced end of the output, is scheduled */
+    ev_timer kill_timer;
     /* Each callback may be NULL. on_finished is called last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
@@ -54,8 +55,8 @@ struct child {
 /* mask: signals that are blocked in the child process: those that were blocked when this program
  * started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
-/* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if the program could not be
- * started. */
+/* Starts the program argv[0], which is searched in PATH. Returns 0, or MI_EIO with errno if the
+ * program could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
 /* Sends SIGTERM after half the grace time, and SIGKILL after all of it. */
 void child_stop(struct child *c);

@@ -107,7 +107,7 @@ static void send_escalation(struct incidents *t, struct escalation *e,
     recorder_escalate(t->recorder, e);
     buf_close(&request);
     e->request = (struct slice){0};
-    e->stderr_lines = NULL; /* this member points to `lines`, a local variable */
+    e->stderr_lines = NULL; /* the member must not point any more to `lines`, a local variable */
     e->stderr_n = 0;
 }
 

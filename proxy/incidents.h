@@ -28,13 +28,13 @@ struct incidents {
     struct message_head last[2];                   /* last message of each direction */
     struct message_head err[ESCALATION_LINES_MAX]; /* sanitized lines of stderr; a ring buffer */
     uint64_t err_n;                                /* number of stderr lines noted so far */
-    struct stderr_reason reason;                   /* why the current process may end */
+    struct stderr_reason reason; /* lines of stderr that may say why the current process ends */
 };
 
 /* The request that an incident is about; all members may be empty. */
 struct incident_call {
     uint64_t seq;
-    struct slice method, target, text; /* in the form that struct pending has */
+    struct slice method, target, text; /* method, target and text as in struct pending */
 };
 
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);

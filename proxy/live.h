@@ -30,7 +30,8 @@ struct proxy {
     struct ev_loop *loop;
     ev_check turn_start;
     ev_prepare turn_end;
-    ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
+    /* the timer is active while memory and wide pipes are kept for the next large line */
+    ev_timer large_timer;
     struct stall stall;
     ev_signal signals[3];
     int exit_status; /* exit status of this program, unless a later event changes it */
@@ -38,9 +39,10 @@ struct proxy {
     /* recording */
     struct recorder *recorder;     /* owned */
     const struct journal *journal; /* the recorder's journal */
-    struct running running;        /* row of this session, as last passed to the recorder */
-    bool holding;                  /* at the end of the last turn the recorder allowed no output */
-    bool pacing;                   /* recorder_must_slow_client(): the client is not read */
+    /* row of this session in the table `running`, as last passed to the recorder */
+    struct running running;
+    bool holding; /* at the end of the last turn the recorder allowed no output */
+    bool pacing; /* the client is not read, because recorder_must_slow_client() has returned true */
 
     /* the session between client and server */
     struct traffic traffic;
@@ -55,7 +57,7 @@ struct proxy {
     /* the server */
     struct child child;
     struct server_machine machine;
-    ev_timer state_timer;        /* active in states that have a timeout */
+    ev_timer state_timer;        /* the timer is active in states that have a timeout */
     int64_t state_timer_due_us;  /* when state_timer fires */
     struct outbox handshake_box; /* bytes for a restarted process, written before all other bytes */
     struct buf start_error;      /* owned; why no process could be started */
@@ -66,7 +68,7 @@ struct proxy {
 
 /* ---- server_process.c ---- */
 
-/* Starts a process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
+/* Starts a server process. Returns 0, or MI_EIO: then the error was logged, and exit_status and
  * start_error are set. */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);

@@ -3,7 +3,7 @@
 
 #include "proxy/session/expire.h"
 
-#define READS_MAX 4 /* number of reads of RELAY_TURN bytes: together the size of the largest pipe */
+#define READS_MAX 4 /* this many reads of RELAY_TURN bytes empty the largest pipe */
 
 bool pipes_watch_reading(struct proxy *p)
 {
@@ -17,6 +17,7 @@ void pipes_read_and_flush(struct proxy *p)
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
             relay_read_available(&p->relay[i]);
-    /* The result would say that reading has started again, but here reading can only stop. */
+    /* The result is not needed: it tells whether reading has started again, but here reading can
+     * only stop. */
     (void)pipes_watch_reading(p);
 }

@@ -30,14 +30,15 @@ struct postmortem {
     size_t n; /* number of processes; 0: no process was left */
     /* there were more than PROCESS_TREE_MAX processes; the others are not listed */
     bool more;
-    size_t chosen;                                       /* index of the process that is reported */
-    struct postmortem_process process[PROCESS_TREE_MAX]; /* each parent before its children */
+    size_t chosen; /* index of the process that is reported */
+    /* sorted: each parent before its children */
+    struct postmortem_process process[PROCESS_TREE_MAX];
     int pipes, sockets;   /* open pipes and sockets of the chosen process; -1: unknown */
     int64_t unread_bytes; /* unread bytes in the pipe of the server's stdin; -1: unknown */
-    bool has_base;        /* a base was given; without it, the three members below are 0 */
-    int64_t since_us;     /* microseconds from the base until now */
-    int64_t cpu_us;       /* CPU time of all processes since the base, in steps of 10 ms */
-    int64_t helpers_us;   /* CPU time of the helpers, which is a part of cpu_us */
+    bool has_base;    /* a base sample was given; otherwise since_us, cpu_us and helpers_us are 0 */
+    int64_t since_us; /* microseconds from the base sample until this report */
+    int64_t cpu_us;   /* CPU time of all processes since the base, in steps of 10 ms */
+    int64_t helpers_us; /* CPU time of the helpers, which is a part of cpu_us */
 };
 
 /* Call this function before the first signal is sent. pid: the process that the proxy started;

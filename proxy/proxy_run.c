@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Only the head of a longer line of the server's stderr is recorded. */
+/* maximum bytes that are recorded of a line of the server's stderr */
 #define STDERR_LINE_MAX ((size_t)8 << 10)
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};

@@ -38,7 +38,8 @@ struct proxy_config {
     const char *escalate_command; /* run for each new escalation file; NULL: none */
     const char *sent;             /* the request of `send`, recorded as an event; NULL: no `send` */
     unsigned restarts;            /* restarts allowed in a minute, <= PROXY_RESTARTS_MAX; 0: none */
-    struct retention retention;   /* old sessions that the recorder removes; all 0: none */
+    /* rules that say which old sessions the recorder removes; all 0: none */
+    struct retention retention;
     pid_t *ret_recorder; /* gets the pid of a recorder that still runs at the end; 0: none */
 };
 

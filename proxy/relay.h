@@ -1,11 +1,11 @@
 /* relay.h - one direction: reads lines from one peer, and writes an outbox to the other peer.
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes
- * are unsent (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a
- * complete line waits. A line that stays incomplete is reported once. The timer for this report is
- * active only while a line is incomplete and the relay reads. If there is no memory to read into,
- * reading pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S the lack of memory
- * is reported.
+ * are unsent (from RELAY_HIGH down to RELAY_LOW), while RELAY_HELD or RELAY_PACED is set, and while
+ * a complete line waits. A line that stays incomplete is reported once. The timer for this report
+ * is active only while a line is incomplete and the relay reads. If there is no memory to read
+ * into, reading pauses and is tried again every RELAY_RETRY_S. After RELAY_STARVED_S the lack of
+ * memory is reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -53,8 +53,9 @@ struct relay_calls {
 };
 
 struct relay_width {
-    bool tried;    /* an attempt was made to enlarge the pipe */
-    bool full;     /* the pipe holds more than its previous size, which is restored later */
+    bool tried; /* an attempt was made to enlarge the pipe */
+    /* the previous size is restored later, because the pipe holds more bytes than that */
+    bool full;
     size_t before; /* the pipe's previous size in bytes; 0: the size was not changed */
 };
 
@@ -78,17 +79,19 @@ struct relay {
     struct outbox *box;      /* borrowed: written to `out` */
     struct outbox *priority; /* borrowed: written before `box`; may be NULL */
     bool priority_complete;  /* `priority` gets no more bytes; `box` is written after it */
-    size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
+    /* number of bytes in the pipe that the peer never read; set when `out` is closed */
+    size_t unread;
     /* relay_stop_writing() was called: nothing more is written, but `out` stays open */
     bool muted;
     ev_io read_watch, write_watch;
-    ev_io closed_watch;        /* active after relay_watch_closing(), while `out` is open */
-    ev_timer unfinished_timer; /* active while a line is incomplete, until that is reported */
-    double unfinished_s;       /* RELAY_UNFINISHED_S; shorter in tests */
-    ev_tstamp read_at;         /* time of the last byte, or when reading began */
-    bool reported;             /* the incomplete line has been reported */
-    ev_timer starved_timer;    /* active while `stops` contains RELAY_STARVED */
-    ev_tstamp starved_at;      /* when the lack of memory began */
+    ev_io closed_watch; /* the watcher is active after relay_watch_closing(), while `out` is open */
+    /* the timer is active while a line is incomplete, until that is reported */
+    ev_timer unfinished_timer;
+    double unfinished_s;    /* RELAY_UNFINISHED_S; shorter in tests */
+    ev_tstamp read_at;      /* time when a byte was last read, or when reading began */
+    bool reported;          /* the incomplete line has been reported */
+    ev_timer starved_timer; /* the timer is active while `stops` contains RELAY_STARVED */
+    ev_tstamp starved_at;   /* when the lack of memory began */
     /* reasons not to read: bits of enum relay_stop; 0: the relay reads */
     unsigned stops;
     size_t waiting_n;   /* if RELAY_WAITS is set: length of the line that waits */
@@ -117,9 +120,9 @@ void relay_stop_writing(struct relay *r);
  * `priority`, and the outbox after that. */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_mark_priority_complete(struct relay *r);
-/* Reads the bytes that are available now, at most RELAY_TURN, even if too many are unsent; reads
- * nothing while the relay is held. Call this function before reading stops, and before a deadline
- * counts as passed. */
+/* Reads the bytes that are available now, at most RELAY_TURN, even if too many bytes are unsent.
+ * Reads nothing while RELAY_HELD is set. Call this function before reading stops, and before a
+ * deadline counts as passed. */
 void relay_read_available(struct relay *r);
 /* Sets or clears the reason `why` not to read: RELAY_HELD or RELAY_PACED. */
 void relay_pause(struct relay *r, enum relay_stop why, bool on);
@@ -128,17 +131,17 @@ static inline bool relay_has_ended(const struct relay *r)
 {
     return (r->stops & RELAY_ENDED) != 0;
 }
-/* Asks again whether the waiting line must still wait. Does nothing if no line waits, or if the
- * relay is held. */
+/* Asks the owner again whether the waiting line must still wait. Does nothing if no line waits, or
+ * while RELAY_HELD is set. */
 void relay_continue(struct relay *r);
 /* Returns for how long a complete line has waited; 0 if no line waits. */
 int64_t relay_waited_us(const struct relay *r);
-/* Returns true while the peer may have sent something that is not read now. */
+/* Returns true while the relay does not read bytes that the peer may have sent. */
 bool relay_is_paused(const struct relay *r);
 /* Restores the previous size of each wide pipe, unless the pipe holds too many bytes now. */
 void relay_shrink_pipes(struct relay *r);
-/* Returns true if a wide pipe should be narrowed. False while the pipe is too full for that and is
- * not read. */
+/* Returns true if relay_shrink_pipes() can restore the size of a pipe. A pipe that was too full at
+ * the last attempt does not count until bytes of the pipe were read. */
 bool relay_has_wide_pipe(const struct relay *r);
 /* Writes the released bytes. Call this function at the end of a turn; the relay calls it when `out`
  * is writable. */

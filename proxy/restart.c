@@ -169,7 +169,7 @@ void restart_resend_next_request(struct proxy *p)
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
-        /* this ends the process, and pending requests get errors */
+        /* discarding the outbox ends the process, and pending requests get errors */
         outbox_discard_after_error(&t->out[ROW_C2S]);
     timers_note_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
 }

@@ -207,7 +207,8 @@ MI_MUST static unsigned apply_event_to_state(struct proxy *p, enum server_event 
     p->machine.tried = p->resends && resend_has_pending_read_request(&p->traffic.open[ROW_C2S].open,
                                                                      server_process_bytes_read(p));
     unsigned todo = server_state_apply_event(&p->machine, e, now_us);
-    /* SHUTDOWN may have come in a state that ignores it: each new state gets the event again. */
+    /* The event SHUTDOWN may have been reported in a state that ignores it, so it is reported again
+     * in each new state. */
     if (p->traffic.client_said_shutdown && p->machine.state != before)
         todo |= server_state_apply_event(&p->machine, SERVER_EV_SHUTDOWN, now_us);
     if (p->machine.state != before) {

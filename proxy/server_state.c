@@ -23,7 +23,7 @@ struct cell {
     enum server_state to;    /* STARTING: no entry, because no event leads to STARTING */
     unsigned todo;           /* actions: bits of enum server_action */
     enum server_cause cause; /* 0: unchanged */
-    /* becomes the session's reason unless the session has one; 0: unchanged */
+    /* reason for the end of the session, unless one is already set; 0: none */
     enum server_reason reason;
 };
 

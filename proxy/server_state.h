@@ -18,7 +18,7 @@
 
 #include "base/base.h"
 
-#define SERVER_RESTARTS_US 60000000 /* restarts are counted within this time */
+#define SERVER_RESTARTS_US 60000000 /* time within which restarts are counted */
 #define SERVER_RESTARTS_MAX 100     /* upper limit of max_restarts */
 #define SERVER_BACKOFF_US 100000    /* delay before a restart; doubled for each recent restart */
 #define SERVER_BACKOFF_MAX_US 10000000
@@ -53,7 +53,8 @@ enum server_state {
     SERVER_DRAINING_INPUT_CLOSED,
     SERVER_KILLED, /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED, /* the process exited; its output is being read */
-    /* the server exited with status 0, no request was pending; a request restarts it */
+    /* The server exited with status 0 while no request was pending. The next request restarts the
+     * server. */
     SERVER_EXITED_IDLE,
     SERVER_CRASHED_IDLE, /* the server crashed with no pending request; no restart is possible */
     SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
@@ -81,30 +82,30 @@ enum server_event {
     SERVER_EV_EXITED,        /* the process exited */
     /* the process exited with status 0; another process holds its stdout */
     SERVER_EV_LAUNCHER_EXITED,
-    /* the process exited, its output is read, and requests are pending */
+    /* the process exited, its output was read to the end, and requests are pending */
     SERVER_EV_FINISHED,
-    /* the process exited, its output is read, no request is pending */
+    /* the process exited, its output was read to the end, and no request is pending */
     SERVER_EV_FINISHED_IDLE,
     SERVER_EV_FINISHED_CLEAN, /* like FINISHED_IDLE, but the process exited with status 0 */
     /* A request timed out, and the server has sent nothing since the request
      * (session/liveness.h): */
-    SERVER_EV_SILENT,          /* nothing is known about the server's processes */
-    SERVER_EV_AT_WORK,         /* the server's child processes work; also reported in ASKED */
-    SERVER_EV_PREPARING,       /* the server works, but has not answered any request yet */
-    SERVER_EV_HUNG,            /* the server hangs */
-    SERVER_EV_HEARD,           /* the server sent a message (only if server_state_is_in_doubt()) */
-    SERVER_EV_SHUTDOWN,        /* the client sent `shutdown` or `exit` */
-    SERVER_EV_SHUTDOWN_FAILED, /* the server answered `shutdown` with an error */
-    SERVER_EV_CLIENT_CLOSED,   /* the client closed its output and awaits no answers */
-    SERVER_EV_CLIENT_WAITS,    /* the client closed its output and awaits answers */
-    SERVER_EV_ANSWERED,        /* the client awaits no more answers (reported in *DRAINING) */
+    SERVER_EV_SILENT,    /* nothing is known about the server's processes */
+    SERVER_EV_AT_WORK,   /* the server's child processes work; also reported in ASKED */
+    SERVER_EV_PREPARING, /* the server works, but has not answered any request yet */
+    SERVER_EV_HUNG,      /* the server hangs */
+    SERVER_EV_HEARD, /* the server sent a message (reported only if server_state_is_in_doubt()) */
+    SERVER_EV_SHUTDOWN,           /* the client sent `shutdown` or `exit` */
+    SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
+    SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
+    SERVER_EV_CLIENT_WAITS,       /* the client closed its output and awaits answers */
+    SERVER_EV_ANSWERED,           /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
-    SERVER_EV_REQUEST,            /* a request is pending (only if server_state_wants_requests()) */
-    SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
-    SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
-    SERVER_EV_NO_MEMORY,          /* out of memory for reading from a peer */
-    SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
+    SERVER_EV_REQUEST, /* a request is pending (reported only if server_state_wants_requests()) */
+    SERVER_EV_FLUSHED, /* the last answers are written (reported in FLUSHING) */
+    SERVER_EV_RECORD_FAILED, /* recording failed with --on-record-error=stop */
+    SERVER_EV_NO_MEMORY,     /* out of memory for reading from a peer */
+    SERVER_EV_TIMEOUT,       /* server_state_timeout_us() has passed */
     SERVER_NEVENTS
 };
 
@@ -187,8 +188,9 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 /* Restarts the deadlines of a repeated initialize and of the answer to a liveness ping. Call this
  * function if the proxy did not read the server's output, or the server got no processor. */
 void server_state_extend_wait(struct server_machine *s, int64_t now_us);
-/* Call this function if this process did not run for `us` microseconds: moves the deadlines of
- * a repeated initialize and of a liveness ping by `us`, and at least to least_us from now. */
+/* Call this function if this process did not run for `us` microseconds: moves the deadlines of a
+ * repeated initialize and of a liveness ping by `us`. After that, no such deadline is earlier than
+ * least_us from now. */
 void server_state_skip_stalled_time(struct server_machine *s, int64_t us, int64_t least_us,
                                     int64_t now_us);
 /* True in the states in which TIMEOUT changes nothing before due_us. */

@@ -221,7 +221,8 @@ bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t wa
                             const struct buf *why, enum server_event *ret)
 {
     enum liveness l = LIVENESS_SILENT;
-    if (p->machine.state != SERVER_ASKED) /* In SERVER_ASKED the server is already being judged. */
+    /* In SERVER_ASKED the server was already asked because of an earlier request. */
+    if (p->machine.state != SERVER_ASKED)
         l = judge_server_at_deadline(p, q, waited_us);
     if (l == LIVENESS_SLOW)
         return false;
@@ -236,7 +237,8 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
     struct silence *s = &p->silence;
     switch (p->machine.state) {
     case SERVER_ASKED:
-        if (before == SERVER_ASKED) { /* the error of the first request has the details */
+        /* the error of the request that led to the question has the details */
+        if (before == SERVER_ASKED) {
             buf_adds(why,
                      " and sent nothing else in that time; it is being asked whether it lives");
             return LIVENESS_SILENT;

@@ -24,8 +24,8 @@ struct stderr_relay {
     struct outbox box;
     ev_io watch;
     struct redact_stream stream;
-    ev_timer pause;   /* active while an incomplete line waits */
-    uint64_t dropped; /* bytes dropped since the last report */
+    ev_timer pause;   /* the timer is active while an incomplete line waits */
+    uint64_t dropped; /* bytes of output dropped since dropped bytes were last reported */
     bool in_line;     /* the last byte written was not a newline */
 };
 

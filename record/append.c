@@ -34,7 +34,7 @@ static struct ring_head read_waiting_entry_head(const struct recorder *r, size_t
 }
 
 /* Drops the waiting messages and counts them as lost. Messages that follow a waiting message wait
- * as well, so the waiting messages are the last ones of the session. */
+ * as well, so the waiting messages are the latest messages of the session. */
 void append_drop_waiting_messages(struct recorder *r)
 {
     struct buf kept = {0};
@@ -100,7 +100,8 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        /* body_lost ends the session, and then the message is recorded without its body */
+        /* body_lost ends the session; while the session ends, the message is recorded without its
+         * body */
         r->body_lost = true;
         return false;
     }
@@ -135,8 +136,8 @@ static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const 
                                    : !kind_is_metadata(h.kind);
 }
 
-/* Reports lost messages in the journal, and records again. Returns false until there is room for
- * many messages; otherwise there would be a gap after every few messages. */
+/* Reports lost messages in the journal, and resumes recording. Returns false until there is room
+ * for many messages; otherwise there would be a gap after every few messages. */
 static bool report_lost_messages(struct recorder *r)
 {
     if (r->losing && ring_unread_bytes(&r->ring) > r->full_at / 2)
@@ -185,7 +186,7 @@ void append_entry(struct recorder *r, const struct entry *e)
 {
     size_t n = form_size_of_entry(e);
     if (r->losing)
-        (void)append_waiting_entries(r); /* stops losing messages if there is room again */
+        (void)append_waiting_entries(r); /* resumes recording if the ring has room again */
     bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
     if (in_order && put_entry_into_ring(r, e, n))
         return;

@@ -27,7 +27,7 @@ static void keep_only_descriptors(const int *fds, size_t n)
 
 void detach_process(const int *fds, size_t n)
 {
-    /* The proxy's handler would write to a descriptor of the proxy's event loop. */
+    /* Removes the proxy's handler, which would write to a descriptor of the proxy's event loop. */
     signal(SIGCHLD, SIG_DFL);
     for (size_t i = 0; i < MI_COUNT(ignored); i++)
         signal(ignored[i], SIG_IGN);

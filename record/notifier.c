@@ -31,8 +31,8 @@ static bool is_blank_char(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Splits a command in place. words has space for max words and a NULL. Returns the number of words,
- * or -1 with the reason in *ret_why. */
+/* Splits a command in place. `words` has space for `max` words and a NULL. Returns the number of
+ * words, or -1 with the reason in *ret_why. */
 static int split_command(char *text, char **words, int max, const char **ret_why)
 {
     int n = 0;
@@ -104,7 +104,8 @@ struct dispatcher {
     bool ended;
     size_t passed; /* bytes of output since a command was last started */
     struct job job[JOBS];
-    char *queue[NOTIFIER_QUEUE]; /* owned; the oldest file first */
+    /* owned; paths of the files that wait for a command, the oldest first */
+    char *queue[NOTIFIER_QUEUE];
     size_t queue_n;
 };
 

@@ -82,7 +82,7 @@ static char *make_path_absolute(const char *path)
 static int copy_config(struct recorder *r, const struct recorder_config *cfg)
 {
     r->cfg = *cfg;
-    r->cfg.escalate_command = NULL; /* not needed here: the notifier has a copy of the string */
+    r->cfg.escalate_command = NULL; /* only the notifier needs the command, and has a copy */
     r->cfg.vault = make_path_absolute(cfg->vault);
     r->cfg.name = copy_string(cfg->name);
     r->cfg.command = copy_string(cfg->command);
@@ -360,8 +360,8 @@ static bool recorder_waits_for_tools(struct recorder *r)
     return false;
 }
 
-/* Waits until everything is stored, at most end_us. If no recorder process runs, starts one, but
- * only once. */
+/* Waits until everything is stored, at most r->end_us microseconds. If no recorder process runs,
+ * starts one, but only once. */
 static void store_remaining_entries(struct recorder *r)
 {
     int64_t until = clock_mono_us() + r->end_us;

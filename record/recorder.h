@@ -53,13 +53,14 @@
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
-/* used for process 1 of a container, whose exit kills all other processes */
+/* Replaces RECORDER_END_US in process 1 of a container, whose exit kills all other processes. */
 #define RECORDER_END_FIRST_US 4000000
-#define RECORDER_EXIT_US 50000 /* time for the process to exit after everything is stored */
+/* time for the recorder process to exit after everything is stored */
+#define RECORDER_EXIT_US 50000
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* the turn's bytes may be sent */
-    /* nothing may be sent or read; `changed` is called when it is time to try again */
+    /* nothing may be sent or read; `changed` is called when the turn must be published again */
     RECORDER_HOLD,
     RECORDER_FAILED, /* the session must end (only with stop_on_error) */
 };
@@ -136,15 +137,16 @@ enum recorder_result recorder_publish(struct recorder *r);
  * until RECORDER_LAG_FULL_US, because otherwise it would be copied, and everything would stop
  * (RECORDER_HOLD). */
 bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us);
-/* Call this function after recorder_publish() if a line waits: `changed` is called when it is time
- * to ask again. */
+/* Call this function after recorder_publish() if a line waits: `changed` is called when
+ * recorder_is_behind() must be called again. */
 void recorder_watch_lag(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True
  * for at most PACE_MAX_US after a message of the client. `changed` is called when the client may be
  * read again. Call this function after recorder_publish(). */
 bool recorder_must_slow_client(struct recorder *r);
-/* Whether all appended entries are in the journal; with sync_full, in the database. After
- * RECORDER_FAILED: whether the turn's bytes may still be sent. */
+/* Returns true if all appended entries are in the journal or, with sync_full, in the database. If
+ * recorder_publish() has returned RECORDER_FAILED, the bytes of this turn may be sent only if the
+ * result is true. */
 bool recorder_has_stored_all_entries(const struct recorder *r);
 
 #endif

@@ -40,18 +40,18 @@ struct recorder {
     bool losing;          /* messages are dropped until the journal has room for many messages */
     uint64_t limit;       /* limit of the ring while the recorder can store */
     int64_t bound_due_us; /* time when bound_update_limit() checks again; 0: at once */
-    uint64_t bound_from;  /* end of the last entry at the previous check */
+    uint64_t bound_from;  /* end of the last entry when bound_update_limit() last checked */
     /* while `losing`: number of bytes that were in the journal when it became full */
     uint64_t full_at;
     bool asked; /* the client sent a request in this turn */
     /* recorder_must_slow_client() has not been called since a message of the client was appended */
     bool took;
     bool failed; /* RECORDER_FAILED was returned */
-    /* A message was recorded without its body (logged once), or, with stop_on_error, could only be
-     * recorded without its body. */
+    /* Without stop_on_error: a message was recorded without its body, which is logged once. With
+     * stop_on_error: the body of a message does not fit, so the session must end. */
     bool body_lost;
-    /* Since when the journal has been full or, with sync_full, entries have not been stored; 0:
-     * neither is the case. */
+    /* Since when recording has been delayed, because the journal is full or, with sync_full,
+     * because entries are not stored yet; 0: there is no delay. */
     int64_t waits_since_us;
 
     struct worker worker;
@@ -62,13 +62,14 @@ struct recorder {
     struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* ends a pause of forwarding, or the wait of a long line */
+    ev_timer pause_timer; /* timer that ends a pause of forwarding, or the wait of a long line */
     /* the client is not read before this time, because the journal is filling up */
     int64_t paced_until_us;
     /* a line has waited too long; no line waits until the recorder process has caught up */
     bool gave_up_lag;
-    ev_timer idle_timer; /* active while the journal has more memory than light traffic needs */
-    uint64_t idle_end;   /* end of the last entry when idle_timer was started */
+    /* the timer is active while the journal has more memory than light traffic needs */
+    ev_timer idle_timer;
+    uint64_t idle_end; /* end of the last entry when idle_timer was started */
 };
 
 static inline int64_t recorder_elapsed_us(const struct recorder *r)
@@ -106,14 +107,15 @@ void bound_update_limit(struct recorder *r);
 bool bound_lowers_ring_limit(const struct recorder *r);
 /* Adds a short entry beyond the ring's limit. Returns false if there is no memory. */
 bool bound_append_entry(struct recorder *r, const struct entry *e);
-/* Escalates that messages are lost because --max-waiting is reached. */
+/* Writes an escalation: messages are lost because --max-waiting is reached. */
 void bound_escalate_lost_messages(struct recorder *r);
 
 /* ---- waits.c ---- */
 
 void waits_open_timers(struct recorder *r);
 void waits_stop_timers(struct recorder *r);
-/* Calls `changed` at this time (clock_mono_us()). 0: cancels the call. */
+/* Arranges that `changed` is called at the time until_us (clock_mono_us()). If until_us is 0,
+ * `changed` is not called any more. */
 void waits_call_changed_at(struct recorder *r, int64_t until_us);
 /* Call this function after entries were published. If no more entries follow for a while, memory of
  * the journal is returned to the system. */

@@ -1,5 +1,5 @@
-/* waits.c - timers of the recorder: they end a pause or the wait of a long line, and return memory
- * after a burst. */
+/* waits.c - timers of the recorder. One timer ends a pause of forwarding, or the wait of a long
+ * line. Another timer returns memory after a burst. */
 #include "record/pace.h"
 #include "record/state.h"
 
@@ -69,9 +69,9 @@ bool recorder_must_slow_client(struct recorder *r)
 
 /* ---- memory of an idle journal -------------------------------------------------------------- */
 
-#define IDLE_S 0.5  /* seconds without an entry until memory is returned */
-#define PART_S 0.02 /* seconds between two parts of memory that are returned */
-/* bytes of memory that are returned at once, which takes one or two milliseconds */
+#define IDLE_S 0.5  /* seconds without an entry after which memory is returned */
+#define PART_S 0.02 /* seconds between two steps that return memory */
+/* bytes of memory that one step returns, which takes one or two milliseconds */
 #define PART_BYTES ((size_t)4 << 20)
 
 static void start_idle_timer(struct recorder *r, double s)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define TEXT_READ 4096
-#define REAP_US 500 /* microseconds between two checks for the exit of the process */
+#define REAP_US 500 /* microseconds between two checks for the exit of the recorder process */
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
@@ -40,7 +40,8 @@ static _Noreturn void run_worker_process(const struct worker *w, int control, in
     file.fd = add_inherited_descriptor(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
-    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's event loop */
+    /* this process cannot use the proxy's log sink, which needs the proxy's event loop */
+    log_set_sink(NULL, NULL);
     detach_process(keeps, n);
     if (dup2(text, STDERR_FILENO) < 0)
         _exit(EX_OSERR);
@@ -143,7 +144,7 @@ static void worker_start_watchers(struct worker *w)
 
 /* ---- exits ---------------------------------------------------------------------------------- */
 
-/* Counts an exit. Returns the delay until the next process is started. */
+/* Counts an exit of a recorder process. Returns the delay until the next one is started. */
 static int64_t worker_delay_after_exit(struct worker *w, int64_t now)
 {
     if (w->exits == 0 || now - w->counted_since_us > WORKER_MINUTE_US) {
@@ -272,7 +273,8 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
         return;
     }
     worker_start_watchers(w);
-    reap_worker(w); /* the loop does not report an exit that came before this call */
+    /* the loop does not report an exit that came before the watchers were started */
+    reap_worker(w);
 }
 
 void worker_stop_watching(struct worker *w)

@@ -17,54 +17,60 @@
 #include <ev.h>
 
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
-/* delay of the first recorder process */
+/* delay before the event loop starts the first recorder process */
 #define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
-/* If this many processes in a row cannot open the journal or their store, nothing will be stored.
- * After the first two, the next process is started at once. */
+/* If this many recorder processes in a row cannot open the journal or their store, nothing will be
+ * stored. After each of the first two, the next one is started at once. */
 #define WORKER_UNABLE 3
 #define WORKER_DELAY_MAX_US 10000000
 
 struct worker {
-    struct process_config cfg; /* control, text, notifier and lock are set for each process */
-    const int *notifier;       /* borrowed: a descriptor for the notifier; -1: none */
-    const int *lock;           /* borrowed: the descriptor of VAULT/running.lock; -1: none */
-    pid_t pid;                 /* the recorder process; 0: none is running */
-    int control, text;         /* -1: closed */
-    bool opened;               /* the process has opened the vault */
+    /* the members control, text, notifier and lock of `cfg` are set for each process */
+    struct process_config cfg;
+    const int *notifier; /* borrowed: a descriptor for the notifier; -1: none */
+    const int *lock;     /* borrowed: the descriptor of VAULT/running.lock; -1: none */
+    pid_t pid;           /* the recorder process; 0: none is running */
+    int control, text;   /* -1: closed */
+    bool opened;         /* the recorder process has opened the vault */
     /* the session has ended: an exit is expected, and no other process is started */
     bool ending;
-    /* number of successive processes that could not open the journal or their store */
+    /* number of successive recorder processes that could not open the journal or their store */
     unsigned unable;
-    int64_t gone_since_us;    /* time since which there has been no process; 0: there is one */
-    int64_t counted_since_us; /* start of the minute in which exits are counted */
-    unsigned exits;           /* number of exits in this minute */
-    struct ev_loop *loop;     /* the event loop; NULL: events are not watched */
+    /* when the last recorder process ended; 0: a recorder process is running */
+    int64_t gone_since_us;
+    /* start of the minute in which exits of recorder processes are counted */
+    int64_t counted_since_us;
+    unsigned exits;       /* number of recorder processes that exited in this minute */
+    struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     ev_io control_watch, text_watch;
     ev_child exit_watch;
-    ev_timer start_timer; /* active during the delay before a new process is started */
-    /* Called for a report of the process. The callee closes fd; -1: the report has none. */
+    ev_timer start_timer; /* the timer is active during the delay before a new process is started */
+    /* Called for a report of the recorder process. The callee closes fd. If fd is -1, the report
+     * has no descriptor. */
     void (*on_report)(void *data, char what, int fd);
-    void (*on_text)(void *data, struct slice bytes); /* called with bytes of the process's stderr */
-    void (*on_restart)(void *data);                  /* called after another process was started */
+    /* called with bytes of the recorder process's stderr */
+    void (*on_text)(void *data, struct slice bytes);
+    void (*on_restart)(void *data); /* called after another recorder process was started */
     void *data;
 };
 
 /* Prepares w, without starting a process. From here on the callbacks may be called. */
 void worker_open(struct worker *w, const struct process_config *cfg);
-/* Starts a process. Returns 0, or MI_EIO with errno. */
+/* Starts a recorder process. Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
-/* watches the process; starts one if there is none */
+/* watches the recorder process; starts one if none is running */
 void worker_watch(struct worker *w, struct ev_loop *loop);
-/* tells the process that there are entries to store */
+/* tells the recorder process that there are entries to store */
 void worker_wake(struct worker *w);
 /* Call this function after the loop has ended: stops watching, so that no report arrives through
  * the loop and no other process is started. */
 void worker_stop_watching(struct worker *w);
-/* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
+/* Waits, without the event loop, at most `us` microseconds for reports, text, or the exit of the
+ * recorder process. */
 void worker_wait_for_reports(struct worker *w, int64_t us);
-void worker_kill(struct worker *w); /* kills the process and waits for its exit */
-/* Closes the descriptors. A process that has not exited continues. Safe to call twice. */
+void worker_kill(struct worker *w); /* kills the recorder process and waits for its exit */
+/* Closes the descriptors. A recorder process that has not exited continues. Safe to call twice. */
 void worker_close(struct worker *w);
 
 #endif

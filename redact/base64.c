@@ -2,7 +2,7 @@
 #include "redact/read.h"
 #include "redact/walk.h"
 
-#define BASE64_MIN 1024 /* longer strings of base64 are not tokens */
+#define BASE64_MIN 1024 /* shorter strings of base64 may be tokens, longer ones are encoded data */
 /* number of bytes of base64 that are examined to tell text from binary data */
 #define TEXT_LOOK 1024
 
@@ -91,7 +91,8 @@ bool redact_blob_is_text(struct slice raw)
     for (size_t i = 0; i < n; i++) {
         char c = raw.p[i];
         if (c == '\\' && i + 1 < n)
-            c = raw.p[++i] == '/' ? '/' : '\n'; /* \/, or the end of a line: \n, \r */
+            /* the escape \/, or the escape of the end of a line: \n, \r */
+            c = raw.p[++i] == '/' ? '/' : '\n';
         unsigned v = (unsigned char)base64[(unsigned char)c];
         if (v == 0 && c != '=' && !char_is_space(c))
             return false;

@@ -136,7 +136,7 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
     }
 }
 
-/* Finds the next member with this name: a reader of the message may use any of them. */
+/* Finds the next member with this name: of several such members, a reader may use any. */
 static bool find_member(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;

@@ -26,12 +26,13 @@
 
 #define FORMS_MAX 64
 #define FORM_FIELDS 16
-/* maximum bytes of forms that are read; reading them takes a few milliseconds */
+/* maximum bytes that are read of the forms in a message; reading them takes a few milliseconds */
 #define FORM_BYTES ((size_t)128 << 10)
 
 struct asked_form {
-    uint64_t owner; /* hash of the request's id or of the key; 0: the slot is free */
-    uint64_t task;  /* hash of the id of the task that answered the form (2025-11-25); 0: none */
+    /* hash of the request's id or of the key in inputRequests; 0: the slot is free */
+    uint64_t owner;
+    uint64_t task; /* hash of the id of the task that answered the form (2025-11-25); 0: none */
     uint64_t field[FORM_FIELDS]; /* hashes of the names of the secret fields */
     unsigned n;
     bool all; /* all fields are secrets */

@@ -90,7 +90,8 @@ static const struct key_rule *find_rule_in_table(const struct key_rule *table,
     return NULL;
 }
 
-/* Returns the index in keys.first of the rules that end with the two letters before `end`. */
+/* Returns the index in keys.first of the rules for names that end with the two letters before
+ * `end`. */
 static unsigned rule_bucket_of_ending(const char *end)
 {
     return ((unsigned char)end[-2] & 31u) << 5 | ((unsigned char)end[-1] & 31u);
@@ -222,7 +223,8 @@ static void add_rule_ending(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    for (unsigned a = 0; a < 26; a++) { /* an end of two letters may follow any letter */
+    /* if the name has only these two letters, any letter may stand before them */
+    for (unsigned a = 0; a < 26; a++) {
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))
             k->ends[three / 64] |= (uint64_t)1 << (three % 64);

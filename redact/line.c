@@ -32,7 +32,8 @@ static bool is_key_body_char(char c)
            c == '/' || c == '=';
 }
 
-/* Returns the last word of the line, without quotes and separators: it may be a line of the key. */
+/* Returns the last word of the line, without quotes and separators. This word may be a line of a
+ * private key. */
 static struct slice last_word_of_key_line(struct slice line)
 {
     while (line.n > 0 && !is_key_body_char(line.p[line.n - 1]))
@@ -45,8 +46,8 @@ static struct slice last_word_of_key_line(struct slice line)
     return (struct slice){line.p + from, line.n - from};
 }
 
-/* Handles a line inside a key: *hidden is the part to replace. Returns false if the line does not
- * belong to the key. */
+/* Handles a line inside a private key: *hidden gets the part to replace. Returns false if the line
+ * does not belong to the key. */
 static bool redact_key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
 {
     const char *stop = find_text_in_line(line.p, line.p + line.n, "-----END ");
@@ -72,7 +73,7 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
                 size_t *ret_n)
 {
     struct slice hidden;
-    /* this key may begin inside an earlier key that has no end */
+    /* this private key may begin inside an earlier one whose last line is missing */
     if (line_opens_private_key(line)) {
         l->in_key = REDACT_PEM_LINES;
         return redact_text(r, line, out, ret_n);

@@ -15,8 +15,8 @@ bool redact_looks_like_json(struct slice s, bool escaped)
            ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
 }
 
-/* Whether an object with a member begins here. `escaped`: the object is inside a JSON string, so
- * its quotes are escaped. */
+/* Whether an object with at least one member begins at p. `escaped`: the object is inside a JSON
+ * string, so the quotes in the object are escaped. */
 static bool object_begins_at(const char *p, const char *end, bool escaped)
 {
     if (p == end || *p++ != '{')
@@ -63,7 +63,8 @@ static const char *end_of_last_word(const char *from, const char *end, bool digi
     return end;
 }
 
-/* Whether the name of a secret ends here. Looks at the last REDACT_NAME_MAX bytes of the name. */
+/* Whether the text [from, end) may end with the name of a secret. Only the last REDACT_NAME_MAX
+ * bytes of the text are examined. */
 static bool secret_name_may_end(const struct redact *r, const char *from, const char *end)
 {
     end = end_of_last_word(from, end, false);
@@ -90,8 +91,9 @@ static bool quoted_text_may_be_secret(const struct redact *r, const char *p, con
            place_role_of_key(raw) == ROLE_BLOB || option_takes_header(raw, &header);
 }
 
-/* Returns false if a walk over the JSON in s cannot find more than the search for shapes: no string
- * matters to the walk, and no escape can hide such a string. */
+/* Returns false if walking the JSON in s would find no more secrets than searching s for shapes.
+ * This is certain if s has no string that the walk treats specially, and no escape that could hide
+ * such a string. */
 bool redact_may_contain_key(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;

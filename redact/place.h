@@ -15,7 +15,8 @@ enum role place_role_of_key(struct slice key); /* never ROLE_KEPT */
 /* Whether this key is a protocol field that a peer must return unchanged. Such fields are never
  * replaced. */
 bool place_is_never_replaced(enum zone zone, struct slice key);
-/* Returns the zone of the value of this key. zone: the zone of the object that has the key. */
+/* Returns the zone of the value of this key, which says what rules apply inside the value. zone:
+ * the zone of the object that has the key. */
 enum zone place_zone_of_member(enum zone zone, struct slice key);
 
 /* Whether the object that begins at `at` is a schema, which declares a property, rather than a

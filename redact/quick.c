@@ -18,8 +18,8 @@ static bool key_decides_value_handling(struct slice key)
     return (key.p[key.n - 1] | 0x20) == 's' && place_zone_of_member(ZONE_ANY, key) == ZONE_HEADERS;
 }
 
-/* Whether the walk may treat the value of this key specially. *arguments is set if keys inside the
- * arguments of a call may follow. */
+/* Whether the walk may treat the value of this key differently from other values. Sets *arguments
+ * if the key is `arguments`, because names of sensitive content may follow. */
 static bool key_may_need_redaction(const struct redact *r, struct slice key, bool *arguments)
 {
     if ((key_may_match(&r->keys, key.p, key.p + key.n) && key_find_rule(&r->keys, key) != NULL) ||
@@ -50,8 +50,8 @@ static bool string_may_need_redaction(const struct redact *r, struct slice raw, 
     return c == '-' || string_is_assignment(r, raw) || (escapes && redact_may_contain_json(r, raw));
 }
 
-/* Checks each string. A string before a colon is a key. A string that is followed by an invalid
- * character always matters. */
+/* Returns true if a key or another string may need redaction, or if an invalid character follows a
+ * string. A string before a colon is a key. */
 static bool strings_may_need_redaction(const struct redact *r, struct slice json)
 {
     const char *p = json.p, *end = json.p + json.n;

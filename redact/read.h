@@ -13,7 +13,8 @@
 #include <emmintrin.h>
 #endif
 
-/* Returns s without white space at both ends; with `escaped` also without escaped white space. */
+/* Returns s without white space at both ends. If `escaped` is true, escaped white space is removed
+ * as well. */
 struct slice read_trim(struct slice s, bool escaped);
 static inline const char *read_space(const char *p, const char *end)
 {

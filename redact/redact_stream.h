@@ -17,7 +17,7 @@
 struct redact_stream {
     struct redact_lines lines;
     struct buf line;  /* owned: the unfinished line as received */
-    struct buf shown; /* owned: the part that was output */
+    struct buf shown; /* owned: what was output of the unfinished line so far */
     struct buf clean; /* owned: scratch */
     bool failed;
 };

@@ -114,7 +114,7 @@ void redact_write_rules(struct redact *r, struct buf *out)
     buf_close(&clean);
 }
 
-/* Whether this rule already exists. */
+/* Whether the sanitizer already has this rule. */
 static bool redact_has_rule(const struct redact *r, const char *name, const char *value)
 {
     for (const char *p = r->user.p; p < r->user.p + r->user.n;) {
@@ -126,7 +126,8 @@ static bool redact_has_rule(const struct redact *r, const char *name, const char
     return false;
 }
 
-/* Adds one `["name","value"]`. Skips a pattern that contained a secret and so was redacted. */
+/* Adds one rule that was stored as `["name","value"]`. Skips a pattern in which a secret was
+ * redacted. */
 static int add_recorded_rule(struct redact *r, struct json_value pair, struct buf *error)
 {
     struct json_walk w = json_walk_begin(pair);

@@ -7,7 +7,7 @@
 
 /* maximum number of rounds; a replacement may expose a secret that the next round finds */
 #define ROUNDS 8
-#define KEPT_MAX ((size_t)256 << 10) /* larger scratch buffers are freed after a call */
+#define KEPT_MAX ((size_t)256 << 10) /* larger scratch buffers are freed after each text */
 
 int redact_open(struct redact **ret, struct buf *error)
 {
@@ -70,7 +70,7 @@ struct redact *redact_swap_current_rules(struct redact *r)
 
 struct slice redact_filter_log_line(void *ctx, struct slice line)
 {
-    static struct buf clean; /* owns the result until the next line is filtered */
+    static struct buf clean; /* owns the result, which is valid until the next line is filtered */
     (void)ctx;
     size_t n = 0;
     struct redact *r = redact_get_current_sanitizer();
@@ -83,7 +83,7 @@ struct slice redact_filter_log_line(void *ctx, struct slice line)
 
 /* ---- rounds over one text, until nothing is left to replace ---------------------------------- */
 
-/* The function of the interface that the caller has called. */
+/* Which function of sanitizer.h the caller has called. */
 enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
 
 static void collect_edits(struct redact *r, struct slice in, enum what what)

@@ -28,7 +28,8 @@
 #define REDACT_CONTENT_HEAD 50
 #define REDACT_MARK_MAX 80   /* bytes of a mark `[redacted:RULE]` */
 #define REDACT_WORD_MAX 4096 /* longest word in bytes that is not divided when a line is split */
-#define REDACT_PEM_LINES 512 /* lines of a private key that are replaced if its end is missing */
+/* maximum lines replaced after the first line of a private key that has no last line */
+#define REDACT_PEM_LINES 512
 
 enum redact_how {
     REDACT_SECRETS, /* for --record full: only secrets are replaced */

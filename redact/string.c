@@ -16,9 +16,10 @@
 /* maximum bytes of a truncated string that another_round_is_unnecessary() examines */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
-/* minimum bytes of content of which usually only the head is searched */
+/* minimum bytes of content of which usually only the start is searched */
 #define CONTENT_LONG 4096
-#define CONTENT_SEARCHED ((size_t)2 << 10) /* number of bytes of the head that are searched */
+/* number of bytes searched at the start of long content */
+#define CONTENT_SEARCHED ((size_t)2 << 10)
 _Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
                "long_content_may_be_json() and truncate_and_search_head() read this many bytes");
 
@@ -37,7 +38,8 @@ static bool looks_like_path(struct slice s)
     return s.n > 2 && char_is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
 }
 
-/* Whether s is a word that is not a secret, such as the name of a scheme or grant type. */
+/* Whether s is a word that is not a secret, such as the name of an authentication scheme or of an
+ * OAuth grant type. */
 static bool is_plain_word(struct slice s)
 {
     return shape_word_is_in_list(
@@ -330,8 +332,8 @@ static bool another_round_is_unnecessary(const struct redact *r, size_t first, s
     return !b.failed && !shapes_may_match(left) && !redact_may_contain_json(r, left);
 }
 
-/* Collects the edits for a string or, if `behind` characters follow the part, for the head of a
- * string. Returns true if the string was truncated. */
+/* Collects the edits for a string. `part` is the whole string if `behind` is 0; otherwise it is the
+ * start of the string, and `behind` characters follow. Returns true if the string was truncated. */
 static bool collect_edits_of_string(struct redact *r, struct slice part, size_t base, bool odd,
                                     int level, enum string_kind kind, size_t behind)
 {
@@ -358,8 +360,8 @@ static bool collect_edits_of_string(struct redact *r, struct slice part, size_t 
     return was_truncated;
 }
 
-/* Whether long content may be JSON that contains the name of a secret. Only the head is
- * examined, so that malformed JSON counts as well. */
+/* Whether long content may be JSON that contains the name of a secret. Only the start of the
+ * content is examined, so that malformed JSON counts as well. */
 static bool long_content_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};
@@ -368,9 +370,9 @@ static bool long_content_may_be_json(const struct redact *r, struct slice raw)
            redact_may_contain_key(r, names);
 }
 
-/* Truncates long content and searches only its head. Returns false if the whole content must be
- * searched, because it may be JSON or because a secret in the kept part continues after the
- * head. */
+/* Truncates long content and searches only its start. Returns false if the whole content must be
+ * searched: it may be JSON, or a secret in the part that remains may continue after the searched
+ * bytes. */
 static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t base, bool odd,
                                      int level)
 {

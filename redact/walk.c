@@ -12,7 +12,7 @@
 #define FRAMES_NEAR 32              /* frames that need no allocation */
 #define KEY_TEXT_MAX 256            /* maximum bytes of a key whose escapes are decoded */
 #define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
-#define PENDING_AT 65536 /* with this many edits, a `value` no longer waits for its `name` */
+#define PENDING_AT 65536 /* most edits that wait for the `name` that decides about a `value` */
 
 /* The value that is read next. */
 struct child {
@@ -23,7 +23,7 @@ struct child {
     bool hit;                     /* a pointer of the user matches this value */
     const struct key_rule *rule;  /* set if the value's key is the name of a secret */
     const struct key_rule *inner; /* the value is a schema whose defaults are secret */
-    pointer_set pointers;         /* pointers that may match below the value */
+    pointer_set pointers;         /* the user's pointers that may match inside the value */
 };
 
 /* An open object or array. */
@@ -46,13 +46,13 @@ struct frame {
 struct pass {
     struct redact *r;
     const char *text, *end;
-    size_t first; /* index of the first edit of this text */
+    size_t first; /* index of the first edit that this walk adds */
     int level;
     unsigned pointer_depth; /* tokens of the JSON pointer to the root of this text */
     int depth;              /* frames in use; frame[0] contains the root value */
     int frames;             /* frames allocated */
     bool odd;               /* the string read last has an escape for an ordinary letter */
-    struct slice last;      /* the last value, with quotes, if it is a string; else {NULL, 0} */
+    struct slice last;      /* the value read last, with quotes; {NULL, 0} if it is no string */
     struct frame *frame;    /* points to `near` or `owned`; only push_frame() changes it */
     struct frame *owned;    /* allocated frames; NULL: not needed yet */
     struct frame near[FRAMES_NEAR];
@@ -236,7 +236,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         replace_value_before_name(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
-        s->r->again = true; /* search the result again: the truncated text may be another name */
+        s->r->again = true; /* search again: once truncated, the text may be the name of a secret */
     enum string_kind kind = c->content                                         ? STRING_TRUNCATE
                             : c->role == ROLE_BLOB && redact_blob_is_text(raw) ? STRING_BLOB
                                                                                : STRING_ANY;
@@ -286,7 +286,7 @@ static void walk_note_value(struct pass *s, enum role role, const char *p, const
 {
     struct frame *f = top_frame(s);
     if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
-        return; /* the member is not `value`, or the start of its container is written */
+        return; /* the member is not `value`, or its start has already been output */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled separately */
@@ -480,7 +480,7 @@ static pointer_set pointers_matching_levels(const struct pointers *p, unsigned d
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth)
 {
-    struct pass s; /* not zeroed, because each frame is written before it is read */
+    struct pass s; /* `s` is not zeroed, because each frame is written before it is read */
     s.r = r;
     s.text = json.p;
     s.end = json.p + json.n;

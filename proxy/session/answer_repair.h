@@ -3,7 +3,8 @@
  * Repairs   wire/mcp/answer_flaw.h lists the flaws. An error with the id null gets the right id if
  *           only one request can be meant. With --validate protocol, answers that would be repaired
  *           are refused. Answers that cannot be repaired are always refused.
- * Changes   the text of the message, which becomes a copy that the message owns; odd.repairs.
+ * Changes   the text of the message, which becomes a copy that the message owns;
+ *           invalid_lines.repairs.
  * Errors    if memory runs out, the connection to the receiver is closed, as for any message that
  *           cannot be staged.
  * Blocks    never. */

@@ -51,7 +51,8 @@ static bool handle_request_not_added(struct traffic *t, struct message *x, int s
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        /* The server's answer will be dropped as unknown: end the client's wait for it. */
+        /* The server's answer will be dropped as unknown. Closing the connection ends the client's
+         * wait for the answer. */
         outbox_discard_after_error(&t->out[ROW_S2C]);
     }
     return true;
@@ -124,8 +125,8 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
     return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
 }
 
-/* Returns false for the second acknowledgement of a subscription that the interposer repeated after
- * a restart: it must not reach the client. */
+/* Returns false for an acknowledgement that must not reach the client: the second one for a
+ * subscription, which the interposer has repeated after a restart. */
 static bool handle_acknowledged_notification(struct traffic *t, const struct message *x)
 {
     bool type_changed;

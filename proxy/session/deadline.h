@@ -21,7 +21,8 @@
 
 #define DEADLINES_MAX 256
 #define DEADLINE_DEFAULT_US 30000000
-#define DEADLINE_INITIALIZE_US 120000000 /* npx, uvx and docker may download the server first */
+/* default for initialize: npx, uvx and docker may download the server first */
+#define DEADLINE_INITIALIZE_US 120000000
 #define DEADLINE_LOGIN_US 300000000
 
 struct deadline_rule;

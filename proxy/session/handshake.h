@@ -22,18 +22,23 @@
 #define HANDSHAKE_MAX ((size_t)1 << 20)
 
 struct handshake {
-    struct buf initialize; /* owned: the client's params; empty: there was no initialize */
-    struct buf answer;     /* owned: the server's result of the client's initialize */
-    bool initialized;      /* the client has sent notifications/initialized */
-    struct buf level;      /* owned: the params of logging/setLevel; empty: none */
-    struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */
-    struct buf repeatable; /* owned: names of tools as JSON strings, each between newlines */
-    bool incomplete;       /* a setting did not fit and will not be repeated */
-    bool initialize_lost;  /* initialize did not fit: no new process can serve this client */
+    /* owned: the params of the client's initialize; empty: the client has sent none */
+    struct buf initialize;
+    struct buf answer; /* owned: the server's result of the client's initialize */
+    bool initialized;  /* the client has sent notifications/initialized */
+    struct buf level;  /* owned: the params of logging/setLevel; empty: none */
+    /* owned: URIs of the subscribed resources, as JSON strings, each between newlines */
+    struct buf subscribed;
+    /* owned: names of the tools that may be called twice, as JSON strings, each between newlines */
+    struct buf repeatable;
+    bool incomplete; /* a setting could not be kept, so it will not be repeated to a new process */
+    /* the client's initialize could not be kept: no new process can serve this client */
+    bool initialize_lost;
     /* Prefix of the ids of the interposer's own requests; a number follows. */
     char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1];
-    uint64_t last_id;       /* number of the interposer's last request */
-    uint64_t initialize_id; /* number of the pending repeated initialize; 0: none */
+    uint64_t last_id; /* number in the id of the interposer's last request */
+    /* number in the id of the repeated initialize that is pending; 0: none */
+    uint64_t initialize_id;
 };
 
 void handshake_open(struct handshake *h);
@@ -64,11 +69,11 @@ bool handshake_is_initialize_answer(const struct handshake *h, const struct rpc 
 /* Returns true if m has the protocol version and capabilities of the old process; if not, `why`
  * gets a sentence. */
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
-/* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
- * when there are no more. */
+/* Writes one of the messages that follow initialize. *at is 0 for the first message, and is
+ * advanced to the next one. Returns false if there are no more messages. */
 bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b);
-/* Writes list_changed notifications for the client, called like handshake_write_next_message(): the
- * new process may have other lists. */
+/* Writes one of the list_changed notifications for the client, because the new process may have
+ * other lists. *at is used as in handshake_write_next_message(). */
 bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */

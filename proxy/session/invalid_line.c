@@ -43,7 +43,8 @@ static void append_excerpt(struct buf *b, struct slice text, size_t at)
     size_t n = 0;
     int st = sanitize_excerpt(text, &clean, &n);
     if (st == 0 && n > 0) {
-        size_t head = 0, tail = 0; /* number of bytes that `text` and `clean` have in common */
+        /* number of equal bytes at the start and at the end of `text` and `clean` */
+        size_t head = 0, tail = 0;
         size_t shorter = size_min(text.n, clean.n);
         while (head < shorter && text.p[head] == clean.p[head])
             head++;
@@ -137,8 +138,9 @@ static void record_answer_and_hold_error(struct traffic *t, struct message *x, s
     enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP    ? JSON_DEEP
                                 : line->flaw_at >= line->text.n ? JSON_CUT
                                                                 : JSON_SYNTAX;
-    int64_t due_us = t->invalid_lines.lines.waits ? t->invalid_lines.lines.until_us
-                                                  : journal_now_us(t->journal) + INVALID_LINE_WAIT_US;
+    int64_t due_us = t->invalid_lines.lines.waits
+                         ? t->invalid_lines.lines.until_us
+                         : journal_now_us(t->journal) + INVALID_LINE_WAIT_US;
     x->m.id = (struct json_value){JSON_STRING, p->id};
     struct row row = make_message_row(t, x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
@@ -185,8 +187,9 @@ void invalid_line_on_blank_line(struct traffic *t)
         return;
     if (postponed_errors_are_full(&t->invalid_lines.postponed))
         (void)send_next_postponed_error(t, INT64_MAX);
-    struct postponed_error *error = postponed_add_error(
-        &t->invalid_lines.postponed, p->request_seq, journal_now_us(t->journal) + INVALID_LINE_HTTP_WAIT_US);
+    struct postponed_error *error =
+        postponed_add_error(&t->invalid_lines.postponed, p->request_seq,
+                            journal_now_us(t->journal) + INVALID_LINE_HTTP_WAIT_US);
     error->http = true;
     buf_adds(&error->why,
              "the server answers with HTTP on its stdout, MCP over stdio expects one JSON "
@@ -336,7 +339,8 @@ int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us)
 void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us)
 {
     bool line = t->invalid_lines.lines.waits && now_us >= t->invalid_lines.lines.until_us;
-    if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may be in the pipe already */
+    /* a line that ends the wait may be in the pipe already */
+    if (t->timers.paused & TIMERS_SERVER_NOT_READ) {
         if (line)
             t->invalid_lines.lines.until_us = now_us + INVALID_LINE_WAIT_US;
         postponed_postpone_errors(&t->invalid_lines.postponed, now_us + INVALID_LINE_WAIT_US);

@@ -12,8 +12,9 @@
 #include "proxy/session/message.h"
 
 #define INVALID_LINE_WAIT_US SERVER_LINES_WAIT_US
-#define INVALID_LINE_HTTP_WAIT_US 1000000 /* time after which an HTTP response counts as the answer */
-#define INVALID_LINE_OTHERS_MAX                                                                             \
+#define INVALID_LINE_HTTP_WAIT_US                                                                  \
+    1000000 /* time after which an HTTP response counts as the answer */
+#define INVALID_LINE_OTHERS_MAX                                                                    \
     1000 /* most objects on a line that invalid_line_reject_other_objects() handles */
 
 void invalid_line_open(struct traffic *t);
@@ -52,8 +53,8 @@ int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us);
 /* Handles a waiting line and held errors whose time has passed. */
 void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us);
 
-/* Keeps the start of a line of the server that looks like a message but answers no request: such a
- * server is not silent. */
+/* Keeps the start of a line of the server that looks like a message but answers no request. If a
+ * request times out, its error can quote this line: the server was not silent. */
 void invalid_line_save_line_start(struct traffic *t, struct slice text);
 /* Appends the start of the line that invalid_line_save_line_start() has kept, if the line came
  * after the request p was written. */

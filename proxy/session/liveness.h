@@ -22,12 +22,12 @@ enum on_hang {
 enum liveness {
     LIVENESS_SLOW,     /* the server is only slow: it must not be killed */
     LIVENESS_SILENT,   /* the facts are not sufficient: the server must be asked */
-    LIVENESS_AT_WORK,  /* the server's helpers work */
+    LIVENESS_AT_WORK,  /* the server's helper processes work */
     LIVENESS_STARTING, /* the server has not answered any request yet, and its processes work */
     LIVENESS_HUNG,
 };
 
-/* The facts at a deadline. */
+/* What is known about the server when a request has reached its deadline. */
 struct liveness_facts {
     enum on_hang on_hang;
     bool answered;      /* the process has answered a request with an id */

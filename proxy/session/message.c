@@ -23,8 +23,7 @@ static struct slice get_text_for_recording(struct traffic *t, const struct rpc *
 {
     size_t n = 0;
     *ret_n = 0;
-    /* An invalid message may answer a form as well, because it is forwarded if it answers a
-     * request. */
+    /* An invalid message may also answer a form: if it answers a request, it is forwarded. */
     bool may_answer = m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION && m->kind != RPC_ERROR;
     if (!may_answer && (m->findings & RPC_AMBIGUOUS) == 0 &&
         m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE)
@@ -161,7 +160,8 @@ uint64_t message_record_and_stage(struct traffic *t, enum row_direction dir, str
         .size = text.n,
         .findings = m.kind == RPC_REQUEST ? FINDING(FIND_OWN_REQUEST) : 0,
     };
-    /* The slices of m point into the caller's text: use the same offsets in the chunk. */
+    /* The slices of m point into the caller's text. The slices of the row must point to the same
+     * offsets in the chunk, which has a copy of the text. */
     if (m.id.text.p != NULL)
         row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
     row.method.p = c->data + (m.method.p - text.p);

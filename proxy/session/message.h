@@ -34,13 +34,14 @@ void message_close(struct message *x);
  * row is valid until the next call. */
 struct row make_message_row(struct traffic *t, const struct message *x, enum row_kind kind,
                             enum row_action action);
-/* Replaces the text of the message by n bytes of a new chunk, and reads that text. The message
- * takes over the chunk and keeps its findings. Returns 0 or MI_EPROTO. */
+/* Replaces the text of the message by n bytes of a new chunk, and parses that text. The message
+ * takes ownership of the chunk; the findings about the message do not change. Returns 0 or
+ * MI_EPROTO. */
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
 uint64_t message_append_to_journal(struct traffic *t, const struct row *row);
-/* For a message that the caller has recorded itself: does what message_record() does after
- * recording. */
+/* Call this function after recording a message without message_record(): does what message_record()
+ * does after recording. */
 void message_report_repairs(struct traffic *t, uint64_t seq);
 /* Records a message without staging it. Returns the seq of the message. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,

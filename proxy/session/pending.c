@@ -123,7 +123,7 @@ static struct slice copy_into_entry(struct pending *p, size_t *at, struct slice 
 struct parts {
     struct rpc_id key, token;
     struct slice text, id, method, target, arguments;
-    size_t n; /* bytes needed to copy all parts */
+    size_t n; /* bytes needed to copy all these parts of the request */
 };
 
 static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *key,
@@ -255,7 +255,8 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
         return NULL;
     struct rpc_id other, key = rpc_id_from_json(id, &t->scratch[PENDING_ID]);
     if (key.type == 0)
-        return NULL; /* the id is missing, or longer than all in the table (reserve_lookup_key_space()) */
+        /* the id is missing, or longer than all ids in the table (reserve_lookup_key_space()) */
+        return NULL;
     struct pending *p = find_pending_by_key(t, &key);
     if (p != NULL || !rpc_id_convert_type(&key, &other))
         return p;

@@ -55,18 +55,19 @@ struct pending {
     int64_t started_us;       /* time when the timer was last started */
     int64_t timeout_us;       /* 0: none */
     int64_t first_started_us; /* time when the timer was first started, for --max-timeout */
-    int64_t due_us;           /* key in the heap: not later than the request's deadline */
+    int64_t due_us;           /* time that orders the heap; not later than the request's deadline */
     uint64_t server_messages; /* number of the server's messages before the request was written */
     size_t heap_at;           /* index in the heap plus 1; 0: not in the heap */
     size_t size;              /* bytes of the request */
     size_t cost;              /* bytes allocated for this entry */
     unsigned flags;           /* flags of the method (wire/mcp/method.h) */
     bool modern;              /* the request is of revision 2026-07-28 */
-    bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
-    bool cancelled;           /* the request was cancelled or abandoned: a late answer is dropped */
-    bool timed_out;           /* the request was abandoned: its deadline has passed */
-    bool was_read;            /* a server process that has ended had read the request */
-    bool resent;              /* the request is a subscription, sent again to a new process */
+    /* the server may ask a user in a browser, so only --max-timeout limits the request */
+    bool waits_for_user;
+    bool cancelled; /* the request was cancelled or abandoned: a late answer is dropped */
+    bool timed_out; /* the request was abandoned: its deadline has passed */
+    bool was_read;  /* a server process that has ended had read the request */
+    bool resent;    /* the request is a subscription, sent again to a new process */
     enum pending_resend resend;
     /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
     bool lsp_cancelled;
@@ -79,7 +80,7 @@ struct pending {
     struct rpc_id token;         /* the progress token; type 0: none */
     struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
     struct slice id;             /* the request's id as the sender has written it */
-    struct slice method, target; /* JSON strings without the quotes */
+    struct slice method, target; /* method and target as JSON strings without the quotes */
     struct slice arguments;      /* JSON of the arguments; {NULL, 0}: none */
     size_t arguments_n;          /* full size of the arguments; arguments.n is less if truncated */
     struct protocol_asked asked; /* what the rules of MCP require of the answer */
@@ -95,10 +96,11 @@ struct pending_table {
     /* owned; hash table: `buckets` chains of requests by id, then `buckets` chains by progress
      * token */
     struct pending **bucket;
-    size_t buckets; /* a power of two; 0 before the first pending_add() */
+    size_t buckets; /* number of chains by id: a power of two; 0 before the first pending_add() */
     size_t bytes;   /* bytes of all entries */
     struct pending_list open, cancelled;
-    struct buf scratch[PENDING_KEYS]; /* owned: for the canonical form of a key */
+    /* owned: buffers for the canonical form of an id and of a progress token */
+    struct buf scratch[PENDING_KEYS];
 };
 
 void pending_open(struct pending_table *t);

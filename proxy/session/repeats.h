@@ -41,7 +41,7 @@ enum late_answer {
     /* the late answer is a result that does not end the call: it asks for input or names a task */
     LATE_UNFINISHED
 };
-const char *late_answer_name(enum late_answer a); /* "none", "result", "tool-error", … */
+const char *late_answer_name(enum late_answer a); /* returns "none", "result", "tool-error", … */
 /* Classifies a late answer. *ret_text: the result or error as JSON. */
 enum late_answer classify_late_answer(const struct rpc *m, struct slice *ret_text);
 
@@ -55,7 +55,7 @@ struct uncertain {
     const char *cause;
     uint64_t written_at; /* number of bytes sent to the process up to the end of the call */
     bool process_gone;   /* the process that had read the call has ended */
-    bool task;           /* the call asked for a task, so its answer names one */
+    bool task;           /* the call asked for a task, so the answer names a task */
     /* Number of bytes sent to the client up to the end of the error that refused an equal call. An
      * equal call that the client sends after reading these bytes is forwarded. 0: no equal call was
      * refused, or one has been forwarded after that. */
@@ -70,7 +70,7 @@ struct repeats {
     enum on_repeat mode;
     int64_t window_us; /* how long a call stays uncertain; 0: no call becomes uncertain */
     struct hash_key key;
-    struct uncertain *list; /* owned; the oldest call first */
+    struct uncertain *list; /* owned; the uncertain calls, the oldest first */
     size_t n, cap;
     size_t bytes;     /* bytes of all late answers */
     uint64_t dropped; /* number of uncertain calls forgotten because the list was full */
@@ -116,7 +116,7 @@ enum repeat_decision {
     REPEAT_ANSWERED,
     REPEAT_REFUSED, /* the call is answered with an error */
 };
-const char *repeat_decision_name(enum repeat_decision d); /* "forwarded", "insisted", … */
+const char *repeat_decision_name(enum repeat_decision d); /* returns "forwarded", "insisted", … */
 
 /* The decision about a call that equals an uncertain call. */
 struct repeat {

@@ -41,7 +41,7 @@ void reply_write(struct buf *b, const struct reply *r)
     rpc_out_end(&j);
 }
 
-/* Appends the JSON of an object with one more member, which comes first. */
+/* Appends the JSON object `object` with `member` inserted as its first member. */
 static void reply_append_extended_object(struct buf *b, struct slice object, struct slice member)
 {
     struct slice rest = {object.p + 1, object.n - 1};
@@ -97,7 +97,7 @@ void reply_write_late_answer(struct buf *b, struct slice id, struct slice text, 
     json_out_name(&j, is_error ? "error" : "result");
     if (mark.failed)
         b->failed = true;
-    else /* the text of `mark` without its braces is the member */
+    else /* `mark` is an object: its text without the braces is the member to add */
         reply_append_with_added_member(b, text, is_error ? "data" : "_meta",
                                        (struct slice){mark.p + 1, mark.n - 2});
     json_out_end(&j);

@@ -11,8 +11,8 @@
 #include "proxy/session/repeats.h"
 #include "wire/rpc_out.h"
 
-/* The member of `_meta` of a result, or of `data` of an error, that marks the late answer to an
- * equal call. */
+/* Name of the member that is added when a call gets the late answer to an earlier, equal call. A
+ * result has the member in `_meta`, an error in `data`. */
 #define REPLY_META_REPEAT "mcp-interposer/repeat"
 
 /* Error codes, in addition to those of wire/rpc_out.h. */
@@ -24,7 +24,8 @@ enum {
 
 /* error.data.may_have_run */
 enum reply_ran {
-    /* no member: the request has no effects, or the error is not about the end of the server */
+    /* error.data has no `may_have_run`: the request has no effects, or the error is not about the
+     * end of the server */
     REPLY_RAN_ABSENT,
     REPLY_RAN_NO,    /* false */
     REPLY_RAN_MAYBE, /* true */
@@ -33,9 +34,10 @@ enum reply_ran {
 struct reply {
     struct slice id; /* id of the request as JSON text; {NULL, 0}: null */
     int code;
-    const char *message;          /* a sentence that says what happened, why, and what to do */
-    const char *cause;            /* error.data.cause: "not-json", "server-exited", … */
-    struct slice method, target;  /* JSON strings without the quotes; {NULL, 0}: unknown */
+    const char *message; /* a sentence that says what happened, why, and what to do */
+    const char *cause;   /* error.data.cause: "not-json", "server-exited", … */
+    /* method and target as JSON strings without the quotes; {NULL, 0}: unknown */
+    struct slice method, target;
     const char *session;          /* uid of the session; NULL: no session has begun */
     uint64_t seq;                 /* seq of the message that is answered; 0: none */
     enum reply_ran ran;           /* whether the call may have run */
@@ -47,8 +49,8 @@ struct reply {
 
 /* Writes an error, without a newline. */
 void reply_write(struct buf *b, const struct reply *r);
-/* Writes the late answer to an equal call. text: its result or error (JSON); an object gets the
- * member REPLY_META_REPEAT. */
+/* Answers a call with the late answer to an earlier, equal call. text: the result or error of the
+ * late answer (JSON). If this is an object, the member REPLY_META_REPEAT is added. */
 void reply_write_late_answer(struct buf *b, struct slice id, struct slice text, const char *session,
                              const struct repeat *r);
 /* Writes the result that ends a subscriptions/listen. */

@@ -7,14 +7,15 @@ int request_open(struct traffic *t, const struct message *x, struct pending **re
     int st = pending_add(&t->open[x->dir], &x->m, &x->id, ret);
     if (st < 0 || x->dir != ROW_C2S)
         return st;
-    /* This request uses the id again, so the id no longer means a refused request. */
+    /* This request uses the id again, so the id does not identify a refused request any more. */
     if (t->refused_next > 0) {
         uint64_t hash = rpc_id_hash_json(x->m.id);
         for (size_t i = 0; i < REFUSED_MAX; i++)
             if (t->refused[i].id == hash)
                 t->refused[i].seq = 0;
     }
-    /* These members carry input that was requested from a user, perhaps in a browser. */
+    /* A request with inputResponses or requestState carries input that was requested from a user,
+     * perhaps in a browser. */
     (*ret)->waits_for_user =
         (*ret)->modern && (x->m.in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||
                            x->m.in_params[FIELD_REQUEST_STATE] != JSON_NONE);
@@ -30,7 +31,7 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us)
         timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
 }
 
-/* Stops the timer of a client's request. After the last pending request of the server, continues
+/* Stops the timer of a client's request. If p is the last pending request of the server, continues
  * the timers that request_pause_deadlines() has paused. */
 static void stop_request_timer(struct traffic *t, enum row_direction dir, struct pending *p)
 {

@@ -17,8 +17,8 @@ void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
 /* Marks a request as cancelled by its sender or abandoned by the interposer: a late answer is
  * dropped. */
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
-/* Notes that the client's request `seq` is not forwarded. The ids of the last REFUSED_MAX such
- * requests are kept until they are used again. */
+/* Notes that the client's request `seq` is not forwarded. The ids of the newest REFUSED_MAX such
+ * requests are remembered, each until another request has the same id. */
 void request_note_refused(struct traffic *t, struct json_value id, uint64_t seq);
 /* Returns the seq of the newest refused request with this id; 0 if there is none, or if a pending
  * request has this id. */

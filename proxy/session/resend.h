@@ -33,8 +33,8 @@ enum resend_end {
 enum resend_result resend_decide_for_request(struct pending *p, uint64_t read, enum resend_end end,
                                              bool may_repeat);
 /* Returns true if a cancelled request had been sent again and read by the process. Call this
- * function once for each ended process: the call resets these requests, because the next process
- * does not get them. */
+ * function once for each ended process: it resets such requests, because the next process does not
+ * get them. */
 bool resend_reset_cancelled_requests(const struct pending_list *cancelled, uint64_t read);
 /* Returns true if the process gets the request now. The request must not be staged. next: the
  * result of resend_find_next(). */

@@ -13,13 +13,13 @@
 bool rules_check_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
 bool rules_check_notification(struct traffic *t, struct message *x);
 bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p);
-/* Checks a late answer, which is dropped. Returns false if the same answer in time would have been
- * rejected. */
+/* Checks a late answer, which is dropped. Returns false if the answer would be rejected if it were
+ * not late. */
 bool rules_check_late_answer(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes violations by a progress notification for p; p is NULL if the request is not pending. */
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
-/* Rejects a notification if the violations noted so far require it. Returns false if it was
- * rejected. */
+/* Rejects a notification if the violations noted so far require a rejection. Returns false if the
+ * notification was rejected. */
 bool rules_check_progress(struct traffic *t, struct message *x);
 
 #endif

@@ -10,7 +10,7 @@
  *   answer        sends errors and results of the interposer itself
  *   answer_repair  repairs the id of an answer, and members that are null
  *   stray         records output of the server that is not a message
- *   invalid_lines handles lines that are not valid messages
+ *   invalid_line  handles lines that are not valid messages
  *   session_info, credentials, tool_changes, arguments, rules
  *   tool_report   reports a tool rule that cannot be right
  *   tool_ask      requests the list of tools from the server
@@ -52,7 +52,8 @@ enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
  * warning is logged, or the call is rejected. */
 enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 
-/* The tools of the server's previous session, compared with the first complete list of this one. */
+/* The tools of the server's previous session, which are compared with the first complete list of
+ * tools in this session. */
 struct previous_tools {
     enum {
         PREVIOUS_TOOLS_UNKNOWN,
@@ -63,7 +64,7 @@ struct previous_tools {
     struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
     bool completes;             /* the message being handled completes a tools/list */
-    uint64_t list_seq;          /* seq of the last message that completed a list; 0: none */
+    uint64_t list_seq; /* seq of the last message that completed a list of tools; 0: none */
 };
 
 /* State for lines that are not valid messages (invalid_line.h). */
@@ -96,24 +97,25 @@ struct tool_ask_line {
 /* The tools that the client may see and call (tool_gate.h). */
 struct tool_gate {
     struct tool_rule *rule;  /* borrowed; NULL: the client may see and call all tools */
-    struct tool_hints hints; /* hints in the newest list that was seen */
-    struct tool_cut cut;     /* tools removed from this list so far */
-    bool judged;             /* a complete list was compared with the rule */
+    struct tool_hints hints; /* tool hints from the newest list of tools */
+    struct tool_cut cut; /* numbers of tools listed and hidden so far in the newest list of tools */
+    bool judged;         /* a complete list of tools was compared with the rule */
 
-    /* State of the interposer's own request for the list (tool_ask.h). */
-    bool asking;               /* the list is being requested */
-    bool changed;              /* the server's list has changed while the pages were read */
-    bool modern;               /* the request has the form that revision 2026-07-28 requires */
-    uint64_t id;               /* number of the interposer's pending request; 0: none */
-    uint64_t cursor;           /* hash of the requested page's cursor; 0: the first page */
-    unsigned pages, rounds;    /* number of pages read; number of attempts to read the whole list */
-    int64_t until_us;          /* when the request times out */
-    struct tool_hints asked;   /* hints in the pages that were read so far */
-    struct tool_cut asked_cut; /* tools that the rule removes from the pages so far */
-    struct buf failure;        /* owned; why the last list was not received */
-    int64_t retry_us;          /* time before which the list is not requested again */
+    /* State of the interposer's own request for the list of tools (tool_ask.h). */
+    bool asking;             /* the list of tools is being requested */
+    bool changed;            /* the server's list of tools has changed while its pages were read */
+    bool modern;             /* the request has the form required by revision 2026-07-28 */
+    uint64_t id;             /* number in the id of the interposer's pending request; 0: none */
+    uint64_t cursor;         /* hash of the requested page's cursor; 0: the first page */
+    unsigned pages, rounds;  /* number of pages read; number of attempts to read the whole list */
+    int64_t until_us;        /* time when the request for the list times out */
+    struct tool_hints asked; /* tool hints from the pages of the list that were read so far */
+    /* numbers of tools listed and hidden in the pages of the list that were read so far */
+    struct tool_cut asked_cut;
+    struct buf failure; /* owned; why the last request for the list of tools failed */
+    int64_t retry_us;   /* time before which the list of tools is not requested again */
 
-    /* The client's messages that wait for the list. */
+    /* The client's messages that wait for the list of tools. */
     struct tool_ask_line *first, *last; /* owned */
     size_t lines_n, lines_bytes;
     int64_t arrived_us; /* when the line being handled was received; 0: no line is being handled */
@@ -132,10 +134,11 @@ struct traffic {
     const char *url;
     enum validate validate;
     size_t max_message;   /* value of --max-message in bytes, for the text of an error */
-    struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
+    struct outbox out[2]; /* outboxes: [ROW_C2S] to the server, [ROW_S2C] to the client */
     /* bytes of the interposer's answers staged since out[ROW_S2C] was empty */
     size_t own_bytes;
-    struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    /* pending requests: [ROW_C2S] those of the client, [ROW_S2C] those of the server */
+    struct pending_table open[2];
     struct refused_request refused[REFUSED_MAX]; /* a ring buffer of refused requests */
     size_t refused_next;                         /* next slot of the ring buffer */
     uint64_t server_answers;    /* number of the current process's answers to requests with an id */
@@ -154,10 +157,11 @@ struct traffic {
     struct buf scratch;  /* owned: answers under construction */
     struct chunk *spare; /* memory set aside for answers when allocation fails; NULL: none */
     size_t spare_n;      /* number of bytes of `spare` in use */
-    struct redact_lines noise_lines, stderr_lines; /* find secrets that span lines of the server */
-    char version[32];                              /* protocol version; "": not negotiated yet */
-    bool knows_client, knows_server;               /* the peer's name is recorded */
-    uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients so far */
+    /* states of the search for secrets that span several lines of the server's output */
+    struct redact_lines noise_lines, stderr_lines;
+    char version[32];                /* protocol version; "": not negotiated yet */
+    bool knows_client, knows_server; /* the peer's name is recorded */
+    uint64_t client[CLIENTS_MAX]; /* hashes of the names and versions of the clients seen so far */
     unsigned clients;
     bool client_closed; /* the client has closed its output, so it can answer no request */
     /* the client has sent `shutdown` or `exit` of LSP: the server should exit */

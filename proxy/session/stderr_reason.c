@@ -7,7 +7,7 @@
 
 struct text {
     size_t n;
-    bool cut; /* a longer text was truncated to this text */
+    bool cut; /* `text` is the start of a longer text */
     char text[STDERR_REASON_MAX];
 };
 
@@ -156,7 +156,7 @@ static bool is_better_reason(const struct reading *r, enum stderr_says says, con
 
 /* ---- lines in their order ------------------------------------------------------------------- */
 
-/* Handles a line that belongs to an earlier line. Returns false for any other line. */
+/* Handles a line that continues an earlier line. Returns false for any other line. */
 static bool handle_continuation(struct reading *r, struct slice text, enum stderr_says says,
                                 bool indented)
 {
@@ -231,7 +231,7 @@ void stderr_reason_read_line(struct stderr_reason *r, struct slice line)
     if (r->lines.n + line.n + 1 > STDERR_REASON_KEPT)
         forget_old_lines(&r->lines);
     if (!buf_reserve(&r->lines, line.n + 1)) {
-        r->lines.failed = false; /* this line is lost; later lines are added again */
+        r->lines.failed = false; /* this line is lost; later lines may be added successfully */
         return;
     }
     buf_slice_add(&r->lines, line);

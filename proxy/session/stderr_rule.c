@@ -54,7 +54,7 @@ static const struct rule rules[] = {
     RULE(HAS, " panicked at ", STDERR_REASON),
     RULE(BEGINS, "fatal runtime error: ", STDERR_REASON),
     RULE(BEGINS, "stack backtrace:", STDERR_FRAMES),
-    RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* Java uses this line as well */
+    RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* Java writes "Caused by:" as well */
     /* Python */
     RULE(ENDS, "Traceback (most recent call last):", STDERR_TRACEBACK),
     RULE(HAS, ": can't open file '", STDERR_REASON),
@@ -173,7 +173,7 @@ static const struct rule npm_rules[] = {
 static const struct {
     enum where where;
     const char *text;
-    unsigned lines; /* number of lines that belong to the reason */
+    unsigned lines; /* number of further lines that belong to the reason */
 } continued[] = {
     {HAS, " validation error", 2}, /* pydantic: two lines, with the field and the error */
     {BEGINS, "No solution found when ", 3},

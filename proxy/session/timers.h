@@ -29,7 +29,7 @@
 
 /* Why timers are paused, as bits. */
 enum timers_why {
-    TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client */
+    TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client's answer */
     /* The server's output is not read, because the client or the recorder is too slow. */
     TIMERS_SERVER_NOT_READ = 1 << 1,
 };
@@ -65,16 +65,16 @@ void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t 
 /* Call this function when the server has read `written` bytes in total: starts the timers of the
  * requests in them. */
 void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us);
-/* Call this function when a request was staged again, after newer requests. oldest: the oldest of
- * all requests. */
+/* Call this function when a request was staged again, after newer requests. oldest: the oldest
+ * pending request. */
 void timers_note_restaged_request(struct timers *t, struct pending *oldest);
 /* Restarts the timer of a request because of a progress notification. */
 void timers_note_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for the reason `why`, or removes this reason. The timers continue when no
  * reason is left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);
-/* Call this function after this process did not run for `us` microseconds. Returns true if
- * TIMERS_FAIR_US was granted. */
+/* Call this function after this process did not run for `us` microseconds. Returns true if the
+ * extra time TIMERS_FAIR_US was granted. */
 bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
 /* away: no server reads, because one process is being stopped and the next is not ready. The
  * timeout of requests that wait for the next process is counted from the moment when that process

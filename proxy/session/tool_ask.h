@@ -24,7 +24,7 @@
 #define TOOL_ASK_LINES_MAX 1024
 #define TOOL_ASK_BYTES_MAX ((size_t)8 << 20)
 
-/* Requests the list. modern: the request has the form that revision 2026-07-28 requires. */
+/* Requests the list of tools. modern: the request has the form required by revision 2026-07-28. */
 void tool_ask_send_list_request(struct traffic *t, bool modern);
 /* Handles an answer to one of the interposer's own requests. Returns false if it does not answer
  * the request for a list. */
@@ -33,10 +33,10 @@ bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m);
  * INT64_MAX: no list is awaited, or the server is not read now. */
 int64_t tool_ask_deadline_us(const struct traffic *t);
 void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us);
-/* Call this function if the list cannot be obtained. why: a clause. */
+/* Call this function if the list of tools cannot be obtained. why: the reason, as a clause. */
 void tool_ask_fail(struct traffic *t, const char *why);
-/* Call this function when another process is started: requests the list again if a request for it
- * was pending. */
+/* Call this function when another server process is started: requests the list of tools again if a
+ * request for the list was pending. */
 void tool_ask_restart(struct traffic *t);
 
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory runs out:
@@ -45,7 +45,7 @@ void tool_ask_restart(struct traffic *t);
 MI_MUST bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings found);
 /* Returns true if a message waits that may contain a call with this id. */
 bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id);
-/* Returns true if messages of the client wait. */
+/* Returns true if messages of the client wait for the list of tools. */
 bool tool_ask_has_waiting_lines(const struct traffic *t);
 /* Returns the next message whose wait is over, or NULL. The caller frees it with
  * tool_ask_line_free(). */

@@ -10,9 +10,9 @@
 /* Call this function for the client's first request, long before most servers have answered
  * tools/list: requests the previous list from the journal, once. */
 void tool_changes_request(struct traffic *t);
-/* Takes over the answer to journal_request_previous_tools(): the tools of the session `uid`. If the
- * list of this session came first, the lists are compared now, and the finding is added to the
- * recorded message with this session's list. */
+/* Handles the answer to journal_request_previous_tools(): the tools of the session `uid`. If this
+ * session's list was received earlier than that answer, the lists are compared now, and the finding
+ * is added to the recorded message with this session's list. */
 void tool_changes_take_previous(struct traffic *t, struct tools *tools, const char *uid);
 /* Stores the page of a tools/list result. If the list is complete and differs from the previous
  * list, the difference is noted, logged and recorded as an event. */

@@ -98,7 +98,7 @@ struct listing {
     struct tool_gate *g;
     struct json_out j; /* receives the names of hidden tools */
     size_t bytes;      /* total bytes of the names in `j` */
-    bool belongs;      /* the page belongs to the list of g->hints */
+    bool belongs;      /* the page belongs to the list that g->hints was read from */
 };
 
 static void tool_gate_on_named_tool(void *ctx, struct slice name, bool read_only,

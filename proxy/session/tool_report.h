@@ -10,8 +10,8 @@
 
 #include "proxy/session/state.h"
 
-/* Call this function when a list is complete; only the first list is compared with the rule. cut:
- * numbers of tools in the whole list. */
+/* Call this function when a list of tools is complete. Only the first list is compared with the
+ * tool rule. cut: numbers of tools listed and hidden in the whole list. */
 void tool_report_rule_effect(struct traffic *t, const struct tool_cut *cut);
 
 #endif

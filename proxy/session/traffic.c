@@ -188,7 +188,7 @@ static bool line_must_be_refused(struct traffic *t, const struct message *x)
 }
 
 /* Returns true if a message is a request with the id null, which cannot be answered. A notification
- * is accepted: some clients always write all members. */
+ * with this id is accepted, because some clients always write all members. */
 static bool request_lacks_id(const struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && (x->m.findings & FINDING(FIND_NULL_ID)) != 0 &&

@@ -31,8 +31,8 @@ void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line 
 void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
 /* Handles an incomplete line: the stream ended before the line's newline. */
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
-/* Notes that a line has been incomplete for some time: n bytes of it have arrived. When the line
- * is complete, it gets a finding. */
+/* Notes that a line has been incomplete for some time: n bytes of the line have arrived. When the
+ * line is complete, the line gets a finding. */
 void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
 /* Call this function when the client has closed its output. Such a client cannot answer requests of
  * the server, so deadlines are not paused for them. */
@@ -41,7 +41,7 @@ void traffic_note_client_closed(struct traffic *t);
  * this function after expire_due_requests(). */
 void traffic_release_waiting_lines(struct traffic *t);
 /* Call this function if the list of tools cannot be read: handles the messages that waited for the
- * list. why: a clause. */
+ * list. why: the reason, as a clause. */
 void traffic_handle_tools_list_failed(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
  * must not be read. A full outbox of the server does not stop the reading in this case, because

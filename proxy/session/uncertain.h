@@ -13,7 +13,7 @@
 /* Notes that the call p may still run or may have run. The client has cancelled the call, or gets
  * an error as its answer. cause: a static string. */
 void uncertain_note_call(struct traffic *t, const struct pending *p, const char *cause);
-/* Returns true if a late answer passes the checks for an answer in time. */
+/* Returns true if a late answer passes the checks that an answer in time must pass. */
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes a late answer of the server to p; the answer is not recorded yet and will be dropped. If an
  * equal call may get this answer, `sound` checks the answer and notes the rules that the answer

@@ -292,7 +292,7 @@ static int add_message(struct store *s, struct entry *e)
     detect_large_result(e, &read, &result);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S) {
-        /* The log line of the call needs the sanitized arguments. */
+        /* Keep the sanitized arguments, which the log line of the call needs. */
         struct slice body = writer_get_last_body(s->w);
         findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
         if (body.p != NULL && !e->row.not_json && (e->row.findings & twice) == 0)

@@ -96,7 +96,7 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        /* if writing fails, the waiting occurrences are not counted */
+        /* an error is ignored: then the count lacks the waiting occurrences */
         (void)write_waiting_count(old, vault_fd, w);
     return old;
 }
@@ -140,8 +140,8 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
-    /* Without the database, a recent file with the same cause and server stands for the same
-     * problem, except for problems of a call. The count in that file is not updated. */
+    /* Without the database, the recent file, which has the same cause and server, is used for this
+     * problem as well. The count in that file is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

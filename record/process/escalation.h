@@ -37,9 +37,9 @@ struct escalations {
         int64_t id;   /* id of the row in the database; 0: the row could not be written */
         char file[ESCALATION_FILE_MAX];
         int64_t first_us;   /* when the file was made, by the wall clock */
-        int64_t written_us; /* when the count was last written */
+        int64_t written_us; /* when the number of occurrences was last written */
         int64_t last_us;    /* when the problem last occurred */
-        uint64_t counted;   /* the count in the row when the row was last read */
+        uint64_t counted;   /* number of occurrences in the row when the row was last read */
         uint64_t waiting;   /* number of occurrences that are not yet in the row */
     } slot[16];
 };

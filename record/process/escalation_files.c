@@ -17,10 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FILE_MAX ((size_t)1 << 20) /* a larger file was not made by this program */
-#define SERVER_MAX 64              /* bytes of a server's name in a file's name */
-#define STAMP_LEN 20               /* 20261121T101540.043Z */
-#define WIP ".new-"                /* prefix of the name of an incomplete file */
+/* maximum bytes of a file; a larger file was not made by this program */
+#define FILE_MAX ((size_t)1 << 20)
+#define SERVER_MAX 64 /* bytes of a server's name in a file's name */
+#define STAMP_LEN 20  /* 20261121T101540.043Z */
+#define WIP ".new-"   /* prefix of the name of an incomplete file */
 
 /* ---- names ---------------------------------------------------------------------------------- */
 

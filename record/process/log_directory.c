@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define GATHER_MAX ((size_t)1 << 20) /* a larger buffer is freed after use */
+#define GATHER_MAX ((size_t)1 << 20) /* a buffer with more bytes than this is freed after use */
 #define LOOK_US 1000000              /* interval of the checks that the file still exists */
 
 void log_directory_open(struct log_directory *a, const char *session, const char *server)
@@ -112,7 +112,7 @@ static void log_store_arguments(struct log_directory *a, struct kept_arguments *
     if (a->kept == NULL || text.n > LOG_DIRECTORY_KEPT_MAX)
         return;
     size_t at = a->kept_n % LOG_DIRECTORY_KEPT;
-    if (LOG_DIRECTORY_KEPT - at < text.n) /* the text must be contiguous */
+    if (LOG_DIRECTORY_KEPT - at < text.n) /* the text must not be split at the end of the ring */
         a->kept_n += LOG_DIRECTORY_KEPT - at;
     k->at = a->kept_n;
     k->n = (uint32_t)text.n;

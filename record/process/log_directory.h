@@ -39,19 +39,19 @@ struct log_directory {
     enum record_level level;          /* RECORD_MINIMAL: no arguments, results or error messages */
     struct buf clean;                 /* owned: scratch */
     struct buf who;                   /* owned: JSON of the members session and server */
-    struct clean_name method, target; /* the last names that were sanitized */
-    /* Index: seq of the request, modulo the size of the array. */
+    struct clean_name method, target; /* the method and target that were sanitized last */
+    /* Arguments of recent requests. The index is the request's seq modulo the array's size. */
     struct kept_arguments request[LOG_DIRECTORY_REQUESTS];
     char *kept;        /* owned: a ring of LOG_DIRECTORY_KEPT bytes; NULL: none yet */
     uint64_t kept_n;   /* number of bytes that were ever written to `kept` */
-    struct buf lines;  /* owned: whole lines, not yet written */
+    struct buf lines;  /* owned: complete lines that are not written yet */
     int fd;            /* the day's file; -1: not open */
     char day[32];      /* the UTC day of fd's file */
-    int64_t looked_us; /* when the file was last checked for removal */
+    int64_t looked_us; /* time of the last check whether the day's file was removed */
     int64_t second;    /* the time in second_text, since the Unix epoch */
     char second_text[32];
-    bool failing; /* the last write failed */
-    bool torn;    /* the file ends in the middle of a line */
+    bool failing; /* the last write to the day's file failed */
+    bool torn;    /* the day's file ends in the middle of a line */
 };
 
 /* session: uid of the session. Both texts are copied. */

@@ -18,7 +18,7 @@
 /* Lines are in the files in the order of the buffer, so each line of a file is compared with the
  * first buffered line that was not found yet. */
 struct search {
-    struct slice left; /* buffered lines that were not found yet */
+    struct slice left; /* buffered lines that were not found in a file yet */
     struct buf file;   /* owned: bytes of the file, beginning with a line */
 };
 
@@ -43,7 +43,8 @@ static void skip_lines_found_in_file(struct search *s)
     s->file.n = text.n;
 }
 
-/* Searches the file. Returns the bytes after its last complete line. */
+/* Searches a file for the buffered lines. Returns the bytes after the last complete line of the
+ * file. */
 static struct slice search_log_file(struct search *s, int fd)
 {
     buf_clear(&s->file);

@@ -26,7 +26,7 @@ struct orphan {
     struct ring ring;
     struct session_start start;
     struct store *store;
-    struct redact *rules; /* owned: the active rules and those of the session */
+    struct redact *rules; /* owned: sanitizer with the active rules and the rules of the session */
 };
 
 static bool is_same_vault(const char *vault, struct slice of)

@@ -105,8 +105,8 @@ static void recording_on_escalated(void *ctx, enum escalation_cause cause, const
         (void)channel_send(p->cfg->notifier, path, strlen(path));
 }
 
-/* Opens the file of the lock, and passes it to the proxy before the lock is taken, so that the lock
- * remains if this process is killed. */
+/* Opens the lock file, and passes its descriptor to the proxy before the lock is taken, so that the
+ * lock remains if this process is killed. */
 static bool share_lock_with_proxy(struct recording *p, int vault)
 {
     if (p->lock >= 0 && running_lock_is_file_of_vault(p->lock, vault))
@@ -127,7 +127,7 @@ static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
     struct recording *p = ctx;
     int st =
         share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
-    if (st == MI_EFULL) { /* all locks in the file belong to sessions of an earlier database */
+    if (st == MI_EFULL) { /* all locks in the lock file belong to sessions of an earlier database */
         running_lock_remove(vault);
         st = share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id)
                                              : MI_EIO;
@@ -147,8 +147,8 @@ _Noreturn static void exit_after_error(const char *what)
     _exit(EX_OSERR);
 }
 
-/* Receives the wake-ups, and finds out whether the proxy has exited. If the proxy was killed, kills
- * the proxy's server. */
+/* Receives the proxy's datagrams, and finds out whether the proxy has exited. If the proxy was
+ * killed, kills the proxy's server. */
 static void listen_to_proxy(struct recording *p)
 {
     char what;
@@ -212,7 +212,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
         confine_when_open(p);
         return 0;
     case STORE_BUSY:
-        return 0; /* no pause, because the call has already waited for the lock */
+        return 0; /* no pause, because the store has already waited for the database's lock */
     case STORE_FAILING:
         upkeep_pause(&p->upkeep);
         store_write_escalations_early(p->store, &p->ring);

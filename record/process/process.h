@@ -37,10 +37,11 @@
 struct process_config {
     struct session_start start; /* borrowed */
     const struct retention *retention;
-    const struct journal_file *file; /* the journal file of the writer; its fd is closed */
-    int control;                     /* a channel to the proxy (base/os/pipe.h) */
-    int text;                        /* a nonblocking pipe; becomes stderr of the process */
-    int notifier;                    /* a channel that takes paths of escalation files; -1: none */
+    /* the journal file, opened by the proxy; process_run_recorder() closes its descriptor */
+    const struct journal_file *file;
+    int control;  /* a channel to the proxy (base/os/pipe.h) */
+    int text;     /* a nonblocking pipe; becomes stderr of the process */
+    int notifier; /* a channel that takes paths of escalation files; -1: none */
     /* descriptor of the lock from an earlier process of the session (vault/store/running_lock.h);
      * -1: none */
     int lock;

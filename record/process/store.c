@@ -89,7 +89,7 @@ static int begin_batch(struct store *s, struct ring *r)
         return st;
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
-    r->at = at;      /* ring_read_next_record() returns the same entry again */
+    r->at = at;      /* ring_read_next_record() must return the same entry again */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
     writer_defer_begin(s->w, STORE_WAIT_US);
@@ -102,7 +102,9 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
     size_t rows = ((size_t)(STORE_ROWS - 1) >> s->portion) + 1, most = STORE_BYTES >> s->portion;
     uint64_t killed_by = atomic_load(&r->shared->killed_by);
     if (killed_by != RING_NONE && r->at <= killed_by)
-        rows = 1; /* the process may have been killed by an earlier entry of its transaction */
+        /* Any entry of the killed process's transaction may have killed it, so each is stored
+         * alone. */
+        rows = 1;
     for (size_t n = 0; n < rows && sum < most; n++) {
         uint32_t kind;
         struct slice bytes;
@@ -147,7 +149,8 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
-    /* copy to restore if the transaction fails: then the same entries are read again */
+    /* If the transaction fails, the same entries are read again, so s->progress is restored from
+     * this copy. */
     struct no_progress before = s->progress;
     s->stuck_n = 0;
     if (st == 0)
@@ -211,7 +214,7 @@ bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
         return false;
     int st = call_fill_next_rows(f, s->w, STORE_WAIT_US, ret_more);
     if (st < 0 && (st == MI_ENOMEM || !writer_is_busy(s->w)))
-        /* no more steps in this process; the next recorder process tries again */
+        /* this process makes no more steps; the next recorder process tries again */
         *ret_more = false;
     return st == 0;
 }

@@ -13,7 +13,7 @@
  *           kills its process again, it is skipped, too.
  * Vault     is made if it is missing. If the vault was removed while it was open, the result is
  *           STORE_GONE, and the caller exits (process.h).
- * Damage    a damaged database is put aside (vault/store/damaged.h), a new database is made, and an
+ * Damage    a damaged database is renamed (vault/store/damaged.h), a new database is made, and an
  *           escalation is written. An event `gap` in the new database stands for the entries that
  *           were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
@@ -41,7 +41,7 @@
 
 enum store_result {
     STORE_DONE,
-    STORE_BUSY,    /* another process holds the lock: try again at once */
+    STORE_BUSY,    /* another process holds the database's lock: try again at once */
     STORE_FAILING, /* try again after STORE_RETRY_US; the reason was logged */
     STORE_GONE,    /* the vault was removed */
     STORE_DAMAGED, /* the journal is damaged from here on: call store_end_session() */
@@ -52,7 +52,8 @@ struct store_calls {
     /* The session was added to the database; called again after a new database was made. vault: a
      * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
-    void (*changed)(void *ctx); /* `tail` or `trouble` has changed, and the writer waits */
+    /* `tail` or `trouble` has changed, and the proxy waits for such a change */
+    void (*changed)(void *ctx);
     /* The proxy has requested the previous tools. Another recorder process calls this again if this
      * process was killed. */
     void (*tools_wanted)(void *ctx);
@@ -68,8 +69,8 @@ MI_MUST int store_open(struct store **ret, const struct session_start *start,
                        const struct store_calls *calls, void *ctx);
 void store_close(struct store *s); /* accepts NULL */
 
-/* Call once for each journal that was opened: completes the work of a killed reader, and determines
- * which entry killed it. */
+/* Call this function once for each journal that was opened. If the process that stored the journal
+ * before was killed, completes its work, and determines which entry killed it. */
 void store_take_over_journal(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
 MI_MUST enum store_result store_open_and_add_session(struct store *s, struct ring *r);
@@ -96,7 +97,7 @@ bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); tr
  * steps are useful in this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
- * if there are none. */
+ * if there are no such bodies. */
 #define STORE_WRITE_OUT ((int64_t)8 << 20)
 bool store_write_bodies_to_disk(struct store *s);
 

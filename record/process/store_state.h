@@ -29,25 +29,31 @@ struct store {
     /* id of the session in the database; 0: the session is not known to be there */
     int64_t session_id;
     bool resumed;      /* the session is in the database; earlier stored entries were released */
-    int64_t looked_us; /* when the vault was last checked for removal */
+    int64_t looked_us; /* time of the last check whether the vault was removed */
     struct log_directory log;
-    struct no_progress progress; /* state of the detection over the session's tool calls */
+    /* state of the search for tool calls that make no progress (model/no_progress.h) */
+    struct no_progress progress;
     /* calls in the open transaction that are escalated when the transaction is over */
     struct no_progress_found stuck[STORE_STUCK_MAX];
     size_t stuck_n;
     struct escalations escalations;
-    struct escalations early; /* escalations that are written before their entries can be stored */
-    size_t early_n;           /* number of escalation files written before their entries */
-    uint64_t early_to;        /* position up to which these escalations were written or tried */
-    uint64_t reported_to;     /* position up to which escalations were reported */
+    /* escalations whose files are written before their entries can be stored */
+    struct escalations early;
+    /* number of escalation files that were written before their entries could be stored */
+    size_t early_n;
+    /* store_write_escalations_early() continues at this position */
+    uint64_t early_to;
+    /* new escalation files of entries before this position were reported to the owner */
+    uint64_t reported_to;
     struct buf
         escalated; /* detail of the event about the escalation at escalated_at; empty: none */
     uint64_t escalated_at;          /* position of the last escalation whose file was written */
     struct buf text;                /* scratch */
     int64_t bodies_from, bodies_to; /* large bodies that are not on the disk yet */
-    enum ring_trouble lost_trouble; /* the most severe trouble since the last ENTRY_LOST */
-    bool troubled;                  /* this process has set shared->trouble */
-    bool failing;                   /* storing fails, and a warning was logged */
+    /* the most severe trouble since the last report of lost messages (ENTRY_LOST) */
+    enum ring_trouble lost_trouble;
+    bool troubled; /* this process has set shared->trouble */
+    bool failing;  /* storing fails, and a warning was logged */
     enum store_aside aside;
     /* time of the last checkpoint after a full disk, if it did not shorten the write-ahead log;
      * else 0 */
@@ -62,11 +68,12 @@ static inline void store_report_step(const char *name)
         store_step(name);
 }
 
-/* Opens the vault's directory and the writer. A damaged database is put aside, and a new one is
+/* Opens the vault's directory and the writer. A damaged database is renamed, and a new database is
  * made. Returns 0, or an error with s->reason. */
 MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
-/* Whether the vault was removed; this is logged. Checks at most once in after_us. */
+/* Returns true if the vault was removed, and logs this fact. Checks at most once in after_us
+ * microseconds. */
 bool store_vault_was_removed(struct store *s, int64_t after_us);
 void store_call_on_change(struct store *s);
 /* The next two functions set shared->trouble and log when the trouble begins or ends. They return

@@ -54,8 +54,8 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
         st = writer_read_position(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
         *ret_position = tail; /* the vault with the earlier rows was removed */
-        st =
-            entries_add_gap(s, t_us, s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");
+        st = entries_add_gap(s, t_us,
+                             s->aside == DAMAGED_DONE ? "database damaged" : "vault removed");
         if (st == 0)
             st = writer_store_position(s->w, s->session_id, tail);
     }
@@ -86,7 +86,7 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
     size_t n = 0;
     while (ring_read_next_record(r, &kind, &bytes, &at) == 0) {
         if (at >= position) {
-            r->at = at; /* ring_read_next_record() returns the same entry again */
+            r->at = at; /* ring_read_next_record() must return the same entry again */
             break;
         }
         n++;
@@ -123,8 +123,8 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
     if (s->aside == DAMAGED_DONE)
         s->aside = DAMAGED_NOTED;
     skip_stored_entries(s, r, position);
-    /* Trouble that a killed process has reported ends here. Trouble that this process has reported
-     * ends when an entry was stored. */
+    /* If a killed process has reported trouble, the trouble ends now. If this process has reported
+     * trouble, it ends when an entry was stored. */
     return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_report_success(s, r);
 }
 

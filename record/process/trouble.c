@@ -213,7 +213,7 @@ enum store_result store_handle_failure(struct store *s, struct ring *r, int st)
     s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
         store_close_writer(s);                /* the next attempt opens the vault again */
-    else if (writer_checkpoint_wal(s->w) < 0) /* the checkpoint frees space in the log */
+    else if (writer_checkpoint_wal(s->w) < 0) /* a checkpoint frees space in the write-ahead log */
         log_debug("checkpoint postponed: %s", writer_error(s->w));
     return store_report_failure(s, r);
 }

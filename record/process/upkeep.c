@@ -7,7 +7,8 @@
 
 #define DAY_US ((int64_t)86400 * 1000000)
 #define STEP_PAUSE_US 20000 /* pause between two steps of pruning */
-/* minimum time between two checkpoints in a burst: a reader may prevent a checkpoint */
+/* Minimum time between two checkpoints in a burst: if a reader prevents a checkpoint, it must not
+ * be tried again after each transaction. */
 #define FORCED_PAUSE_US 250000
 
 void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
@@ -58,7 +59,8 @@ void upkeep_checkpoint_if_needed(struct upkeep *u)
 
 /* ---- timed work ----------------------------------------------------------------------------- */
 
-/* Begins to remove old sessions, or makes the next step. Returns the delay until the next step. */
+/* Begins to remove old sessions, or makes the next step of a removal. Returns the delay until the
+ * function must be called again. */
 static int64_t upkeep_run_prune_step(struct upkeep *u, const char *vault)
 {
     struct buf error = {0};
@@ -81,8 +83,8 @@ static int64_t upkeep_run_prune_step(struct upkeep *u, const char *vault)
     return st == MI_EBUSY ? UPKEEP_QUIET_US : DAY_US;
 }
 
-/* Adds some rows to `calls`. Returns the time when the next step is due; INT64_MAX: not before the
- * next check. */
+/* Adds some rows to the table `calls`. Returns the time of the next such step; INT64_MAX: no step
+ * is needed before the next search for dead sessions. */
 static int64_t upkeep_run_fill_step(struct upkeep *u)
 {
     bool more;

@@ -35,9 +35,10 @@
 struct upkeep {
     struct store *store;
     struct retention rule;
-    int64_t look_us; /* when to look for dead sessions */
+    int64_t look_us; /* time of the next search for dead sessions */
     struct call_fill fill;
-    int64_t fill_us;     /* time of the next step of `fill`; INT64_MAX: not before the next check */
+    /* time of the next step of `fill`; INT64_MAX: after the next search for dead sessions */
+    int64_t fill_us;
     int64_t prune_us;    /* time when a prune begins or continues; INT64_MAX: never */
     struct prune *prune; /* owned; NULL: no prune is in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */

@@ -16,8 +16,8 @@
 #define WITH_AVX2 0
 #endif
 
-/* Each set has eight groups. With 2 sets, ordinary text takes a fifth longer (`make
- * bench-parts`). */
+/* Number of sets of eight groups each. Searching ordinary text with 2 sets takes a fifth longer
+ * than with 3 (`make bench-parts`). */
 #define SETS 3
 #define GROUPS (SETS * 8)
 #define HALF 16 /* number of values of a nibble */
@@ -31,7 +31,8 @@ static struct {
     uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
     unsigned passes[GROUPS]; /* result of estimate_offsets_passing() for each group */
-    /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
+    /* Tables for look-ups. For each set and each of the three letters, an entry for each nibble: a
+     * bit for each group of the set in which the letter may have this nibble. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
     bool avx2_known; /* the value of `avx2` was determined */
@@ -177,14 +178,16 @@ AVX2 __m256i look_up_nibbles(const uint8_t table[HALF], __m256i nibbles)
     return _mm256_shuffle_epi8(both, nibbles);
 }
 
-/* Returns the groups of the set `set` that contain both nibbles of the letter `place` (0 to 2). */
+/* Returns, for each of 32 offsets, the groups of the set `set` in which the letter number `place`
+ * (0 to 2) may have both its nibbles. */
 AVX2 __m256i find_groups_of_letter(const struct letters *x, unsigned set, unsigned place)
 {
     return _mm256_and_si256(look_up_nibbles(scan.low[set][place], x->low[place]),
                             look_up_nibbles(scan.high[set][place], x->high[place]));
 }
 
-/* Returns the groups of a set that have the nibbles of all three letters. */
+/* Returns, for each of 32 offsets, the groups of the set `set` in which all three letters may have
+ * their nibbles. */
 AVX2 __m256i groups_of_three_letters(const struct letters *x, unsigned set)
 {
     __m256i first =

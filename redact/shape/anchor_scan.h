@@ -14,15 +14,16 @@
 
 #include "redact/shape/shape_table.h"
 
-/* Adds an anchor, given as three sets of letters. */
+/* Adds an anchor of three letters. Each element of `three` is the set of characters that may be
+ * this letter. */
 void shape_scan_add(const struct shape_set three[3]);
 
 /* A search of one text. */
 struct shape_scan {
     struct slice text;
     size_t at;     /* the first offset not yet examined */
-    size_t block;  /* the offset of bit 0 of `some` */
-    uint32_t some; /* candidates in the block, as bits */
+    size_t block;  /* offset in `text` that bit 0 of `some` stands for */
+    uint32_t some; /* candidates from offset `block` on, as bits */
     bool plain;    /* do not use AVX2; for tests */
 };
 

@@ -41,11 +41,11 @@ struct pending {
 /* The progress of a search, kept between calls so that one text is searched only once. */
 struct search {
     struct slice text;
-    size_t from;            /* offset at which the next call of the search continues */
-    size_t end;             /* offset of the last byte of the next window */
+    size_t from; /* offset at which the search continues when the caller asks for the next hit */
+    size_t end;  /* offset of the last byte of the next window */
     struct shape_scan scan; /* finds windows */
     size_t masked; /* end of the last redaction mark; anchors before this offset are ignored */
-    struct pending pending[MAX_PENDING]; /* sorted by offset, without overlap */
+    struct pending pending[MAX_PENDING]; /* hits, sorted by offset, without overlap */
     size_t pending_n;
 };
 
@@ -53,7 +53,7 @@ struct pattern {
     struct shape_pattern *p; /* owned */
     /* the next hit of this pattern; n is 0 if the rest of the text has no hit */
     struct shape_hit next;
-    bool stale; /* `next` is a hit in another text */
+    bool stale; /* `next` belongs to a text that was searched earlier */
 };
 
 struct shapes {
@@ -166,7 +166,7 @@ static size_t end_of_hit(const struct shape_hit *h)
     return h->from + h->n;
 }
 
-/* Adds a hit. Overlapping hits are merged under the rule of the better one. */
+/* Adds a hit. Overlapping hits become one hit, which gets the rule of the better hit. */
 static void search_add_hit(struct search *s, struct pending p)
 {
     size_t i = 0;

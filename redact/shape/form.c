@@ -107,7 +107,7 @@ static bool match_form_backwards(const char **form, struct slice text, size_t at
     return n >= min;
 }
 
-#define FORM_FIRST 300 /* the first characters of a token, which are examined */
+#define FORM_FIRST 300 /* number of characters that are examined at the start of a token */
 
 /* Returns the number of characters from text[i] on that are in the set, at most `max`. */
 static size_t count_chars_of_set(const struct shape_set *set, struct slice text, size_t i,
@@ -138,8 +138,8 @@ static bool has_only_plain_words(struct slice s)
     return s.n > 0;
 }
 
-/* The last long run of characters of a set, kept because a long token may contain an anchor every
- * few letters: without it, each anchor would read the run again. */
+/* A cache: the last long run of characters of one set. A long token may contain an anchor every few
+ * letters. Without the cache, the run would be read again for each anchor. */
 static struct {
     struct shape_set set;
     const char *from, *to;
@@ -257,7 +257,7 @@ static bool escape_ends_at(const char *end, size_t n)
            is_hex_char(end[-3]) && is_hex_char(end[-2]) && is_hex_char(end[-1]);
 }
 
-/* Whether a colour code, such as ESC [ 1 ; 31 m, ends here. */
+/* Whether a colour code, such as ESC [ 1 ; 31 m, ends at `end`. */
 static bool colour_code_ends_at(const char *end, size_t n)
 {
     size_t i = 1;
@@ -387,7 +387,7 @@ bool shape_is_template(struct slice s)
         return true;
     if (a == '%' && (s.n == 2 || b == '(' || z == '%'))
         return true;
-    /* stars, dots, and the bytes of U+2022, U+25CF, U+2026 */
+    /* characters that replace hidden text: stars, dots, and the bytes of U+2022, U+25CF, U+2026 */
     static const char hidden[] = "*.:xX-_#?\xE2\x80\xA2\x97\x8F\xA6";
     size_t n = 0;
     while (n < s.n && memchr(hidden, s.p[n], sizeof hidden - 1) != NULL)

@@ -40,7 +40,7 @@ enum shape_flag {
 
 struct shape_rule {
     const char *name;
-    const char *form; /* pattern of a hit; only its anchor if `fn` is set */
+    const char *form; /* pattern of a hit; if `fn` is set, only the pattern of the anchor */
     shape_fn fn;      /* finds the hit; NULL: `form` alone decides */
     unsigned flags;   /* enum shape_flag */
 };
@@ -70,7 +70,8 @@ static inline bool shape_is_base64(char c) /* both alphabets of base64, without 
     return shape_is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
 }
 
-/* One atom of a form; shape_read_atom() advances *p past it. */
+/* The set of characters that an item of a rule's form matches, such as [a-f0-9]. shape_read_atom()
+ * reads the item at *p, and moves *p behind the item. */
 struct shape_set {
     uint64_t bits[4];
 };
@@ -91,8 +92,8 @@ void shape_form_reset_cache(void);
 
 /* ---- judging text ---- */
 
-/* Whether a token that begins at text[at] has an edge on its left. The last letter of an escape
- * (\n, %3D, a colour) is also an edge. */
+/* Whether a token may begin at text[at]: no letter or digit stands before it, except the last
+ * letter of an escape (\n, %3D, a colour). */
 bool shape_left_edge_is_free(struct slice text, size_t at);
 /* Whether s is an example: it contains a word such as "example" or a part of the alphabet, repeats
  * letters, or has few different letters. Used for shapes that many texts have. A text with the

@@ -45,9 +45,9 @@ static const char *find_text_counting_work(const char *p, const char *end, const
 
 /* ---- private keys ---- */
 
-#define PEM_MAX (128u << 10) /* maximum bytes from the first line of a key to its last line */
-#define PEM_BODY_MIN 24      /* least number of base64 characters in a key */
-#define PEM_GAP_MAX 1024     /* most bytes of headers before the base64 of a key */
+#define PEM_MAX (128u << 10) /* maximum bytes from the first to the last line of a private key */
+#define PEM_BODY_MIN 24      /* minimum number of base64 characters in a private key */
+#define PEM_GAP_MAX 1024     /* maximum bytes of headers before the base64 of a private key */
 
 /* Returns the length of one white space character, plain or escaped; 0: there is none. */
 static size_t escaped_space_len(const char *p, const char *end)
@@ -60,8 +60,8 @@ static size_t escaped_space_len(const char *p, const char *end)
     return n > 0 && p + n < end && (p[n] == 'n' || p[n] == 'r' || p[n] == 't') ? n + 1 : 0;
 }
 
-/* Returns the end of the body of a key: base64 after headers such as `DEK-Info: AES-256-CBC,0A…`.
- * *ret_n is the number of base64 characters. */
+/* Returns the end of the body of a private key: base64 after headers such as `DEK-Info:
+ * AES-256-CBC,0A…`. *ret_n is the number of base64 characters. */
 static const char *find_key_body_end(const char *p, const char *end, size_t *ret_n)
 {
     const char *last = p, *begin = p;
@@ -78,7 +78,7 @@ static const char *find_key_body_end(const char *p, const char *end, size_t *ret
         while (p < end && (shape_is_base64(*p) || *p == '=') && escaped_space_len(p, end) == 0)
             p++;
         size_t run = (size_t)(p - word);
-        if (p < end && *p == ':' && run >= 4 && run < 32) { /* the name of a header */
+        if (p < end && *p == ':' && run >= 4 && run < 32) { /* the word is the name of a header */
             header = true;
             p++;
         } else if (header) {
@@ -98,8 +98,8 @@ static const char *find_key_body_end(const char *p, const char *end, size_t *ret
     return last;
 }
 
-/* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if
- * this line is too far away, or if another key begins first. */
+/* Returns the end of the last line of the private key, and in *ret_last the start of that line.
+ * Returns NULL if this line does not come within PEM_MAX bytes, or if another key begins first. */
 static const char *find_key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;
@@ -136,8 +136,8 @@ static bool range_is_key_body(const char *p, const char *end)
     return all >= PEM_BODY_MIN && longest >= 16;
 }
 
-/* Matches a key from its first line (at `from`) to its last one; if the last line is missing, to
- * the end of the base64. `body` is the end of the first line. */
+/* Matches a private key from its first line, which begins at `from`, to its last line. If the last
+ * line is missing, the match ends with the base64. body: the end of the first line. */
 static bool match_pem_key(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);
@@ -337,7 +337,8 @@ bool shape_match_url(struct slice text, size_t at, struct shape_hit *ret)
                !shape_is_example(user) && memchr(user.p, '.', user.n) == NULL;
     }
     struct slice pass = {text.p + colon + 1, host - colon - 1};
-    if (slash != 0 && slash < host) { /* host:port/path@x, or a '/' in a password */
+    /* Either this is host:port/path@x, without a password, or the '/' is in the password. */
+    if (slash != 0 && slash < host) {
         size_t port = colon + 1;
         while (port < slash && char_is_digit(text.p[port]))
             port++;

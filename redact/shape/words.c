@@ -137,7 +137,7 @@ struct place {
     bool escaped;     /* the quote is preceded by a backslash */
     bool element;     /* an XML element: <name>value</name> */
     bool tight;       /* name=value, without blanks around the separator */
-    bool line_begins; /* the name is the first thing on its line */
+    bool line_begins; /* the line begins with the name */
 };
 
 static size_t skip_blanks(struct slice text, size_t i)
@@ -315,8 +315,8 @@ static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints
     return i;
 }
 
-/* Compares the letters and digits of the value with those of the name: whether one of these texts
- * ends with the other. */
+/* Whether the value ends with the name, or the name with the value. Compares only letters and
+ * digits. */
 static bool value_repeats_name(const struct name *n, struct slice v)
 {
     size_t i = n->plain_n, k = v.n;
@@ -375,7 +375,7 @@ static bool has_only_digits(struct slice v)
     return i == v.n;
 }
 
-/* Whether v has both letters and digits, or a symbol in the middle. Plain words do not. */
+/* Whether v has both letters and digits, or a symbol in the middle. Plain words have neither. */
 static bool has_unusual_characters(struct slice v)
 {
     bool letter = false, digit = false, sign = false;
@@ -394,7 +394,7 @@ static bool value_is_path(struct slice v)
            shape_contains_listed_word(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
-/* Whether v is a secret. Values of the name `n` usually are secrets. */
+/* Whether v is a secret. v is the value of the name `n`, whose values usually are secrets. */
 static bool strong_value_is_secret(struct slice text, const struct name *n, const struct place *p,
                                    struct slice v)
 {
@@ -426,7 +426,7 @@ static bool strong_value_is_secret(struct slice text, const struct name *n, cons
     return v.n >= 6 && has_unusual_characters(v);
 }
 
-/* Whether v is a secret. Values of the name often are not secrets. */
+/* Whether v is a secret. v is the value of a name whose values often are not secrets. */
 static bool weak_value_is_secret(const struct place *p, struct slice v)
 {
     bool digit = false;
