@@ -21,8 +21,9 @@
 #define ALIGN_NONE UINT32_MAX
 
 struct align_call {
-    uint64_t key;   /* equal calls have equal keys; a key is never 0 */
-    uint32_t topic; /* calls with equal keys have one topic */
+    uint64_t key; /* equal calls have equal keys; a key is never 0 */
+    /* number of the topic (method and target); calls with equal keys have the same topic */
+    uint32_t topic;
 };
 
 enum align_kind {

@@ -239,7 +239,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
     return st < 0 ? st : ended;
 }
 
-/* Starts the list that was recorded after this notification of the client. */
+/* Starts the list of steps that were recorded after this notification of the client. */
 static int start_notification_list(struct conversation *s, const struct rpc *live)
 {
     int st = rpc_method_is(live, "notifications/cancelled") ? conversation_cancel(s, live) : 0;

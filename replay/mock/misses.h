@@ -35,7 +35,9 @@ enum miss_kind {
 };
 
 struct miss_difference {
-    struct slice pointer, recorded, asked; /* values as JSON; {NULL, 0}: missing */
+    /* pointer to a value; the recorded value and the requested value, as JSON; {NULL, 0}:
+     * missing */
+    struct slice pointer, recorded, asked;
 };
 
 /* A finding. Its slices are valid only during the call. */
@@ -92,7 +94,7 @@ struct misses_end {
     bool strict;
     int64_t began_us, lasted_us; /* start of the replay by the wall clock, and its duration */
     int exit_status;
-    uint64_t unplaced; /* recorded messages that are not part of the replay */
+    uint64_t unplaced; /* number of recorded messages that are not part of the replay */
     misses_next_fn next;
     void *ctx;
 };

@@ -37,7 +37,7 @@ struct playback {
     bool patient; /* METHOD_PATIENT: the request may stay pending forever */
     bool no_log;  /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;    /* the list has no next step yet */
-    bool stream;  /* the playback is that of a subscription */
+    bool stream;  /* the playback replays a subscription */
     /* the playback waits for the client, which must reach a position or answer */
     bool held;
     size_t questions;          /* number of questions that the client has not answered yet */
@@ -66,14 +66,16 @@ struct conversation {
     const struct conversation_rules *rules; /* borrowed; the next three members are borrowed, too */
     struct source *source;
     struct misses *misses;
-    struct forward *forward; /* borrowed; NULL: unrecorded requests get an error */
+    /* borrowed; the queue for the live server; NULL: unrecorded requests get an error */
+    struct forward *forward;
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;
     struct pace pace; /* a copy, because the speed becomes 0 when the client has closed its side */
     struct faults *faults;
-    struct plan *plan;      /* owned */
-    struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
+    struct plan *plan; /* owned */
+    /* owned; the rule in the recording that hid tools from the recorded client */
+    struct tool_rule tools;
     struct match match;
     struct playback *playbacks; /* playbacks, newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */

@@ -81,8 +81,10 @@ struct plan_step {
     uint32_t link;
     /* the step waits until the client has reached the position `place - behind`; 0: no wait */
     uint32_t behind;
-    uint32_t after; /* like `behind`, but the wait has a time limit */
-    uint8_t kind;   /* enum plan_kind */
+    /* the step also waits until the client has reached `place - after`, but only for a limited
+     * time */
+    uint32_t after;
+    uint8_t kind; /* enum plan_kind */
     bool in_batch;
 };
 
@@ -118,15 +120,17 @@ struct plan_exchange {
     uint32_t active_prev, active_next; /* neighbours in the list of active exchanges */
     /* question answered last, which is the gate of the next steps; PLAN_NONE: none */
     uint32_t gate;
-    uint32_t burst;  /* number of the burst that contains the last stimulus */
-    uint32_t order;  /* number of the last stimulus; 0: the server has reacted to it */
+    /* number of the burst (see above) that contains the last stimulus of the exchange */
+    uint32_t burst;
+    /* number of the last stimulus of the exchange; 0: the server has reacted to it */
+    uint32_t order;
     uint32_t answer; /* step of the answer; PLAN_NONE: none */
     /* the server's task that the request created or names (tables.h); PLAN_NONE: no task */
     uint32_t task;
     struct plan_list inside, after;
     uint8_t outcome; /* enum plan_outcome */
     uint8_t status;  /* enum call_status */
-    bool active;     /* in the list of active exchanges */
+    bool active;     /* the exchange is in the list of active exchanges */
     bool questioned; /* the exchange has caused a question */
     /* how often the live client has sent the request; maintained by match.c */
     uint32_t times_requested;

@@ -5,8 +5,8 @@
 
 #include "replay/source/recording.h"
 
-/* The position of a message has a part number in its high bits and the seq in its low bits, so the
- * positions of the probe are lower than those of its session. */
+/* The position of a message has a part number in its high bits and the seq in its low bits, so
+ * messages of the probe precede messages of the session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)

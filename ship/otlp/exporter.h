@@ -32,7 +32,7 @@ struct part {
     int64_t session_id; /* session whose resource was begun last; 0: no resource was begun */
     bool ended;         /* the request is complete: nothing can be added */
     bool off;           /* the collector rejects all data of this signal */
-    bool done;          /* the collector has accepted or rejected this part of the batch */
+    bool done;          /* the collector has accepted or rejected this signal's part of the batch */
 };
 
 struct exporter {

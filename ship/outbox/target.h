@@ -47,7 +47,7 @@ struct target_kind {
     /* Checks that the target still has all rows. If not, the next round sends the lost rows
      * again. */
     int (*check)(void *x);
-    /* whether the connection was closed, so that a check must follow now */
+    /* Whether the connection was closed. If so, the caller must call check() now. */
     bool (*is_cut)(void *x);
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);

@@ -324,7 +324,8 @@ static int link_finish_call(struct link *l, bool sent, int64_t until_us)
     return st;
 }
 
-/* Frees the last result. Returns false, with the error in *ret, if no call is possible. */
+/* Frees the last result. Returns false, with the error in *ret, if no SQL function can be
+ * called. */
 static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);

@@ -47,7 +47,8 @@ const char *link_error_text(struct link *l);
 /* After TARGET_LOST: whether the connection has ended. If not, a retry would probably fail. */
 bool link_has_ended(const struct link *l);
 
-/* Arguments of a call, in order. They are borrowed until link_call_function(). */
+/* The next functions add the arguments of a call of an SQL function, in order. Arguments are
+ * borrowed until link_call_function(). */
 void link_begin_call(struct link *l);
 void link_add_int_argument(struct link *l, int64_t v);
 void link_add_text_argument(struct link *l, const char *v); /* v NULL: the SQL value NULL */

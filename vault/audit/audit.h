@@ -44,7 +44,7 @@ struct audit_vault {
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
     int64_t unsigned_leaves; /* number of leaves after the newest valid signed note */
-    int64_t anchored;        /* number of leaves that a note from an anchor has signed */
+    int64_t anchored;        /* number of leaves that a signed note from an anchor covers */
     int64_t checkpoints;     /* number of checkpoints stored in the vault */
     int64_t notes,
         kept;      /* number of notes added by audit_add_note() and audit_add_note_beside_key() */

@@ -132,7 +132,7 @@ static const char *const sort_keys[] = {
 
 /* Adds the calls of a schema as a table `c`. With x->operations, c also has the columns of
  * operations, and answer_seq is the seq of the answer to the first request. With x->several, the
- * statement starts from the operations, because there are few. */
+ * statement starts from the operations, because only few operations consist of several calls. */
 static void add_calls_table(struct buf *sql, const struct call_question *x, const char *schema,
                             bool has_operations, bool has_binaries)
 {

@@ -49,7 +49,7 @@ struct cost_reading_session {
 struct cost_operation {
     int64_t id;
     size_t tool;                  /* index of the tool */
-    struct context_result result; /* sum of the results of all requests of the call */
+    struct context_result result; /* sizes of the results of all requests of the call, added up */
     bool answered;
 };
 
@@ -297,7 +297,8 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
         scratch = tokens;
         tokens = sorted;
     }
-    /* The number of passes is even, so the result is in the array `tokens` of the caller. */
+    /* The loop runs an even number of times, so the result is in the array `tokens` of the
+     * caller. */
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
@@ -357,7 +358,7 @@ static int cost_compare_tools(const void *a, const void *b, void *ctx)
     return slice_cmp(x->name, y->name);
 }
 
-/* Sets the binaries to unknown if they are unknown for all answered calls. */
+/* Sets number and size of the binaries to -1 (unknown) if no answered call has counted binaries. */
 static void cost_set_unknown_binaries(struct cost_binaries *b)
 {
     if (b->counted == 0 && b->uncounted > 0)

@@ -45,7 +45,7 @@ struct filter {
 
 /* Which time of a session since_us and until_us are compared with. */
 enum filter_time {
-    FILTER_BEGAN, /* compare the start of the session: for a list of sessions */
+    FILTER_BEGAN, /* compare the session's start time: for a list of sessions */
     FILTER_HOLDS  /* compare the time span from the start to the end of the session */
 };
 

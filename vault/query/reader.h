@@ -87,8 +87,9 @@ struct query_summary {
     int64_t person_us;              /* time that people took in all operations */
     bool tools_changed; /* true: the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
-    uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
-    size_t waiting_n;   /* number of words of 64 bits in `waiting` */
+    /* owned; bit N is set if request N is open; NULL: the caller did not ask for open requests */
+    uint64_t *waiting;
+    size_t waiting_n; /* number of words of 64 bits in `waiting` */
 };
 
 /* A row of the table `calls`: a request and its answer. */
@@ -161,9 +162,10 @@ MI_MUST int query_open_empty_vault(struct query **ret, const char *vault);
  * error here. name: name of the store in error messages. Returns 0 or MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
-void query_close(struct query *q);           /* the argument may be NULL */
-bool query_is_store(const struct query *q);  /* true: a store; false: a vault */
-bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
+void query_close(struct query *q);          /* the argument may be NULL */
+bool query_is_store(const struct query *q); /* true: a store; false: a vault */
+/* true: the query reads a vault in a directory, opened by query_open() */
+bool query_is_stored(const struct query *q);
 /* Whether sessions of several vaults are read, so that numbers may not be unique. */
 MI_MUST int query_has_several_vaults(struct query *q, bool *ret);
 const char *query_error(struct query *q);
@@ -327,7 +329,8 @@ MI_MUST int query_read_session_end_time(struct query *q, int64_t session_id,
 /* Gives seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
-/* Whether there are sessions that have not ended; false also if that cannot be read. */
+/* Whether there are sessions that have not ended. Returns false also if the sessions cannot be
+ * read. */
 bool query_has_running_session(struct query *q);
 /* Reads the recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret);
