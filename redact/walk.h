@@ -40,16 +40,17 @@ struct redact {
     size_t edit_n, edit_cap;
     struct buf texts;                /* the replacement texts of all edits */
     struct buf plain[REDACT_LEVELS]; /* unescaped strings of each level */
-    struct buf other; /* the output of every second round; the other rounds write to the result */
-    struct buf *out;  /* buffer for the output of this round */
-    struct slice in;  /* the input, which is the text of level 0 */
-    size_t done;      /* bytes of `in` that were written to `out` */
-    size_t count;     /* number of edits that were written to `out` */
-    bool failed;      /* out of memory */
-    bool again;       /* run another round: an edit may have exposed a secret */
-    bool busy;        /* a function of the sanitizer is running */
-    size_t place;     /* next offset in `in` at which the shape of a secret may begin */
-    size_t searched;  /* end of the part of `in` that was searched for shapes of secrets */
+    /* output of every second round of edits; the other rounds write to the result */
+    struct buf other;
+    struct buf *out; /* buffer for the output of the current round of edits */
+    struct slice in; /* the input, which is the text of level 0 */
+    size_t done;     /* bytes of `in` that were written to `out` */
+    size_t count;    /* number of edits that were written to `out` */
+    bool failed;     /* out of memory */
+    bool again;      /* search the text again: an edit may have exposed a secret */
+    bool busy;       /* a function of the sanitizer is running */
+    size_t place;    /* next offset in `in` at which the shape of a secret may begin */
+    size_t searched; /* end of the part of `in` that was searched for shapes of secrets */
 };
 
 /* The meaning of a value, derived from its position in the message. */
@@ -127,7 +128,7 @@ enum string_kind {
     STRING_BLOB,     /* base64-encoded text */
 };
 /* Collects the edits for a string. raw: the string without quotes. base: offset of the string in
- * its text. odd: an escape in the string stands for an ordinary letter. */
+ * its text. odd: the string has an escape for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
 /* Collects the edits for unescaped text. JSON is searched as JSON; other text is searched for

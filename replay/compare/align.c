@@ -13,7 +13,7 @@ struct aligning {
     uint32_t *to_b, *to_a;  /* owned; the partner of each call, or ALIGN_NONE */
     bool *equal, *moved;    /* owned; facts about each call of `a` that has a partner in `b` */
     uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
-    uint32_t *list_of;      /* owned; number of the last round that used each class or topic */
+    uint32_t *list_of; /* owned; for each class or topic, the value of `round` at its last use */
     align_fn distance;
     void *ctx;
     uint32_t distances; /* number of calls of `distance` that are still allowed */

@@ -10,7 +10,7 @@
 
 struct mock_config {
     struct conversation_rules rules;
-    struct faults faults;   /* not const: each fault counts its matching requests */
+    struct faults faults;   /* the faults to inject; each fault counts its matching requests */
     struct source *source;  /* borrowed */
     struct slice recording; /* the recording's name in reports */
     bool recording_is_file;

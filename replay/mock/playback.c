@@ -426,8 +426,8 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Makes the next step of every playback due now, but does not run the playbacks, because running
- * one playback may end others. */
+/* Sets the time of the next step of every playback to now. Does not run the playbacks, because
+ * running one playback may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

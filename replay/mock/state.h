@@ -26,7 +26,7 @@ struct playback {
     struct pace_mark mark;
     int64_t last_us; /* time of the playback's last message; 0: no message was sent yet */
     int64_t not_before_us;
-    uint64_t catch_up; /* steps that were recorded before this position are due at once */
+    uint64_t catch_up; /* steps that were recorded before this position are sent at once */
     int64_t began_us;
     int64_t ending_us; /* time at which the end of the subscription is sent; 0: not known yet */
     /* time until which the playback waits for the client's answer; 0: it does not wait */
@@ -36,9 +36,10 @@ struct playback {
     bool again;
     bool patient; /* METHOD_PATIENT: the request may stay pending forever */
     bool no_log;  /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
-    bool idle;    /* the list has no next step yet */
+    bool idle;    /* the playback's list of steps has no next step yet */
     bool stream;  /* the playback replays a subscription */
-    /* the playback waits for the client, which must reach a position or answer */
+    /* the playback waits until the client reaches a position in the recording, or answers a
+     * question */
     bool held;
     size_t questions;          /* number of questions that the client has not answered yet */
     const struct fault *fault; /* NULL: none */
@@ -91,7 +92,7 @@ struct conversation {
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest position in the recording that the client has reached */
     struct pace_mark reached_mark;
-    size_t held_n; /* number of playbacks whose `held` is true */
+    size_t held_n; /* number of playbacks that wait for the client (`held`) */
     int64_t now_us;
     int64_t exit_status;
     enum conversation_end ended;

@@ -95,7 +95,7 @@ struct plan_question {
     uint64_t answer; /* position of the client's answer in the source; 0: no answer */
     int64_t answered_us;
     uint64_t id_hash;
-    struct plan_list after; /* unsolicited steps after the answer */
+    struct plan_list after; /* list of the unsolicited steps that follow the answer */
     bool polls;             /* the client's answer informs the server, and causes no messages */
 };
 
@@ -194,10 +194,10 @@ bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
-/* Whether the recording has only ends of subscriptions between the position `place` and the moment
- * when the client leaves. Then it is not known whether the client left before or after these ends.
- * The result is final when the plan is finished. *ret_busy_us: time of the last message that does
- * not end a subscription. */
+/* Whether, after the position `place`, the recording has only ends of subscriptions until the
+ * client leaves. If so, it is not known whether the client left before or after these ends. The
+ * result is final when the plan is finished. *ret_busy_us: time of the last message that does not
+ * end a subscription. */
 bool plan_has_only_ends_after(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */

@@ -18,7 +18,7 @@ void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, b
  * pending, otherwise after the event `cause`. */
 void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
                              uint32_t step);
-/* Adds to a list a notification whose cause is not known. log: it is a log message, which even a
+/* Adds a notification whose cause is not known to a list. log: it is a log message, which even a
  * request that only reads may cause. */
 void plan_place_notification(struct plan *p, uint32_t step, bool log);
 /* Finds the event that may cause the next message of the task. */

@@ -42,8 +42,9 @@ struct source_message {
     bool in_batch;  /* the message is a member of a batch */
     bool is_stderr; /* a line of the server's stderr, not a message */
     enum rpc_kind kind;
-    struct slice id;         /* JSON text */
-    struct slice body;       /* {NULL, 0}: large (call source_read_body()) or not recorded */
+    struct slice id; /* JSON text */
+    /* {NULL, 0}: the body is large (call source_read_body()), or was not recorded */
+    struct slice body;
     bool lost;               /* the body was not recorded */
     enum call_status status; /* for an answer: how the call ended; else CALL_UNKNOWN */
 };

@@ -12,7 +12,8 @@
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
-    struct source_message m;             /* id and body are not set, because source.text may move */
+    /* members `id` and `body` are set later, because source.text may move in memory */
+    struct source_message m;
     size_t id_at, id_n, body_at, body_n; /* id and body: ranges of source.text */
     bool has_id, has_body;
 };

@@ -50,7 +50,7 @@ struct exporter {
     struct buf body, answer, text, error;
     int64_t sent;       /* number of items sent in this round */
     int64_t wait_ms;    /* time that the collector asked us to wait; 0: none */
-    int64_t refused;    /* number of refused items since opening */
+    int64_t refused;    /* number of items refused since the exporter was opened */
     struct buf refusal; /* owned; the last refusal, as a sentence; empty: none */
     int64_t refusals;   /* number of refusals */
 };

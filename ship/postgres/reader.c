@@ -198,8 +198,8 @@ static bool call_row_is_expected(struct reader *r, const struct remote_ask *ask,
     return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
 }
 
-/* Whether a row was requested. This function checks it, because SQLite does not, and the next page
- * begins after the last row. */
+/* Whether row number `row` of the result was requested. A wrong row must be rejected here: SQLite
+ * does not check rows, and the next page begins after the last row. */
 static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)

@@ -24,7 +24,8 @@ struct replaced_row {
 };
 
 struct replaced {
-    struct replaced_row *row; /* owned; sorted by record and leaf */
+    /* owned; the rows of the table `replaced`, sorted by record and leaf */
+    struct replaced_row *row;
     size_t n, cap;
     struct buf names; /* owned */
 };

@@ -138,8 +138,8 @@ void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session 
 /* Adds the duration of a session that has ended. */
 void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_session *s,
                                int64_t lasted_us);
-/* Writes the durations of everything that ended between from_us and to_us (since the start of the
- * session), with delta temporality, and empties the list. */
+/* Writes the durations of all calls and sessions that ended between from_us and to_us (since the
+ * start of the session), with delta temporality, and empties the list. */
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
                         struct otlp_durations *d, int64_t from_us, int64_t to_us);
 void otlp_durations_close(struct otlp_durations *d);

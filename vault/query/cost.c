@@ -56,7 +56,8 @@ struct cost_operation {
 struct cost_reading {
     struct cost *c;
     struct query *q;
-    struct cost_reading_session *session; /* owned; sorted by id when all sessions are known */
+    /* owned; the sessions; sorted by id when all sessions are known */
+    struct cost_reading_session *session;
     size_t session_n, session_cap;
     size_t at; /* index of the session of the last call; session_n: there was no call */
     struct cost_status {

@@ -96,7 +96,7 @@ struct cost {
     struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 
-    struct cost_server *list; /* owned; sorted by definition_tokens, highest first */
+    struct cost_server *list; /* owned; the servers, sorted by definition_tokens, highest first */
     size_t n, cap;
     /* true: sessions were left out, because they were imported or made by `send` */
     bool left_out;

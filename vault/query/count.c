@@ -60,7 +60,7 @@ struct repeated_call {
 
 struct counting {
     struct count *c;
-    struct repeated_call *repeat; /* owned; sorted by id */
+    struct repeated_call *repeat; /* owned; the repeated calls, sorted by id */
     size_t repeats_n, repeats_cap;
     /* owned; for each call made of one request, the time that a person took */
     struct person_list person;
@@ -89,7 +89,7 @@ static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
         append_key_text(&x->key, connect_column(st, 1));
 }
 
-/* Reads the calls that repeat another call. Called before the other calls are read. */
+/* Reads the calls that repeat an earlier call. Must run before all calls are counted. */
 static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
 {
     sqlite3_stmt *st = NULL;

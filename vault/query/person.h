@@ -27,7 +27,7 @@ enum person_order {
 };
 
 struct person_list {
-    struct person_share *share; /* owned; sorted by enum person_order */
+    struct person_share *share; /* owned; the results, sorted by enum person_order */
     size_t n, cap;
     struct intern texts; /* owned */
 };
