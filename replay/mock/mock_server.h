@@ -1,7 +1,8 @@
 /* mock_server.h - runs the mock server on stdin and stdout until the client leaves.
  *
  * Owns      the event loop, private non-blocking copies of the descriptors, and the conversation.
- * Blocks    until the end. Writing to stderr blocks only if it is not a pipe and is not read. */
+ * Blocks    until the end. Writing to stderr blocks only if stderr is not a pipe, and nobody reads
+ *           it. */
 #ifndef MI_REPLAY_MOCK_MOCK_SERVER_H
 #define MI_REPLAY_MOCK_MOCK_SERVER_H
 

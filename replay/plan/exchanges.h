@@ -12,8 +12,8 @@
  * question is the reaction to a stimulus: a request, or the client's answer to the previous
  * question. Stimuli less than PLAN_BURST_US apart form a burst. The question belongs to the first
  * stimulus of the last burst without a reaction; requests that have caused no question are
- * preferred. Without such a stimulus the question belongs to the request whose outcome is the next
- * one after the client's answer.
+ * preferred. Without such a stimulus, the question belongs to the request whose outcome came first
+ * after the client's answer to the question.
  *
  * Causes    an event that only reads or informs (plan_topic.reads, plan_method_needs_no_reaction())
  *           causes only log messages, because the number of such events depends on the time. No
@@ -21,9 +21,9 @@
  * Gates     a step that was recorded after the client answered a question of the same list waits
  *           for that answer.
  * Behind    messages of a subscription and progress of a task continue while other requests are
- *           processed: each step waits until the client has reached the last cause before the step.
- *           The answer to a request that the client cancelled with `$/cancelRequest` waits in the
- *           same way (mcp-wire.md 7.5).
+ *           processed: each step waits until the client has reached the last event before the step
+ *           that can have caused messages. The answer to a request that the client cancelled with
+ *           `$/cancelRequest` waits in the same way (mcp-wire.md 7.5).
  * After     an unsolicited step also waits for the events after its cause, but only for a limited
  *           time: the client may never reach them.
  * Growth    messages are added in order, and steps do not move later: so an exchange can be

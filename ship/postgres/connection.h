@@ -9,9 +9,9 @@
  * Owns      the connection, and the result of the last call.
  * Errors    MI_ENOMEM, and the errors of ship/outbox/target.h; all of these but TARGET_STOPPED have
  *           a sentence in link_error_text(). TARGET_AGAIN: the rows do not fit the store's
- *           watermarks; read these, and send again. TARGET_DIFFERS: a record differs from the
- *           stored one; read the vault's log again, which may state that the record was redacted,
- *           and send again.
+ *           watermarks; read the watermarks, and send again. TARGET_DIFFERS: a record differs from
+ *           the stored one; read the vault's log again, which may state that the record was
+ *           redacted, and send again.
  * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each
  *           address. A call: LINK_REPLY_S at most; without a limit after link_allow_only_reads(),
  *           and in link_run_sql(). All waits except the look-up end at link_set_deadline(), or when

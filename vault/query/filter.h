@@ -1,5 +1,5 @@
-/* filter.h - selects sessions, messages and calls. All queries use one kind of filter: as SQL
- * conditions, or as checks of rows that were read.
+/* filter.h - selects sessions, messages and calls. All queries use the same kind of filter. A
+ * filter becomes SQL conditions, or checks rows that were read.
  *
  * Names     `server`, `client`, `method` and `tool` are a name or a glob (`*`, `?`, `[a-z]`). A
  *           session without a client name has the name "". `tool` matches calls of tools only.

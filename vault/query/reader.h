@@ -1,11 +1,12 @@
 /* reader.h - reads sessions, messages, events and large bodies from a vault, or from a store of
  * many vaults (query_open_store()).
  *
- * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies
- *           may write to it meanwhile. Rows are copied in pages of about QUERY_PAGE_BYTES and
- *           passed on between transactions, so that a reader that waits, such as for a pager, never
- *           prevents a checkpoint. In a vault, a newer session has a higher id. In a store, ids of
- *           sessions are valid only as long as the query is open, and their order means nothing.
+ * Rules     these functions do not change the vault, and add no file to it
+ *           (vault/store/read_only.h). Proxies may write to the vault at the same time. Rows are
+ *           copied in pages of about QUERY_PAGE_BYTES and passed on between transactions, so that a
+ *           reader that waits, such as for a pager, never prevents a checkpoint. In a vault, a
+ *           newer session has a higher id. In a store, ids of sessions are valid only as long as
+ *           the query is open, and their order means nothing.
  * Owns      the connection. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in query_error(); MI_ENOENT: not found.
  * Blocks    on the disk, and up to 2 s on a locked database; for a store, on the network. */
