@@ -11,7 +11,7 @@ struct diff {
     const struct diff_rules *rules; /* borrowed */
     struct side side[DIFF_SIDES];   /* owned; all members below are owned, too */
     struct intern topics; /* the topics of the calls; used only until the calls are aligned */
-    int loaded;           /* number of sides that were read */
+    int loaded;           /* number of recordings that were read */
     struct align_row *rows;
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];

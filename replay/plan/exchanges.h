@@ -118,7 +118,8 @@ struct plan_exchange {
     /* index of the next request of the same topic; PLAN_NONE: none */
     uint32_t next_topic;
     uint32_t active_prev, active_next; /* neighbours in the list of active exchanges */
-    /* question answered last, which is the gate of the next steps; PLAN_NONE: none */
+    /* step of the question that was answered last; the next steps wait for its answer; PLAN_NONE:
+     * no question was answered */
     uint32_t gate;
     /* number of the burst (see above) that contains the last stimulus of the exchange */
     uint32_t burst;

@@ -28,7 +28,8 @@ struct target {
     bool content;       /* true: also send arguments and results (for a collector) */
     bool notifications; /* true: also send spans of notifications (for a collector) */
     bool (*stop)(void); /* called at least about once a second while waiting */
-    int64_t until_us;   /* time (clock_mono_us()) at which all calls stop waiting; 0: none */
+    /* time (clock_mono_us()) after which no function of the target waits; 0: no limit */
+    int64_t until_us;
 };
 
 struct target_kind {

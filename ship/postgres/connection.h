@@ -31,7 +31,7 @@ struct link;
  * NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int link_allocate(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* the argument may be NULL */
-/* No call waits beyond this time (clock_mono_us()); 0: no limit. */
+/* Sets the time (clock_mono_us()) after which no function waits; 0: no limit. */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_set_denied_hint(struct link *l, const char *what_to_do);

@@ -86,8 +86,8 @@ struct audited {
     bool gaps;          /* true: an event of the session says that messages were lost */
     bool displaced;     /* the positions of the records in the tree are unknown */
     int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
-    int64_t body_bytes; /* bytes of all bodies read from the session's file so far */
-    uint64_t bytes;     /* bytes of all bodies read so far */
+    int64_t body_bytes; /* number of bytes of all bodies read from the session's file so far */
+    uint64_t bytes;     /* number of bytes of all bodies read so far */
 
     enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */
     struct audit_wrong wrong; /* the fault that will be reported */

@@ -47,8 +47,9 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
 struct otlp_call {
     /* borrowed; `method` of the message must not be {NULL, 0} */
     const struct query_message *request;
-    struct slice body;   /* body of the request; {NULL, 0}: not recorded */
-    struct slice answer; /* body of the answer, for `content`; {NULL, 0}: none, or not recorded */
+    struct slice body; /* body of the request; {NULL, 0}: not recorded */
+    /* body of the answer, written if `content` is set; {NULL, 0}: no answer, or not recorded */
+    struct slice answer;
     enum call_status status;
     int64_t end_us; /* end of the call, in microseconds since the session's start */
     bool has_error_code;

@@ -130,9 +130,10 @@ static const char *const sort_keys[] = {
 /* SQL values for columns that the tables of older versions lack. */
 #define NO_BINARIES "NULL AS result_binaries, NULL AS result_binary_size"
 
-/* Adds the calls of a schema as a table `c`. With x->operations, c also has the columns of
- * operations, and answer_seq is the seq of the answer to the first request. With x->several, the
- * statement starts from the operations, because the table `operations` has few rows. */
+/* Adds the calls of a schema (`main` or `temp`) to the SQL statement, as a table `c`. With
+ * x->operations, c also has the columns of operations, and answer_seq is the seq of the answer to
+ * the first request. With x->several, the statement starts from the operations, because the table
+ * `operations` has few rows. */
 static void add_calls_table(struct buf *sql, const struct call_question *x, const char *schema,
                             bool has_operations, bool has_binaries)
 {
@@ -256,9 +257,9 @@ int call_rows_check_operations(struct query *q, bool *ret)
     return st;
 }
 
-/* Derives the calls of sessions that have no rows in the table; *missing lists these sessions. If a
- * writer starts meanwhile, the query connects again and loses the temporary table: then the calls
- * are derived again. */
+/* Derives the calls of sessions that have no rows in the table `calls`; *missing lists these
+ * sessions. If a writer starts meanwhile, the query connects again and loses the temporary table:
+ * then the calls are derived again. */
 static int derive_missing_calls(struct query *q, const struct filter *f, struct id_list *missing)
 {
     struct where w = {0};

@@ -330,8 +330,8 @@ static void cost_remove_unused_old_tools(struct cost_server *s)
 }
 
 /* Returns the percentile (nearest rank, as in vault/query/tally.h) of the tokens of all results of
- * these tools; -1 if there are no results. Uses a binary search for the lowest number of tokens
- * that a sufficient part of the results does not exceed. */
+ * these tools; -1 if there are no results. Uses a binary search over numbers of tokens, and counts
+ * the results up to each number. */
 static int64_t cost_compute_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;

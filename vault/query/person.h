@@ -32,9 +32,9 @@ struct person_list {
     struct intern texts; /* owned */
 };
 
-/* Lists the requests of servers in the sessions that match, from x->filter->since_us on. Of x, only
- * recorded, not_sent, goes_on, ctx and the filter's conditions on sessions are used. Call
- * person_list_close() in any case. */
+/* Lists the requests of servers in the sessions that match, from x->filter->since_us on. Uses only
+ * these members of x: recorded, not_sent, goes_on, ctx, and the filter's conditions on sessions.
+ * Call person_list_close() in any case. */
 MI_MUST int person_list_read(struct person_list *l, struct query *q, const struct call_question *x,
                              enum person_order order);
 void person_list_close(struct person_list *l); /* the argument may be {0} */

@@ -159,8 +159,9 @@ MI_MUST int query_open_any_schema(struct query **ret, const char *vault, struct 
 /* Opens an empty vault in memory, in place of a vault that query_open() does not find. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int query_open_empty_vault(struct query **ret, const char *vault);
-/* Opens a store of many vaults (vault/remote/remote.h). query_close() closes the store, as does an
- * error here. name: name of the store in error messages. Returns 0 or MI_ENOMEM. */
+/* Opens a store of many vaults (vault/remote/remote.h). query_close() closes the store; after an
+ * error, the store is closed already. name: name of the store in error messages. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
 void query_close(struct query *q);          /* the argument may be NULL */
@@ -265,8 +266,8 @@ struct message_question {
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
-/* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls it for
- * events, in the order of time. If filter_has_call(), there are no events. */
+/* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls
+ * on_event for events, in the order of time. If filter_has_call(), there are no events. */
 MI_MUST int query_messages_and_events(struct query *q, const struct message_question *x,
                                       query_message_fn on_message, query_event_fn on_event,
                                       void *ctx);
