@@ -47,7 +47,7 @@ typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 struct align_sides {
     const struct align_call *a, *b;
     uint32_t n, m;     /* numbers of calls in `a` and in `b`; less than ALIGN_NONE */
-    uint32_t topics;   /* number of topics; greater than every topic */
+    uint32_t topics;   /* number of topics; every topic number is lower */
     align_fn distance; /* compares two calls; NULL: pair calls in order of appearance */
     void *ctx;
 };

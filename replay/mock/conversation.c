@@ -199,8 +199,8 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
         st = match_find_exchange(&s->match, &sanitized, &x, &why);
-    int woken =
-        playback_wake_if_plan_grew(s); /* match_find_exchange() may have read more messages */
+    /* match_find_exchange() may have added messages to the plan */
+    int woken = playback_wake_if_plan_grew(s);
     if (st < 0 || woken < 0)
         return st < 0 ? st : woken;
     if (st == MATCH_MISS) {

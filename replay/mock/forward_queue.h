@@ -55,7 +55,7 @@ struct forward {
     size_t noted_n, noted_cap, noted_at;
     size_t pages;     /* number of pages of tools/list that were requested */
     struct talk talk; /* owned; the tools of the live server */
-    struct buf error; /* owned; text of an error in `talk` */
+    struct buf error; /* owned; buffer for the error messages of `talk` */
     struct buf out;   /* owned; scratch */
     struct buf over;  /* owned; why the server cannot be used */
 };

@@ -28,9 +28,10 @@ enum miss_kind {
     MISS_NO_ANSWER,      /* the request was recorded, but without its answer */
     MISS_VERSION,        /* the client uses another protocol revision than the recording */
     MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
-    MISS_ANSWER_DIFFERS, /* the client answered a request of the server differently */
-    MISS_CAPABILITIES,   /* a note: the client's capabilities differ from the recorded ones */
-    MISS_UNANSWERED,     /* the live server did not answer the request */
+    /* the client's answer to a request of the server differs from the recorded answer */
+    MISS_ANSWER_DIFFERS,
+    MISS_CAPABILITIES, /* a note: the client's capabilities differ from the recorded ones */
+    MISS_UNANSWERED,   /* the live server did not answer the request */
     MISS_KINDS
 };
 

@@ -115,9 +115,10 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* Unsolicited messages follow the last event that can have caused messages. The server's exit
- * follows the last event. Messages of a task follow the task's cause. Progress that arrives after
- * the outcome of its request follows this outcome. */
+/* A list may grow after these events: the last event that can have caused messages (unsolicited
+ * messages follow it); the last event of all (the server's exit follows it); the cause of a task's
+ * messages; and the outcome of a request with a progress token (progress may arrive after the
+ * outcome). */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)

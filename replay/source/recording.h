@@ -58,7 +58,7 @@ MI_MUST int source_open_cassette(struct source **ret, const char *path, struct b
 /* Opens a recording with this metadata and without messages. */
 MI_MUST int source_open_without_messages(struct source **ret, const struct query_session *session,
                                          struct buf *error);
-void source_close(struct source *s); /* NULL is allowed */
+void source_close(struct source *s); /* the argument may be NULL */
 
 const struct source_info *source_info(const struct source *s);
 /* Returns the next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */

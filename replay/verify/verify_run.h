@@ -64,6 +64,7 @@ struct verify_config {
 MI_MUST int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn,
                        void *ctx, struct buf *error);
 
-const char *verify_verdict_name(enum verify_verdict v); /* "match", "changed", … */
+/* returns the verdict as a word: "match", "changed", … */
+const char *verify_verdict_name(enum verify_verdict v);
 
 #endif

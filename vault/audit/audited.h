@@ -26,7 +26,7 @@ enum audited_class {
     AUDITED_ROW,      /* a row or its body has values that no recorder writes */
     AUDITED_REMOVED,  /* records are missing */
     AUDITED_MOVED,    /* an event is at a position that it cannot have */
-    AUDITED_ADDED,    /* the vault has records that were not recorded */
+    AUDITED_ADDED,    /* the vault has more records of the session than were recorded */
     AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
     AUDITED_OPENED,   /* the record `session` does not agree with the log's leaf `open` */

@@ -48,8 +48,9 @@ struct cost_reading_session {
 /* A call made of several requests. */
 struct cost_operation {
     int64_t id;
-    size_t tool;                  /* index of the tool */
-    struct context_result result; /* sizes of the results of all requests of the call, added up */
+    size_t tool; /* index of the tool */
+    /* result of the call: the results of all its requests, added up */
+    struct context_result result;
     bool answered;
 };
 
