@@ -77,8 +77,8 @@ MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending 
                                  struct slice text);
 /* Call this function when the server is ready: sends the waiting requests. */
 MI_MUST int forward_send_waiting_requests(struct conversation *s);
-/* Answers all requests with an error, because the server cannot be used any more. Before, the
- * caller writes the reason to forward.over. */
+/* Answers all requests with an error, because the server cannot be used any more. The caller must
+ * first write the reason to forward.over. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_report_unanswered(struct conversation *s, const struct forward_pending *p);

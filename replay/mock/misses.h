@@ -86,8 +86,8 @@ struct misses_request {
  * this function starts again with the first request. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
-/* Logs the number of needed requests that the client did not send, and names the first
- * MISS_LOGGED_MAX. Returns this number. */
+/* Logs the number of recorded requests that the client had to send but did not send, and names the
+ * first MISS_LOGGED_MAX. Returns this number. */
 uint64_t misses_log_requests_not_sent(misses_next_fn next, void *ctx);
 
 struct misses_end {

@@ -16,7 +16,7 @@
 enum rewrite_what {
     REWRITE_ID,    /* the id of an answer or a request */
     REWRITE_TOKEN, /* params.progressToken */
-    /* the same subscription id in params or in result:
+    /* id of a subscription in the params or in the result:
      * _meta["io.modelcontextprotocol/subscriptionId"] */
     REWRITE_SUBSCRIPTION,
     REWRITE_REQUEST_ID, /* params.requestId */

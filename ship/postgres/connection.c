@@ -396,7 +396,7 @@ int link_select_from_function(struct link *l, const char *function, const char *
     bool sent = PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
     buf_close(&sql);
     /* Batches of a device have about the same size, so they have a time limit. A query of a user
-     * may take long, and a signal ends it. */
+     * may take long: it has no time limit, but a signal ends it. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
     return link_finish_call(l, sent, l->only_reads ? INT64_MAX : until_us);
 }

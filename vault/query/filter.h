@@ -67,9 +67,10 @@ bool filter_matches_message(const struct filter *f, int64_t started_at_us,
                             const struct query_message *m);
 bool filter_matches_event(const struct filter *f, int64_t started_at_us,
                           const struct query_event *e);
-/* Whether method, tool, failed or slow_us is given: then events do not match. */
+/* Whether the filter has a condition on method, tool, failed or slow_us. No event matches such a
+ * filter. */
 bool filter_has_call(const struct filter *f);
-/* Whether method, tool, failed, slow_us, since_us or until_us is given. */
+/* Whether the filter has a condition on method, tool, failed, slow_us, since_us or until_us. */
 bool filter_selects_rows(const struct filter *f);
 
 /* ---- conditions ---- */

@@ -23,7 +23,7 @@ struct person_share {
 
 enum person_order {
     PERSON_BY_CALL, /* sort by call; list only elicitations, without texts */
-    PERSON_BY_ASK   /* sort by request of the server; list all requests that ask */
+    PERSON_BY_ASK   /* sort by request of the server; list all requests that ask a person */
 };
 
 struct person_list {
