@@ -19,7 +19,7 @@
 
 #define REDACT_LEVELS 8      /* maximum number of levels of JSON nested in strings */
 #define REDACT_NAME_MAX 64   /* maximum number of bytes of a secret's name in text */
-#define REDACT_NAME_LOOK 256 /* NAME= must end within this many bytes of a string */
+#define REDACT_NAME_LOOK 256 /* NAME= is recognized only in the first 256 bytes of a string */
 
 /* An edit: replaces [from, to) of a text by texts[text, text + text_n). */
 struct edit {
@@ -34,22 +34,23 @@ struct redact {
     struct buf user;          /* the rules that the user gave: name NUL value NUL … */
     bool thorough;            /* true: do not use the quick tests; only for unit tests */
 
-    /* members for the current call of a function */
+    /* The following members are used while a function of the sanitizer runs: */
     enum redact_how how;
     struct edit *edit; /* owned */
     size_t edit_n, edit_cap;
-    struct buf texts;                /* the replacements of the edits */
+    struct buf texts;                /* the replacement texts of all edits */
     struct buf plain[REDACT_LEVELS]; /* unescaped strings of each level */
-    struct buf other; /* the output of every second round; the other rounds write to the result */
-    struct buf *out;  /* buffer for the output of this round */
-    struct slice in;  /* the input, which is the text of level 0 */
-    size_t done;      /* bytes of `in` that were written to `out` */
-    size_t count;     /* number of edits that were written to `out` */
-    bool failed;      /* out of memory */
-    bool again;       /* run another round: an edit may have exposed a secret */
-    bool busy;        /* a function of the sanitizer is running */
-    size_t place;     /* next offset in `in` at which the shape of a secret may begin */
-    size_t searched;  /* end of the part of `in` that was searched for shapes of secrets */
+    /* output of every second round of edits; the other rounds write to the result */
+    struct buf other;
+    struct buf *out; /* buffer for the output of the current round of edits */
+    struct slice in; /* the input, which is the text of level 0 */
+    size_t done;     /* bytes of `in` that were written to `out` */
+    size_t count;    /* number of edits that were written to `out` */
+    bool failed;     /* out of memory */
+    bool again;      /* search the text again: an edit may have exposed a secret */
+    bool busy;       /* a function of the sanitizer is running */
+    size_t place;    /* next offset in `in` at which the shape of a secret may begin */
+    size_t searched; /* end of the part of `in` that was searched for shapes of secrets */
 };
 
 /* The meaning of a value, derived from its position in the message. */
@@ -62,8 +63,8 @@ enum zone {
     ZONE_META,
     ZONE_TASK,
     ZONE_HEADERS,    /* names and values of headers, as an object, as arrays or as text */
-    ZONE_PROPERTIES, /* an object of names and their schemas */
-    /* an object of names and of requests for input that the server sends (2026-07-28) */
+    ZONE_PROPERTIES, /* an object that has a schema for each name */
+    /* an object whose values are the server's requests for input (2026-07-28) */
     ZONE_INPUTS,
 };
 
@@ -76,8 +77,8 @@ void edit_add_replacement(struct redact *r, size_t from, size_t to, struct slice
 /* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a
  * string. */
 void add_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* Like add_mark(), for a range before the last edit. Edits that overlap the range are
- * dropped. first: the first edit of the text. */
+/* Like add_mark(), for a range before the last edit. Edits that overlap the range are dropped.
+ * first: index of the first edit of this text. */
 void edit_add_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                            bool quoted);
 /* Converts the edits from index `first` on: from offsets in a string to offsets in the text that
@@ -127,7 +128,7 @@ enum string_kind {
     STRING_BLOB,     /* base64-encoded text */
 };
 /* Collects the edits for a string. raw: the string without quotes. base: offset of the string in
- * its text. odd: an escape in the string stands for an ordinary letter. */
+ * its text. odd: the string has an escape for an ordinary letter. */
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind);
 /* Collects the edits for unescaped text. JSON is searched as JSON; other text is searched for

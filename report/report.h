@@ -62,7 +62,7 @@ struct report_counts {
 struct report {
     struct report_case draft;    /* the case that report_begin_case() has returned */
     struct slice group;          /* group of the current suite; borrowed */
-    bool junit, sarif;           /* forms that the caller has requested */
+    bool junit, sarif;           /* the caller has requested a report as JUnit XML, or as SARIF */
     struct buf suites;           /* owned; JUnit: suites that have ended */
     struct buf cases;            /* owned; JUnit: cases of the current suite */
     struct buf name;             /* owned; name of the current suite */
@@ -98,7 +98,7 @@ void report_rule(struct report *r, const struct report_rule *rule);
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 
-/* Adds the case to one form only, for cases that differ between the forms. */
+/* Adds the case only to JUnit, or only to SARIF: for cases that differ between the two formats. */
 void report_add_junit(struct report *r);
 void report_add_sarif(struct report *r);
 

@@ -109,7 +109,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
     struct json_out j = json_out_to(&json);
     struct slice key;
     struct json_value v;
-    void *zeros = calloc(1, l->size); /* an empty row, for the line of names */
+    void *zeros = calloc(1, l->size); /* an empty row, for the line of column names */
     bool first = true;
     struct show_list untyped = *l;
     untyped.type = NULL; /* omit `type`, because it is the same in each line */

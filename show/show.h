@@ -23,13 +23,13 @@
 
 struct show_column {
     struct record_field field;
-    /* not NULL: the column stands for all fields of the record at offset field.at */
+    /* not NULL: the column shows all fields of the record at offset field.at */
     const struct record_fields *record;
     bool json; /* the column is a member of the JSON object */
     struct {
         /* title of the column in the table; NULL: the table does not show the column */
         const char *title;
-        size_t max; /* longer cells are truncated on a terminal */
+        size_t max; /* maximum width on a terminal; longer cells are truncated */
         int spare;  /* how the column is shown on a narrow terminal: see cli/frame/table.h */
     } table;
     struct {

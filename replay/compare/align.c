@@ -13,7 +13,7 @@ struct aligning {
     uint32_t *to_b, *to_a;  /* owned; the partner of each call, or ALIGN_NONE */
     bool *equal, *moved;    /* owned; facts about each call of `a` that has a partner in `b` */
     uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
-    uint32_t *list_of;      /* owned; number of the last round that used each class or topic */
+    uint32_t *list_of; /* owned; for each class or topic, the value of `round` at its last use */
     align_fn distance;
     void *ctx;
     uint32_t distances; /* number of calls of `distance` that are still allowed */
@@ -97,8 +97,8 @@ static int pair_equal_calls_in_order(struct aligning *x)
     return st;
 }
 
-/* Pairs calls of a[i0..i1) and b[j0..j1) that have no partner, in order of appearance. `round` must
- * be different for each call, and not 0. */
+/* Pairs calls of a[i0..i1) and b[j0..j1) that have no partner, in order of appearance. Each
+ * invocation of this function needs a new value of `round`, other than 0. */
 static void pair_remaining_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
                                  uint32_t j1, bool equal, uint32_t round)
 {
@@ -141,7 +141,7 @@ static int pair_calls_of_group(struct group *g)
     bool a_is_short = g->n <= g->m;
     uint32_t n = a_is_short ? g->n : g->m, m = a_is_short ? g->m : g->n;
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
-        return 0; /* the caller will pair these calls in order of appearance */
+        return 0; /* the caller will pair the calls of this group in order of appearance */
     g->x->distances -= n * m;
     int st = near_pair_members(n, m, compute_distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
@@ -151,7 +151,7 @@ static int pair_calls_of_group(struct group *g)
 }
 
 /* Pairs the most similar calls of each topic that has different numbers of calls on the two sides.
- * `round` must be different for each call, and not 0. */
+ * Each invocation of this function needs a new value of `round`, other than 0. */
 static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
                               uint32_t j1, uint32_t round)
 {
@@ -176,7 +176,8 @@ static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint
     return st;
 }
 
-/* in_order: the pairs of equal calls that are in the same order on both sides, as in to_b. */
+/* in_order: for each call of `a`, the equal call of `b` if both calls are in the same order on both
+ * sides; otherwise ALIGN_NONE. */
 static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;

@@ -21,8 +21,9 @@
 #define ALIGN_NONE UINT32_MAX
 
 struct align_call {
-    uint64_t key;   /* equal calls have equal keys; a key is never 0 */
-    uint32_t topic; /* calls with equal keys have one topic */
+    uint64_t key; /* equal calls have equal keys; a key is never 0 */
+    /* number of the topic (method and target); calls with equal keys have the same topic */
+    uint32_t topic;
 };
 
 enum align_kind {
@@ -46,7 +47,7 @@ typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 struct align_sides {
     const struct align_call *a, *b;
     uint32_t n, m;     /* numbers of calls in `a` and in `b`; less than ALIGN_NONE */
-    uint32_t topics;   /* number of topics; greater than every topic */
+    uint32_t topics;   /* number of topics; every topic number is lower */
     align_fn distance; /* compares two calls; NULL: pair calls in order of appearance */
     void *ctx;
 };

@@ -288,7 +288,7 @@ struct entry {
 };
 
 struct entries {
-    struct entry *list; /* owned; sorted by hash, then by index */
+    struct entry *list; /* owned; the entries of one list, sorted by hash, then by index */
     size_t n, cap;
 };
 

@@ -10,8 +10,8 @@
 struct diff {
     const struct diff_rules *rules; /* borrowed */
     struct side side[DIFF_SIDES];   /* owned; all members below are owned, too */
-    struct intern topics;           /* needed only until the calls are aligned */
-    int loaded;                     /* number of sides that were read */
+    struct intern topics; /* the topics of the calls; used only until the calls are aligned */
+    int loaded;           /* number of recordings that were read */
     struct align_row *rows;
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];
@@ -277,8 +277,8 @@ static struct json_value result_or_error_of_answer(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-/* Whether the two pages of a row are compared only as parts of their lists. This is so if both are
- * first pages, or if a row pairs the first pages of the two lists. */
+/* Whether the two pages of a row are compared only as parts of their lists. They are if both are
+ * the first pages of their lists, or if some row pairs the first pages of these lists. */
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];

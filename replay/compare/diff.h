@@ -33,8 +33,8 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 struct diff_rules {
     /* `ignore` applies to params, results and errors; the caller must set `across` */
     struct canon_rules canon;
-    /* A row is slower if the call of `b` took more than `slower` times as long, and slower_min_us
-     * longer. 0: never. */
+    /* A row is slower if the call of `b` took more than `slower` times as long as the call of `a`,
+     * and more than slower_min_us longer. slower 0: no row is slower. */
     double slower;
     int64_t slower_min_us;
     /* Whether a call is compared; NULL: all calls are compared. */
@@ -92,7 +92,7 @@ struct diff_difference {
     /* the values as sanitized JSON; {NULL, 0}: the value is missing */
     struct slice value[DIFF_SIDES];
     /* In a list of tools, prompts, resources or templates: the name or URI of the entry as JSON,
-     * and the pointer below it; {NULL, 0}: not in a list. */
+     * and the JSON pointer from the entry to the difference; {NULL, 0}: not in a list. */
     struct slice entry, below;
     bool is_entry; /* the difference is a whole list entry, which is missing on one side */
 };

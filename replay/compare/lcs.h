@@ -14,8 +14,8 @@
 #define LCS_NONE UINT32_MAX
 #define LCS_EXACT 1000
 
-/* Sets partner[i] to the index in `b` of the partner of a[i], or LCS_NONE. Returns 0 or
- * MI_ENOMEM. */
+/* Sets partner[i] to j if a[i] is paired with b[j], and to LCS_NONE if a[i] has no partner. Returns
+ * 0 or MI_ENOMEM. */
 MI_MUST int lcs_pair_elements(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m,
                               uint32_t *partner);
 /* Finds the longest ascending subsequence, and sets in_order[i] if values[i] belongs to it. The

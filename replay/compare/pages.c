@@ -117,7 +117,7 @@ uint32_t pages_find_first_call(const struct pages *p, uint32_t call)
 
 /* ---- the whole list ---- */
 
-/* Appends all members except the list and the cursor, each with a comma after it. */
+/* Appends all members of the result except the list and the cursor, each with a comma after it. */
 static void append_members_except_list(struct buf *b, struct json_value result, const char *list)
 {
     struct slice key;

@@ -22,7 +22,7 @@ struct page {
 };
 
 struct pages {
-    struct page *list; /* owned; sorted by call */
+    struct page *list; /* owned; the pages, sorted by call */
     size_t n, cap;
 };
 

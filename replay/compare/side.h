@@ -16,7 +16,7 @@ struct side {
     uint32_t *exchange;         /* owned; index of the exchange of each call */
     struct align_call *call;    /* owned */
     uint32_t n, listed;         /* number of calls; number of exchanges that were examined */
-    struct buf request, answer; /* owned; the bodies read last */
+    struct buf request, answer; /* owned; bodies of the request and answer that were read last */
 };
 
 MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);

@@ -115,8 +115,8 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
     return 0;
 }
 
-/* Waits for the answer with this id to a request of this method. *ret is in the live server's line,
- * or in t->mended. */
+/* Waits for the answer with this id to a request of this method. *ret borrows from the live
+ * server's line, or from t->mended. */
 static int ask_await_answer(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
                             bool *ret_answered)
 {

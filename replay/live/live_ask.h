@@ -16,8 +16,8 @@
 #include "replay/live/talk.h"
 #include "wire/schema/tools.h"
 
-/* Sends a request with a new id, which is then in t->next_id. *ret is in the live server's line,
- * and valid until the next call of this function. */
+/* Sends a request with a new id, which is then in t->next_id. *ret borrows from the live server's
+ * line, and is valid until the next call of this function. */
 MI_MUST int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
                                 bool *ret_answered);
 /* Sends a notification. Returns 0 or MI_ENOMEM. */

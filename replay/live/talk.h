@@ -15,9 +15,10 @@
 
 /* A message of the recording. */
 struct talk_item {
-    int64_t place;   /* ascending */
-    uint32_t answer; /* for a request: index of the item that answers it, or TALK_NONE */
-    uint8_t kind;    /* enum rpc_kind */
+    int64_t place; /* ascending */
+    /* for a request: index of the recorded message that answers it, or TALK_NONE */
+    uint32_t answer;
+    uint8_t kind; /* enum rpc_kind */
     bool from_client;
     bool lost; /* the body was not recorded */
     bool used; /* a recorded request of the server that the live server has also sent */
@@ -52,7 +53,8 @@ struct talk {
     struct talk_item *items; /* owned */
     uint32_t n;
     size_t cap;
-    uint32_t from;               /* item at which the search for a request of the server begins */
+    /* index of the recorded message at which the search for a request of the server begins */
+    uint32_t from;
     struct talk_handle *handles; /* owned */
     size_t handles_n;
     struct talk_tool *tools; /* owned */
@@ -77,7 +79,7 @@ MI_MUST int talk_load_recording(struct talk *t);
 void talk_close(struct talk *t);
 /* writes a sentence about the lack of memory to t->error, and returns MI_ENOMEM */
 int talk_no_memory(struct talk *t);
-/* Reads the body of an item into `b`. */
+/* Reads the body of a recorded message into `b`. */
 MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
 /* Collects the handles in a recorded answer and in the answer of the live server. */

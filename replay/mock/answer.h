@@ -21,8 +21,8 @@ MI_MUST int mock_answer_unrecorded_request(struct conversation *s, struct mock_b
                                            enum miss_kind why);
 /* Sends an error because the recorded answer cannot be sent. */
 MI_MUST int mock_send_no_answer_error(struct conversation *s, struct playback *p);
-/* Reports, only once, if the client's capabilities differ from the recorded ones, because that may
- * affect answers. */
+/* Reports, only once, if the client's capabilities differ from the recorded ones, because the
+ * difference may affect answers. */
 MI_MUST int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitized,
                                       uint32_t exchange);
 /* Reports if the client's answer to a question of the server differs from the recorded answer. */

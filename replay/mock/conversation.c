@@ -199,8 +199,8 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
         st = sanitize_live_message(s, live, &sanitized);
     if (st == 0)
         st = match_find_exchange(&s->match, &sanitized, &x, &why);
-    int woken =
-        playback_wake_if_plan_grew(s); /* match_find_exchange() may have read more messages */
+    /* match_find_exchange() may have added messages to the plan */
+    int woken = playback_wake_if_plan_grew(s);
     if (st < 0 || woken < 0)
         return st < 0 ? st : woken;
     if (st == MATCH_MISS) {
@@ -239,7 +239,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
     return st < 0 ? st : ended;
 }
 
-/* Starts the list that was recorded after this notification of the client. */
+/* Starts the list of steps that were recorded after this notification of the client. */
 static int start_notification_list(struct conversation *s, const struct rpc *live)
 {
     int st = rpc_method_is(live, "notifications/cancelled") ? conversation_cancel(s, live) : 0;

@@ -3,8 +3,8 @@
  *
  * Rules     a request gets the recorded outcome of an equal request, or an error; never the outcome
  *           of another method or target. Messages recorded inside an exchange are sent with every
- *           repetition of it; unsolicited messages are sent once, after the event that they
- *           followed.
+ *           repetition of the exchange; unsolicited messages are sent once, after the event that
+ *           they followed.
  * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at
  *           conversation_next_event_us(). The recording is read as far as needed.
  * Owns      the plan and a playback per pending request. Rules, faults, source and report are

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 static const struct {
-    const char *name, *value; /* value: describes the text after `=`; NULL: no such text */
+    /* value: what follows `=`, for error messages; NULL: the fault has no value */
+    const char *name, *value;
 } kinds[] = {
     [FAULT_HANG] = {"hang", NULL},         [FAULT_DELAY] = {"delay", "a duration"},
     [FAULT_ERROR] = {"error", "a code"},   [FAULT_CLOSE] = {"close", NULL},

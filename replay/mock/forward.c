@@ -312,8 +312,8 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 
 /* ---- the live server ---- */
 
-/* Sends a request of the live server to the client, with a new id: recorded requests of the server
- * also use ids. */
+/* Sends a request of the live server to the client, with a new id, because the live server's id may
+ * equal the id of a recorded request. */
 static int forward_on_server_request(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
@@ -373,8 +373,8 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : ended;
 }
 
-/* Sends a notification of the server to the client, with the id in the notification replaced: the
- * id of a subscription, of another request of the client, or of a request of the server. */
+/* Sends a notification of the server to the client. Replaces the id that the notification contains:
+ * the id of a subscription, of another request of the client, or of a request of the server. */
 static int forward_on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

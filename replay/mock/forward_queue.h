@@ -55,12 +55,12 @@ struct forward {
     size_t noted_n, noted_cap, noted_at;
     size_t pages;     /* number of pages of tools/list that were requested */
     struct talk talk; /* owned; the tools of the live server */
-    struct buf error; /* owned; text of an error in `talk` */
+    struct buf error; /* owned; buffer for the error messages of `talk` */
     struct buf out;   /* owned; scratch */
     struct buf over;  /* owned; why the server cannot be used */
 };
 
-/* Writes a number as text; returns the slice of `text`. */
+/* Writes a number as text to the buffer `text`. Returns the digits in `text`. */
 struct slice forward_format_number(uint64_t number, char text[32]);
 /* Sends a message to the server. Values in `with` replace the values of the message (rewrite.h). */
 MI_MUST int forward_send_message(struct forward *f, struct slice message,
@@ -77,8 +77,8 @@ MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending 
                                  struct slice text);
 /* Call this function when the server is ready: sends the waiting requests. */
 MI_MUST int forward_send_waiting_requests(struct conversation *s);
-/* Answers all requests with an error, because the server cannot be used any more. forward.over must
- * have the reason. */
+/* Answers all requests with an error, because the server cannot be used any more. The caller must
+ * first write the reason to forward.over. */
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_report_unanswered(struct conversation *s, const struct forward_pending *p);

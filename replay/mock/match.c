@@ -68,8 +68,8 @@ static bool topic_is_exempt(const struct plan_topic *t)
            slice_is(t->method, "server/discover");
 }
 
-/* Finds the group of the request in m->key. all: reads the recording until the group has an
- * exchange that was not requested yet. */
+/* Finds the group of exchanges whose requests equal the request in m->key. If `all` is true, reads
+ * more of the recording until the group has an exchange that was not requested yet. */
 static int find_request_group(struct match *m, bool all, struct plan_group **ret)
 {
     uint64_t hash = canon_hash_text(buf_slice(&m->key));
@@ -219,8 +219,8 @@ static bool match_count_difference(void *ctx, const struct canon_difference *d)
     return --*left > 0;
 }
 
-/* Compares request i. The nearest request has the fewest differences; among equals, one that was
- * not requested yet is preferred, then the first. */
+/* Compares the recorded request i with the client's request. The nearest request has the fewest
+ * differences; among equals, one that was not requested yet is preferred, then the first. */
 static int compare_with_nearest(struct nearest *n, uint32_t i)
 {
     struct rpc recorded;
@@ -310,8 +310,8 @@ static bool match_add_difference(void *ctx, const struct canon_difference *d)
     return f->differences < 100;
 }
 
-/* Proposes an `--ignore` option for each difference, unless that could return the answer of another
- * tool or resource. */
+/* Proposes an `--ignore` option for each difference, unless the option could make the mock server
+ * answer for another tool or resource. */
 static void propose_ignore_options(struct match *m, struct miss *f)
 {
     if (f->differences == 0 || f->differences > MISS_DIFFERENCES_MAX)

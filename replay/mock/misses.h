@@ -28,14 +28,17 @@ enum miss_kind {
     MISS_NO_ANSWER,      /* the request was recorded, but without its answer */
     MISS_VERSION,        /* the client uses another protocol revision than the recording */
     MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
-    MISS_ANSWER_DIFFERS, /* the client answered a request of the server differently */
-    MISS_CAPABILITIES,   /* a note: the client's capabilities differ from the recorded ones */
-    MISS_UNANSWERED,     /* the live server did not answer the request */
+    /* the client's answer to a request of the server differs from the recorded answer */
+    MISS_ANSWER_DIFFERS,
+    MISS_CAPABILITIES, /* a note: the client's capabilities differ from the recorded ones */
+    MISS_UNANSWERED,   /* the live server did not answer the request */
     MISS_KINDS
 };
 
 struct miss_difference {
-    struct slice pointer, recorded, asked; /* values as JSON; {NULL, 0}: missing */
+    /* pointer to a value; the recorded value and the requested value, as JSON; {NULL, 0}:
+     * missing */
+    struct slice pointer, recorded, asked;
 };
 
 /* A finding. Its slices are valid only during the call. */
@@ -83,8 +86,8 @@ struct misses_request {
  * this function starts again with the first request. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
-/* Logs the number of needed requests that the client did not send, and names the first
- * MISS_LOGGED_MAX. Returns this number. */
+/* Logs the number of recorded requests that the client had to send but did not send, and names the
+ * first MISS_LOGGED_MAX. Returns this number. */
 uint64_t misses_log_requests_not_sent(misses_next_fn next, void *ctx);
 
 struct misses_end {
@@ -92,7 +95,7 @@ struct misses_end {
     bool strict;
     int64_t began_us, lasted_us; /* start of the replay by the wall clock, and its duration */
     int exit_status;
-    uint64_t unplaced; /* recorded messages that are not part of the replay */
+    uint64_t unplaced; /* number of recorded messages that are not part of the replay */
     misses_next_fn next;
     void *ctx;
 };

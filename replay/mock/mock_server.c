@@ -32,7 +32,7 @@ struct mock {
     ev_idle load_watch;
     ev_signal signals[3];
     struct reports reports;
-    bool full; /* reading and replaying stop until the client has read */
+    bool full; /* the output is full: reading and replaying stop until the client reads */
     bool in_ended;
     bool loaded; /* the whole recording has been read */
     bool failed; /* the mock server itself failed: MOCK_FAILED */
@@ -342,7 +342,8 @@ static int mock_log_and_write_results(struct mock *m)
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_get_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? misses_log_requests_not_sent(mock_get_next_request, &l) : 0;
-    /* With a misspelt tool name, for example, a test would otherwise pass without any fault. */
+    /* Warn about unused faults: with a misspelt tool name, for example, a test would pass although
+     * no fault was injected. */
     struct buf text = {0};
     for (size_t at = 0; faults_append_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",

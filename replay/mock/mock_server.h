@@ -1,7 +1,8 @@
 /* mock_server.h - runs the mock server on stdin and stdout until the client leaves.
  *
  * Owns      the event loop, private non-blocking copies of the descriptors, and the conversation.
- * Blocks    until the end. Writing to stderr blocks only if it is not a pipe and is not read. */
+ * Blocks    until the end. Writing to stderr blocks only if stderr is not a pipe, and nobody reads
+ *           it. */
 #ifndef MI_REPLAY_MOCK_MOCK_SERVER_H
 #define MI_REPLAY_MOCK_MOCK_SERVER_H
 
@@ -10,14 +11,14 @@
 
 struct mock_config {
     struct conversation_rules rules;
-    struct faults faults;   /* not const: each fault counts its matching requests */
+    struct faults faults;   /* the faults to inject; each fault counts its matching requests */
     struct source *source;  /* borrowed */
     struct slice recording; /* the recording's name in reports */
     bool recording_is_file;
     const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
-    bool strict;                    /* recorded requests that were not sent are a failure */
-    size_t max_message;             /* longest line of the client */
-    struct live_side_config live;   /* live server for requests that were not recorded */
+    bool strict;        /* the replay fails if the client did not send all recorded requests */
+    size_t max_message; /* longest line of the client */
+    struct live_side_config live; /* live server for requests that were not recorded */
     /* Called when the client has left, before the live server is ended. May be NULL. If it returns
      * false, mock_run() returns MOCK_FAILED. */
     bool (*done)(void *ctx);

@@ -36,7 +36,8 @@ int64_t pace_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);
 /* Returns the time until which a message waits for the client. The message was recorded at t_us and
- * is due at due_us. mark: the last position that the client has reached. */
+ * is due at due_us. mark: the moment at which the client reached its last position in the
+ * recording. */
 int64_t pace_wait_limit_us(const struct pace *p, struct pace_mark mark, int64_t t_us,
                            int64_t due_us);
 /* Parses a speed such as "0", "1" or "2.5", up to 1e6. 0 or MI_EINVAL. */

@@ -82,8 +82,9 @@ struct playback *playback_find_by_request_id(struct conversation *s, struct json
     return NULL;
 }
 
-/* Whether the client has not yet reached the position in the recording that the recorded client had
- * reached before this step. */
+/* Whether the client has not yet reached the position in the recording at which this step may be
+ * sent: the position that the recorded client had reached before the recorded server sent this
+ * step. */
 static bool client_is_behind_recording(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -103,8 +104,8 @@ int playback_wake_waiting(struct conversation *s)
     return 0;
 }
 
-/* Whether the client may still reach the position in the recording that the recorded client had
- * reached before this step. */
+/* Whether the client may still reach the position in the recording after which this step is sent:
+ * the position that the recorded client had reached before the recorded server sent this step. */
 static bool client_may_reach_position(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -239,10 +240,10 @@ static int playback_wait(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end(s, p) : 0;
 }
 
-/* Handles a request without a recorded answer, or with an answer that only a client gets which
+/* Handles a request without a recorded answer, or whose recorded answer a client gets only if it
  * cancels the request. Sends an error after the time that the recorded client waited, or when the
- * client has closed its side. In the latter case, no error is sent if the recorded client left or
- * cancelled the request: this client may do the same. */
+ * live client has closed its side. If the live client has closed its side, and the recorded client
+ * left or cancelled the request, sends nothing: the live client may do the same. */
 static int playback_give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
@@ -300,7 +301,8 @@ static bool client_owes_answer(const struct conversation *s, const struct playba
     return false;
 }
 
-/* Sends the outcome of the exchange, and starts the list that followed it. Ends the playback. */
+/* Sends the outcome of the exchange, starts the list of steps that follow the outcome, and ends the
+ * playback. */
 static int playback_send_answer(struct conversation *s, struct playback *p,
                                 const struct plan_step *step)
 {
@@ -424,8 +426,8 @@ static int wake_idle_playbacks(struct conversation *s)
     return 0;
 }
 
-/* Makes the next step of every playback due now, but does not run the playbacks, because running
- * one playback may end others. */
+/* Sets the time of the next step of every playback to now. Does not run the playbacks, because
+ * running one playback may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

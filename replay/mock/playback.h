@@ -12,9 +12,9 @@ MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
 MI_MUST int playback_end(struct conversation *s, struct playback *p);
 /* Sends the steps that are due, and schedules the next step. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
-/* Makes the next step of every playback due now. */
+/* Sets the time of the next step of every playback to now. */
 MI_MUST int playback_wake_all(struct conversation *s);
-/* Makes the next step of each playback that waits for the client due now. */
+/* For each playback that waits for the client, sets the time of its next step to now. */
 MI_MUST int playback_wake_waiting(struct conversation *s);
 /* Call this function when the client has sent an answer or a notification. place, t_us: position
  * and time of this message in the recording. Sends the unsolicited messages that were recorded

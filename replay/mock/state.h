@@ -26,7 +26,7 @@ struct playback {
     struct pace_mark mark;
     int64_t last_us; /* time of the playback's last message; 0: no message was sent yet */
     int64_t not_before_us;
-    uint64_t catch_up; /* steps that were recorded before this position are due at once */
+    uint64_t catch_up; /* steps that were recorded before this position are sent at once */
     int64_t began_us;
     int64_t ending_us; /* time at which the end of the subscription is sent; 0: not known yet */
     /* time until which the playback waits for the client's answer; 0: it does not wait */
@@ -36,9 +36,10 @@ struct playback {
     bool again;
     bool patient; /* METHOD_PATIENT: the request may stay pending forever */
     bool no_log;  /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
-    bool idle;    /* the list has no next step yet */
-    bool stream;  /* the playback is that of a subscription */
-    /* the playback waits for the client, which must reach a position or answer */
+    bool idle;    /* the playback's list of steps has no next step yet */
+    bool stream;  /* the playback replays a subscription */
+    /* the playback waits until the client reaches a position in the recording, or answers a
+     * question */
     bool held;
     size_t questions;          /* number of questions that the client has not answered yet */
     const struct fault *fault; /* NULL: none */
@@ -66,14 +67,16 @@ struct conversation {
     const struct conversation_rules *rules; /* borrowed; the next three members are borrowed, too */
     struct source *source;
     struct misses *misses;
-    struct forward *forward; /* borrowed; NULL: unrecorded requests get an error */
+    /* borrowed; the queue for the live server; NULL: unrecorded requests get an error */
+    struct forward *forward;
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;
     struct pace pace; /* a copy, because the speed becomes 0 when the client has closed its side */
     struct faults *faults;
-    struct plan *plan;      /* owned */
-    struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
+    struct plan *plan; /* owned */
+    /* owned; the rule in the recording that hid tools from the recorded client */
+    struct tool_rule tools;
     struct match match;
     struct playback *playbacks; /* playbacks, newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */
@@ -89,7 +92,7 @@ struct conversation {
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest position in the recording that the client has reached */
     struct pace_mark reached_mark;
-    size_t held_n; /* number of playbacks whose `held` is true */
+    size_t held_n; /* number of playbacks that wait for the client (`held`) */
     int64_t now_us;
     int64_t exit_status;
     enum conversation_end ended;

@@ -12,8 +12,8 @@
  * question is the reaction to a stimulus: a request, or the client's answer to the previous
  * question. Stimuli less than PLAN_BURST_US apart form a burst. The question belongs to the first
  * stimulus of the last burst without a reaction; requests that have caused no question are
- * preferred. Without such a stimulus the question belongs to the request whose outcome is the next
- * one after the client's answer.
+ * preferred. Without such a stimulus, the question belongs to the request whose outcome came first
+ * after the client's answer to the question.
  *
  * Causes    an event that only reads or informs (plan_topic.reads, plan_method_needs_no_reaction())
  *           causes only log messages, because the number of such events depends on the time. No
@@ -21,9 +21,9 @@
  * Gates     a step that was recorded after the client answered a question of the same list waits
  *           for that answer.
  * Behind    messages of a subscription and progress of a task continue while other requests are
- *           processed: each step waits until the client has reached the last cause before the step.
- *           The answer to a request that the client cancelled with `$/cancelRequest` waits in the
- *           same way (mcp-wire.md 7.5).
+ *           processed: each step waits until the client has reached the last event before the step
+ *           that can have caused messages. The answer to a request that the client cancelled with
+ *           `$/cancelRequest` waits in the same way (mcp-wire.md 7.5).
  * After     an unsolicited step also waits for the events after its cause, but only for a limited
  *           time: the client may never reach them.
  * Growth    messages are added in order, and steps do not move later: so an exchange can be
@@ -81,8 +81,10 @@ struct plan_step {
     uint32_t link;
     /* the step waits until the client has reached the position `place - behind`; 0: no wait */
     uint32_t behind;
-    uint32_t after; /* like `behind`, but the wait has a time limit */
-    uint8_t kind;   /* enum plan_kind */
+    /* the step also waits until the client has reached `place - after`, but only for a limited
+     * time */
+    uint32_t after;
+    uint8_t kind; /* enum plan_kind */
     bool in_batch;
 };
 
@@ -93,7 +95,7 @@ struct plan_question {
     uint64_t answer; /* position of the client's answer in the source; 0: no answer */
     int64_t answered_us;
     uint64_t id_hash;
-    struct plan_list after; /* unsolicited steps after the answer */
+    struct plan_list after; /* list of the unsolicited steps that follow the answer */
     bool polls;             /* the client's answer informs the server, and causes no messages */
 };
 
@@ -116,17 +118,20 @@ struct plan_exchange {
     /* index of the next request of the same topic; PLAN_NONE: none */
     uint32_t next_topic;
     uint32_t active_prev, active_next; /* neighbours in the list of active exchanges */
-    /* question answered last, which is the gate of the next steps; PLAN_NONE: none */
+    /* step of the question that was answered last; the next steps wait for its answer; PLAN_NONE:
+     * no question was answered */
     uint32_t gate;
-    uint32_t burst;  /* number of the burst that contains the last stimulus */
-    uint32_t order;  /* number of the last stimulus; 0: the server has reacted to it */
+    /* number of the burst (see above) that contains the last stimulus of the exchange */
+    uint32_t burst;
+    /* number of the last stimulus of the exchange; 0: the server has reacted to it */
+    uint32_t order;
     uint32_t answer; /* step of the answer; PLAN_NONE: none */
     /* the server's task that the request created or names (tables.h); PLAN_NONE: no task */
     uint32_t task;
     struct plan_list inside, after;
     uint8_t outcome; /* enum plan_outcome */
     uint8_t status;  /* enum call_status */
-    bool active;     /* in the list of active exchanges */
+    bool active;     /* the exchange is in the list of active exchanges */
     bool questioned; /* the exchange has caused a question */
     /* how often the live client has sent the request; maintained by match.c */
     uint32_t times_requested;
@@ -190,10 +195,10 @@ bool plan_exchange_is_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_get_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
-/* Whether the recording has only ends of subscriptions between the position `place` and the moment
- * when the client leaves. Then it is not known whether the client left before or after these ends.
- * The result is final when the plan is finished. *ret_busy_us: time of the last message that does
- * not end a subscription. */
+/* Whether, after the position `place`, the recording has only ends of subscriptions until the
+ * client leaves. If so, it is not known whether the client left before or after these ends. The
+ * result is final when the plan is finished. *ret_busy_us: time of the last message that does not
+ * end a subscription. */
 bool plan_has_only_ends_after(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */

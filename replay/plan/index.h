@@ -12,8 +12,8 @@ uint32_t plan_find_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NO
 uint32_t plan_find_question_at(const struct plan *p, uint64_t place);
 /* Whether a request of this method may cause messages of the server other than its answer. */
 bool plan_may_cause_messages(struct slice method);
-/* Whether the server does not react to this notification of the client, or to the client's answer
- * to a request of this method. */
+/* method: of a notification of the client, or of a request of the server that the client has
+ * answered. Returns true if the server does not react to such a notification or answer. */
 bool plan_method_needs_no_reaction(struct slice method);
 bool plan_exchange_listens(const struct plan *p, uint32_t exchange);
 /* returns a hash of an id or token; 0: the id is invalid */

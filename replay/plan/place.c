@@ -115,9 +115,10 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* Unsolicited messages follow the last cause. The server's exit follows the last event. Messages of
- * a task follow the task's cause. Progress that arrives after the outcome of its request follows
- * this outcome. */
+/* A list may grow after these events: the last event that can have caused messages (unsolicited
+ * messages follow it); the last event of all (the server's exit follows it); the cause of a task's
+ * messages; and the outcome of a request with a progress token (progress may arrive after the
+ * outcome). */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -255,8 +256,8 @@ void plan_note_question_answered(struct plan *p, uint32_t question, bool with_ta
 }
 
 /* Call this function before the exchange is answered. Adds to the exchange some of the questions
- * whose cause is not known. The answered questions are distributed evenly among the active
- * requests, and this request gets the first one. */
+ * whose cause is not known: with n active requests, the exchange gets the first of every n answered
+ * questions. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -11,13 +11,14 @@ void plan_append_step_to_exchange(struct plan *p, uint32_t exchange, uint32_t st
 /* Inserts a step among the steps inside the exchange, which are sorted by position. */
 void plan_insert_inside_exchange(struct plan *p, uint32_t exchange, uint32_t step);
 struct plan_list *plan_list_of_anchor(struct plan *p, struct plan_anchor a);
-/* Adds an event. causes: true: unsolicited messages that are added later follow this event. */
+/* Adds an event. causes: whether the event may have caused later unsolicited messages; if true,
+ * these are added to the list that follows the event. */
 void plan_note_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
-/* Adds a notification to the list of its cause, which is this event: inside a pending exchange, or
- * after the event. */
+/* Adds the notification `step` to the list of its cause: inside the exchange if the exchange is
+ * pending, otherwise after the event `cause`. */
 void plan_insert_after_cause(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
                              uint32_t step);
-/* Adds to a list a notification whose cause is not known. log: it is a log message, which even a
+/* Adds a notification whose cause is not known to a list. log: it is a log message, which even a
  * request that only reads may cause. */
 void plan_place_notification(struct plan *p, uint32_t step, bool log);
 /* Finds the event that may cause the next message of the task. */

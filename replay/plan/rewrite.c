@@ -3,7 +3,8 @@
 #include "wire/json/text.h"
 #include "wire/rpc.h"
 
-/* Returns the id of the task that a message names in its params, or as related task. */
+/* Returns the id of the task that a message names in its params, or in the related-task member of
+ * its `_meta`. */
 static struct json_value task_id_in_message(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");

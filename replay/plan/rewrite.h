@@ -4,7 +4,7 @@
  *           A live id or token is copied as the client wrote it, with its JSON type.
  * Owns      nothing; the result is appended to the caller's buffer.
  * Errors    MI_EPROTO: the recorded text is not a valid message; MI_ENOENT: it has no id to
- *           replace; MI_ENOMEM. Nothing is appended then.
+ *           replace; MI_ENOMEM. After an error, nothing is appended.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PLAN_REWRITE_H
 #define MI_REPLAY_PLAN_REWRITE_H
@@ -16,7 +16,7 @@
 enum rewrite_what {
     REWRITE_ID,    /* the id of an answer or a request */
     REWRITE_TOKEN, /* params.progressToken */
-    /* the same subscription id in params or in result:
+    /* id of a subscription in the params or in the result:
      * _meta["io.modelcontextprotocol/subscriptionId"] */
     REWRITE_SUBSCRIPTION,
     REWRITE_REQUEST_ID, /* params.requestId */

@@ -25,7 +25,8 @@ MI_MUST int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice a
                                uint64_t place);
 
 MI_MUST int plan_add_early_message(struct plan *p, uint64_t task_hash, uint32_t step);
-/* Adds to lists the remaining early messages, whose task no answer has named. */
+/* Adds the remaining early messages to lists of steps. No answer has named the tasks of these
+ * messages. */
 void plan_insert_early_messages(struct plan *p);
 
 #endif

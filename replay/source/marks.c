@@ -2,7 +2,7 @@
 
 enum marks marks_find_in_text(struct slice raw)
 {
-    /* The ellipsis may be written as an escape. */
+    /* The ellipsis in the mark may be written as a JSON escape. */
     static const char *const truncated[] = {MARKS_TRUNCATED, "\\u2026 [+"};
     if (raw.p == NULL)
         return MARKS_NONE;

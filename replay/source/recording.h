@@ -42,8 +42,9 @@ struct source_message {
     bool in_batch;  /* the message is a member of a batch */
     bool is_stderr; /* a line of the server's stderr, not a message */
     enum rpc_kind kind;
-    struct slice id;         /* JSON text */
-    struct slice body;       /* {NULL, 0}: large (call source_read_body()) or not recorded */
+    struct slice id; /* JSON text */
+    /* {NULL, 0}: the body is large (call source_read_body()), or was not recorded */
+    struct slice body;
     bool lost;               /* the body was not recorded */
     enum call_status status; /* for an answer: how the call ended; else CALL_UNKNOWN */
 };
@@ -57,7 +58,7 @@ MI_MUST int source_open_cassette(struct source **ret, const char *path, struct b
 /* Opens a recording with this metadata and without messages. */
 MI_MUST int source_open_without_messages(struct source **ret, const struct query_session *session,
                                          struct buf *error);
-void source_close(struct source *s); /* NULL is allowed */
+void source_close(struct source *s); /* the argument may be NULL */
 
 const struct source_info *source_info(const struct source *s);
 /* Returns the next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */

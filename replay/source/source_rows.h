@@ -5,14 +5,15 @@
 
 #include "replay/source/recording.h"
 
-/* The position of a message has a part number in its high bits and the seq in its low bits, so the
- * positions of the probe are lower than those of its session. */
+/* The position of a message has a part number in its high bits and the seq in its low bits, so
+ * messages of the probe precede messages of the session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
-    struct source_message m;             /* id and body are not set, because source.text may move */
+    /* members `id` and `body` are set later, because source.text may move in memory */
+    struct source_message m;
     size_t id_at, id_n, body_at, body_n; /* id and body: ranges of source.text */
     bool has_id, has_body;
 };

@@ -42,9 +42,10 @@ struct verify_difference {
 /* The result of one request. Valid only during the call of a verify_fn. */
 struct verify_result {
     enum verify_verdict verdict;
-    int64_t seq;                 /* seq of the request in the recording */
-    struct slice method, target; /* without quotes; escapes as written; {NULL, 0}: none */
-    const char *reason, *remedy; /* set for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
+    int64_t seq; /* seq of the request in the recording */
+    /* texts of JSON strings without quotes, with escapes as written; {NULL, 0}: none */
+    struct slice method, target;
+    const char *reason, *remedy; /* texts for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
     int64_t took_us;             /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
     size_t differences; /* number of differences; may exceed the number of listed differences */
@@ -63,6 +64,7 @@ struct verify_config {
 MI_MUST int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn,
                        void *ctx, struct buf *error);
 
-const char *verify_verdict_name(enum verify_verdict v); /* "match", "changed", … */
+/* returns the verdict as a word: "match", "changed", … */
+const char *verify_verdict_name(enum verify_verdict v);
 
 #endif

@@ -32,7 +32,7 @@ struct part {
     int64_t session_id; /* session whose resource was begun last; 0: no resource was begun */
     bool ended;         /* the request is complete: nothing can be added */
     bool off;           /* the collector rejects all data of this signal */
-    bool done;          /* the collector has accepted or rejected this part of the batch */
+    bool done;          /* the collector has accepted or rejected this signal's part of the batch */
 };
 
 struct exporter {
@@ -50,7 +50,7 @@ struct exporter {
     struct buf body, answer, text, error;
     int64_t sent;       /* number of items sent in this round */
     int64_t wait_ms;    /* time that the collector asked us to wait; 0: none */
-    int64_t refused;    /* number of refused items since opening */
+    int64_t refused;    /* number of items refused since the exporter was opened */
     struct buf refusal; /* owned; the last refusal, as a sentence; empty: none */
     int64_t refusals;   /* number of refusals */
 };

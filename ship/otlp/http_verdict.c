@@ -17,8 +17,8 @@ enum verdict verdict_by_http_status(int status, enum otlp_signal signal)
     case 504:
         return VERDICT_LATER;
     case 404:
-    /* Spans are sent first. If their path exists and a later path is missing, only that signal is
-     * refused. */
+    /* Spans are sent first. If the collector has the path for spans, but lacks the path for another
+     * signal, only that signal is refused. */
     case 405:
         return signal == OTLP_SPANS ? VERDICT_CLIENT_REFUSED : VERDICT_SIGNAL_REFUSED;
     case 401:

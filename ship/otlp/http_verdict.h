@@ -9,7 +9,7 @@
 enum verdict {
     VERDICT_TAKEN,         /* the batch need not be sent again, even if items in it were rejected */
     VERDICT_LATER,         /* the batch must be sent again later */
-    VERDICT_BATCH_REFUSED, /* the collector will never accept these data */
+    VERDICT_BATCH_REFUSED, /* the collector will never accept this batch */
     VERDICT_SIGNAL_REFUSED, /* the collector accepts no data of this signal */
     VERDICT_CLIENT_REFUSED  /* the collector accepts nothing: a wrong URL, or no permission */
 };

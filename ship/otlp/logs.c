@@ -1,4 +1,4 @@
-/* logs.c - findings and events. */
+/* logs.c - adds findings and events to the batch, as log records. */
 #include "ship/otlp/reading.h"
 
 #include "model/values.h"

@@ -121,8 +121,8 @@ static void reading_add_durations(struct reading *r)
     r->since_us = r->w->t_us;
 }
 
-/* Sends the batch if it is full. The position is advanced first, so that rows in the batch are not
- * read again. Returns false if the round must end. */
+/* Sends the batch if it is full. The caller must first advance the session's position (r->w), so
+ * that rows in the batch are not read again. Returns false if the round must end. */
 static bool reading_send_if_full(struct reading *r)
 {
     r->missed |= r->status < 0;

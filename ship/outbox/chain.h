@@ -1,5 +1,5 @@
-/* chain.h - the hash by which two copies of a vault's log are compared: head = SHA-256(head before
- * || leaf).
+/* chain.h - the hash by which two copies of a vault's log are compared: head = SHA-256(previous
+ * head || leaf).
  *
  * Blocks    never. Pure. */
 #ifndef MI_SHIP_OUTBOX_CHAIN_H

@@ -28,7 +28,8 @@ struct target {
     bool content;       /* true: also send arguments and results (for a collector) */
     bool notifications; /* true: also send spans of notifications (for a collector) */
     bool (*stop)(void); /* called at least about once a second while waiting */
-    int64_t until_us;   /* time (clock_mono_us()) at which all calls stop waiting; 0: none */
+    /* time (clock_mono_us()) after which no function of the target waits; 0: no limit */
+    int64_t until_us;
 };
 
 struct target_kind {
@@ -47,7 +48,7 @@ struct target_kind {
     /* Checks that the target still has all rows. If not, the next round sends the lost rows
      * again. */
     int (*check)(void *x);
-    /* whether the connection was closed, so that a check must follow now */
+    /* Whether the connection was closed. If so, the caller must call check() now. */
     bool (*is_cut)(void *x);
     /* Whether the vault's cursors could not be written, so that another round must follow soon. */
     bool (*is_unsaved)(const void *x);

@@ -20,10 +20,10 @@
 struct link {
     char *url;   /* owned */
     PGconn *c;   /* owned; NULL: not connected */
-    PGresult *r; /* owned; result of the last call */
+    PGresult *r; /* owned; result of the last SQL function */
     bool (*stop)(void);
     bool only_reads;
-    /* why the last call failed: the connection has ended, or there was a deadlock */
+    /* why the last SQL function failed: the connection has ended, or there was a deadlock */
     bool ended, deadlocked;
     const char *if_denied; /* borrowed; the text of link_set_denied_hint(); may be NULL */
     int64_t until_us;
@@ -284,7 +284,8 @@ static int link_result_status(struct link *l)
     return st;
 }
 
-/* Reads all results of the call until until_us. l->r is the last one, or the first error. */
+/* Reads all results of the SQL function, until until_us at most. Stores in l->r the last result, or
+ * the first error. */
 static int link_await_results(struct link *l, int64_t until_us)
 {
     int st = 0, left;
@@ -314,7 +315,8 @@ static int link_await_results(struct link *l, int64_t until_us)
     return st == 0 && l->r == NULL ? link_set_error(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
-/* Ends a call. Closes the connection after an error, because its state is unknown then. */
+/* Ends the call of an SQL function. After an error, closes the connection, because its state is
+ * unknown. */
 static int link_finish_call(struct link *l, bool sent, int64_t until_us)
 {
     int st = sent ? link_await_results(l, until_us)
@@ -324,7 +326,8 @@ static int link_finish_call(struct link *l, bool sent, int64_t until_us)
     return st;
 }
 
-/* Frees the last result. Returns false, with the error in *ret, if no call is possible. */
+/* Frees the last result. Returns false, with the error in *ret, if no SQL function can be
+ * called. */
 static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);
@@ -393,7 +396,7 @@ int link_select_from_function(struct link *l, const char *function, const char *
     bool sent = PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
     buf_close(&sql);
     /* Batches of a device have about the same size, so they have a time limit. A query of a user
-     * may take long, and a signal ends it. */
+     * may take long: it has no time limit, but a signal ends it. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
     return link_finish_call(l, sent, l->only_reads ? INT64_MAX : until_us);
 }

@@ -9,9 +9,9 @@
  * Owns      the connection, and the result of the last call.
  * Errors    MI_ENOMEM, and the errors of ship/outbox/target.h; all of these but TARGET_STOPPED have
  *           a sentence in link_error_text(). TARGET_AGAIN: the rows do not fit the store's
- *           watermarks; read these, and send again. TARGET_DIFFERS: a record differs from the
- *           stored one; read the vault's log again, which may state that the record was redacted,
- *           and send again.
+ *           watermarks; read the watermarks, and send again. TARGET_DIFFERS: a record differs from
+ *           the stored one; read the vault's log again, which may state that the record was
+ *           redacted, and send again.
  * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each
  *           address. A call: LINK_REPLY_S at most; without a limit after link_allow_only_reads(),
  *           and in link_run_sql(). All waits except the look-up end at link_set_deadline(), or when
@@ -31,7 +31,7 @@ struct link;
  * NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int link_allocate(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* the argument may be NULL */
-/* No call waits beyond this time (clock_mono_us()); 0: no limit. */
+/* Sets the time (clock_mono_us()) after which no function waits; 0: no limit. */
 void link_set_deadline(struct link *l, int64_t mono_us);
 /* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_set_denied_hint(struct link *l, const char *what_to_do);
@@ -47,7 +47,8 @@ const char *link_error_text(struct link *l);
 /* After TARGET_LOST: whether the connection has ended. If not, a retry would probably fail. */
 bool link_has_ended(const struct link *l);
 
-/* Arguments of a call, in order. They are borrowed until link_call_function(). */
+/* The next functions add the arguments of a call of an SQL function, in order. Arguments are
+ * borrowed until link_call_function(). */
 void link_begin_call(struct link *l);
 void link_add_int_argument(struct link *l, int64_t v);
 void link_add_text_argument(struct link *l, const char *v); /* v NULL: the SQL value NULL */
@@ -61,7 +62,7 @@ MI_MUST int link_select_from_function(struct link *l, const char *function, cons
  * again, several times. */
 MI_MUST int link_run_sql(struct link *l, const char *sql);
 
-/* The result of the last call. A missing row or column gives "", 0 or NULL. */
+/* The result of the last SQL function. A missing row or column gives "", 0 or NULL. */
 int link_count_rows(const struct link *l);
 int link_count_columns(const struct link *l);
 int64_t link_get_int(const struct link *l, int row, int column);

@@ -15,7 +15,8 @@ static int count_list_items(const char *list)
     return n;
 }
 
-/* Returns item i of a list; a list with a single item stands for all i. */
+/* Returns item i of a list of values for the hosts. If the list has only one item, returns this
+ * item for every i. */
 static struct slice get_list_item(const char *list, int i)
 {
     if (list == NULL)

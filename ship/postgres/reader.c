@@ -12,9 +12,9 @@ struct reader {
     struct link *link;          /* owned */
     bool (*asked_before)(void); /* callback before each request; may be NULL */
     struct buf host, user; /* owned; regular expressions that select sessions; empty: any session */
-    /* owned; arguments of a call, each with a NUL */
+    /* owned; arguments of an SQL function, each with a NUL */
     struct buf first, before, name, vault, session;
-    struct array sessions; /* owned; ids of sessions, an argument of a call */
+    struct array sessions; /* owned; ids of sessions, as an argument of an SQL function */
     struct buf error;      /* owned; the last error; empty: use the error of the link */
 };
 
@@ -54,7 +54,7 @@ static int reader_fail(struct reader *r, const char *why)
     return MI_ESTORE;
 }
 
-/* Adds a text argument. Copies the text to `b`, because the call borrows it. */
+/* Adds a text argument. Copies the text to `b`, because the link borrows its arguments. */
 static void reader_add_text(struct reader *r, struct buf *b, struct slice text)
 {
     buf_clear(b);
@@ -96,7 +96,7 @@ static void reader_add_filter(struct reader *r)
     link_add_text_argument(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
 }
 
-/* Sets the arguments of the request. Returns the name of the function. */
+/* Sets the arguments of the request. Returns the name of the SQL function. */
 static const char *add_request_arguments(struct reader *r, const struct remote_ask *ask)
 {
     link_begin_call(r->link);
@@ -147,8 +147,8 @@ static int reader_select_rows(struct reader *r, const char *function, const char
     return st == 0 ? link_select_from_function(r->link, function, more) : st;
 }
 
-/* Calls a function whose rows have this number of columns. If the connection has ended, connects
- * and calls again once. */
+/* Calls an SQL function whose rows have this number of columns. If the connection has ended,
+ * connects and calls again once. */
 static int reader_call(struct reader *r, const char *function, const char *more, size_t columns)
 {
     buf_clear(&r->error);
@@ -198,8 +198,8 @@ static bool call_row_is_expected(struct reader *r, const struct remote_ask *ask,
     return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
 }
 
-/* Whether a row was requested. This function checks it, because SQLite does not, and the next page
- * begins after the last row. */
+/* Whether row number `row` of the result was requested. A wrong row must be rejected here: SQLite
+ * does not check rows, and the next page begins after the last row. */
 static bool reader_row_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)

@@ -43,8 +43,8 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
     x->ended = cell[SESSION_ENDED_AT_US].type == CELL_INT;
     x->last_seq = cell[SESSION_SEQ].number;
     x->last_event = cell[SESSION_EVENT].number;
-    /* If the store has more messages than the vault, the vault was rolled back; but a session
-     * without any messages is being removed. */
+    /* If the store has more messages of the session than the vault, the vault was rolled back. A
+     * session without any messages is an exception: the vault is removing it. */
     if (x->last_seq > 0 && x->last_seq < x->seq)
         return sender_set_refusal(
             s,

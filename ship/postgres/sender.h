@@ -64,7 +64,7 @@ const char *sender_error_text(struct sender *s, int status);
 /* anchor.c */
 MI_MUST int
 sender_connect_and_check(struct sender *s); /* connects, and compares the logs and the watermarks */
-/* *ret_same: the store's state is unchanged */
+/* Reads the state of the store again. *ret_same: the state is the one that the sender knows. */
 MI_MUST int sender_compare_state(struct sender *s, bool *ret_same);
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
 /* send_sessions.c */
@@ -76,8 +76,9 @@ MI_MUST int sender_send_message_again(struct sender *s, struct shipped_session *
 /* Sends events with from <= id <= to, and advances the watermark. */
 MI_MUST int sender_send_events(struct sender *s, struct shipped_session *x, int64_t from,
                                int64_t to);
-/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call this function when the
- * array of bodies has the body. large: the body is in a file, and will be sent. */
+/* send_words.c: adds the words of a message to the array SENDER_WORDS. Call this function after the
+ * message's body was added to the array of bodies. large: the body is in a file, and will be
+ * sent. */
 MI_MUST int sender_add_message_words(struct sender *s, const struct shipped_session *x,
                                      const struct cell *cell, bool large);
 /* handle.c: redactions and removals that the log states */
@@ -92,7 +93,8 @@ MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* the argument may be NULL */
 
 int sender_set_refusal(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
-/* Begins a call that changes something: its first arguments are vault, head and number of calls. */
+/* Begins a call of an SQL function that changes the store. Adds its first arguments: the vault, the
+ * head of the log, and the number of such calls. */
 void sender_begin_call(struct sender *s);
 /* ends a call that sender_begin_call() has begun */
 MI_MUST int sender_run_call(struct sender *s, const char *function);

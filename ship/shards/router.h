@@ -17,7 +17,7 @@
 
 struct router_plan {
     const struct shard_list *shards;
-    const char *file;   /* the name of the list, for messages */
+    const char *file;   /* name of the file that lists the shards, for messages */
     const char *url;    /* URL of the router's database */
     const char *device; /* name of a device to be added; NULL: none */
 };

@@ -13,8 +13,8 @@ static struct slice trim_shard_line(struct slice s)
     return s;
 }
 
-/* Returns why the URL cannot be added, or NULL. *ret_same: the line that has the same URL; 0:
- * none. */
+/* Returns why the URL cannot be added, or NULL. *ret_same: number of the line that has the same
+ * URL; 0: no line has this URL. */
 static const char *shard_find_url_fault(const struct shard_list *l, struct slice url,
                                         size_t *ret_same)
 {

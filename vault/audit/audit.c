@@ -30,8 +30,8 @@ struct audit {
     bool all;     /* true: audit_check_sessions() was called */
     bool stopped; /* true: the database was not made by this program, so nothing else is compared */
     char origin[TRAIL_ORIGIN];
-    uint64_t anchored;              /* number of leaves that a note from an anchor has signed */
-    uint64_t signed_leaves;         /* number of leaves that any valid note has signed */
+    uint64_t anchored;              /* number of leaves that a signed note from an anchor covers */
+    uint64_t signed_leaves;         /* number of leaves that a valid signed note covers */
     int64_t wrong;                  /* number of faults in the log or in the vault as a whole */
     uint64_t records, bytes, total; /* numbers for the progress display */
 };
@@ -419,8 +419,8 @@ static int report_missing_sessions(struct audit *a)
     return 0;
 }
 
-/* Reports rows of sessions that do not exist. next: the statement that finds the next row. bits: a
- * row's value >> bits is the id of its session. */
+/* Reports rows of `table` whose session does not exist. next: the statement that finds the next
+ * number of a row. The id of the session is the row's number >> bits. */
 static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigned bits,
                                 const char *table)
 {

@@ -44,7 +44,7 @@ struct audit_vault {
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
     int64_t unsigned_leaves; /* number of leaves after the newest valid signed note */
-    int64_t anchored;        /* number of leaves that a note from an anchor has signed */
+    int64_t anchored;        /* number of leaves that a signed note from an anchor covers */
     int64_t checkpoints;     /* number of checkpoints stored in the vault */
     int64_t notes,
         kept;      /* number of notes added by audit_add_note() and audit_add_note_beside_key() */
@@ -74,8 +74,9 @@ struct slice audit_get_origin(const struct audit *a);
 /* Adds a note from an anchor. Call this function before audit_check_log(). MI_EINVAL: the note is
  * not a signed checkpoint. */
 MI_MUST int audit_add_note(struct audit *a, struct slice note);
-/* Adds a note that is stored beside the key. The note anchors nothing, but the log must be a
- * continuation of the log that was signed. MI_EINVAL: the note is not a signed checkpoint. */
+/* Adds a note that is stored next to the key. The note is not an anchor, but the log must be a
+ * continuation of the log that the note has signed. MI_EINVAL: the note is not a signed
+ * checkpoint. */
 MI_MUST int audit_add_note_beside_key(struct audit *a, struct slice note);
 /* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);

@@ -26,7 +26,7 @@ enum audited_class {
     AUDITED_ROW,      /* a row or its body has values that no recorder writes */
     AUDITED_REMOVED,  /* records are missing */
     AUDITED_MOVED,    /* an event is at a position that it cannot have */
-    AUDITED_ADDED,    /* there are more records in the vault than were recorded */
+    AUDITED_ADDED,    /* the vault has more records of the session than were recorded */
     AUDITED_REPLACED, /* a redaction, or an event that adds a finding, is invalid */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
     AUDITED_OPENED,   /* the record `session` does not agree with the log's leaf `open` */
@@ -75,7 +75,8 @@ struct audited {
     struct audited_event *event; /* owned */
     /* `event_at`: index of the next event to add to `places` */
     size_t event_n, event_cap, event_at;
-    struct audited_seal *seal;        /* owned; ordered by number of records */
+    /* owned; the session's seals, ordered by the number of records that they cover */
+    struct audited_seal *seal;
     size_t seal_n, seal_cap, seal_at; /* `seal_at`: index of the next seal to compare */
     struct places places;             /* tree over the first commitments read so far */
     struct called called;
@@ -85,8 +86,8 @@ struct audited {
     bool gaps;          /* true: an event of the session says that messages were lost */
     bool displaced;     /* the positions of the records in the tree are unknown */
     int body_fd;        /* descriptor of the session's file in Bodies/; -1: the file is not open */
-    int64_t body_bytes; /* bytes of all bodies read from the session's file so far */
-    uint64_t bytes;     /* bytes of all bodies read so far */
+    int64_t body_bytes; /* number of bytes of all bodies read from the session's file so far */
+    uint64_t bytes;     /* number of bytes of all bodies read so far */
 
     enum audited_class class; /* class of `wrong`; AUDITED_FINE: no fault */
     struct audit_wrong wrong; /* the fault that will be reported */

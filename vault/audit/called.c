@@ -119,8 +119,9 @@ int called_compare_finished(struct called *x, struct snapshot *s)
     return x->filled ? compare_calls_up_to(x, s, i < set->n ? set->call[i].seq - 1 : x->read) : 0;
 }
 
-/* Reports rows of a session whose calls are not filled in yet. Rows may exist only while the calls
- * of a long, ended session are filled in: for other sessions, all rows are written at once. */
+/* Reports rows in the table `calls` if the calls of the session were not written completely. Such
+ * rows are allowed only in a long session that has ended: its calls are written in several
+ * transactions, those of other sessions in one. */
 static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended, int64_t messages)
 {
     bool has = false;

@@ -1,10 +1,10 @@
 /* replaced.h - the first commitments of the redacted records of one session (docs/evidence.md,
  * "Redacted records").
  *
- *     replaced_load_commitments()               reads the session's rows of the table `replaced`
- *     replaced_first_commitment()   returns a record's first commitment; call it for each record
- *     replaced_check_against_trail()              checks that the leaves `redact` list exactly
- *     these changes
+ *     replaced_load_commitments()     reads the session's rows of the table `replaced`
+ *     replaced_first_commitment()     returns a record's first commitment; called for each record
+ *     replaced_check_against_trail()  checks that the leaves `redact` list exactly the changes that
+ *                                     these rows state
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.
@@ -24,7 +24,8 @@ struct replaced_row {
 };
 
 struct replaced {
-    struct replaced_row *row; /* owned; sorted by record and leaf */
+    /* owned; the rows of the table `replaced`, sorted by record and leaf */
+    struct replaced_row *row;
     size_t n, cap;
     struct buf names; /* owned */
 };

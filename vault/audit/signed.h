@@ -1,5 +1,5 @@
 /* signed.h - compares the log with the vault's checkpoints, with notes from anchors, and with notes
- * stored beside the key.
+ * stored next to the key.
  *
  * Owns      copies of the notes; signed_close() frees them.
  * Errors    MI_ENOMEM, and those of snapshot.h.
@@ -27,7 +27,7 @@ struct signed_notes {
 
 /* Values of signed_note.size. */
 #define SIGNED_ANCHOR (-1) /* the note is from an anchor */
-#define SIGNED_KEPT (-2)   /* the note was stored beside the key */
+#define SIGNED_KEPT (-2)   /* the note was stored next to the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
 MI_MUST int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice note,

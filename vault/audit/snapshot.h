@@ -1,8 +1,8 @@
 /* snapshot.h - the database connection that verification uses.
  *
  * Rules     the vault is not changed (vault/store/read_only.h). A transaction is short, so that no
- *           checkpoint waits: a few thousand rows, except where one state of a whole session is
- *           needed.
+ *           checkpoint waits: a few thousand rows, except where a whole session must be read in one
+ *           state.
  * Owns      the connection, its statements, the vault's directory.
  * Errors    MI_ESTORE, MI_EIO or MI_ENOMEM; for the first two, `error` has a sentence.
  * Blocks    on the disk, and up to 2 s on a locked database. */

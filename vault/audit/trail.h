@@ -66,7 +66,8 @@ struct trail {
     int64_t after;             /* id of the last session before the log began */
     char origin[TRAIL_ORIGIN]; /* origin of the log; "": there is no leaf `begin` */
     struct intern uids;
-    struct trail_session *session; /* indexed by the number of the uid in `uids` */
+    /* owned; the sessions; the index is the number of the uid in `uids` */
+    struct trail_session *session;
     size_t session_cap;
     struct trail_id *pruned; /* sorted; ids of sessions that were opened and later removed */
     size_t pruned_n, pruned_cap;

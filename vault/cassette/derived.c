@@ -6,7 +6,7 @@
 
 /* A derived text: a range of the scratch buffer, or the text in the body. */
 struct span {
-    bool copied; /* false: the text in the body is used */
+    bool copied; /* true: the text is in the scratch buffer; false: the text is in the body */
     size_t from, n;
 };
 

@@ -138,8 +138,8 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
         buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         st = cassette_reject(r, buf_str(&r->why), REMEDY);
     } else if (st == 0) {
-        /* The message in the line has the same flaws as the line. Flaws of line ends are ignored,
-         * because they are in the file only. */
+        /* The message has the flaws that were found in the line. Flaws of line ends are left out,
+         * because they come from the file, not from the message. */
         r->entry_found = repairs_as_findings(&m.repairs) &
                          ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);

@@ -90,7 +90,7 @@ struct import {
     bool sanitizes;
     /* forms that the server asks the user to fill in; used only if the import sanitizes */
     struct forms forms;
-    struct buf hidden; /* owned; the last answer to a form, in which secrets are replaced */
+    struct buf hidden; /* owned; the user's last answer to a form, with its secrets replaced */
     /* the fields of the session that are known so far; their texts are in `learnt` */
     struct session_update known;
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; texts of `known`; empty: unknown */
@@ -252,7 +252,7 @@ int import_commit(struct import *d)
         if (d->learnt[i].n > 0)
             *field_text(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
     }
-    /* The sum may overflow, because a file may contain any numbers. */
+    /* Start time plus duration may overflow, because a file may contain any numbers. */
     if (u.ended_at_us == 0 && __builtin_add_overflow(d->started_us, d->last_t_us, &u.ended_at_us))
         u.ended_at_us = d->started_us;
     int st = writer_update_session(d->writer, d->id, &u);

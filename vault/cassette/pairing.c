@@ -49,8 +49,8 @@ static void pairing_link_request(struct pairing *p, size_t i)
     struct pairing_chain *c = pairing_chain_of_key(p, pairing_key_of_request(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
-    /* The chain may already have newer requests, if this request was cancelled after they were
-     * added. */
+    /* The chain may have newer requests, if this request was cancelled after the newer requests
+     * were added. */
     while (r->older != NONE && r->older > i) {
         r->newer = r->older;
         r->older = p->requests[r->older].older;

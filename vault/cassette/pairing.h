@@ -32,7 +32,7 @@ struct pairing_request {
 };
 
 struct pairing {
-    struct pairing_request *requests; /* owned; sorted by seq */
+    struct pairing_request *requests; /* owned; the requests, sorted by seq */
     size_t n, cap;
     size_t open_n; /* number of client requests that pairing_find_only_open_request() counts */
     size_t oldest; /* index of a request; all earlier requests are closed */

@@ -151,7 +151,8 @@ static int deliver_server_answer(struct cassette_reader *r, const struct server_
         m.body = buf_slice(&r->mended);
     }
     if (answer->id.type != JSON_NULL && seq > r->notified_seq)
-        /* the server reads its input in order, so it has read the notification */
+        /* the server reads its input in order: it has answered a later request, so it has read the
+         * notification */
         r->notified_seq = 0;
     return deliver_server_message(r, &m, found, seq);
 }

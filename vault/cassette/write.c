@@ -119,8 +119,8 @@ static int64_t cassette_find_message_number(const struct cassette_writer *w, int
     return seq > 0 && at < w->n && w->seqs[at] == seq ? (int64_t)at + 1 : 0;
 }
 
-/* Sets w->body to the body for the line. If *ret_is_msg, w->body is JSON within [ and ], which the
- * caller removes; otherwise it is text. */
+/* Sets w->body to the body for the line. If *ret_is_msg is true, w->body is JSON within [ and ],
+ * and the caller removes these brackets. Otherwise w->body is text. */
 static void prepare_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
 {
     struct json_scan scan;

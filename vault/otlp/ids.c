@@ -129,7 +129,8 @@ struct slice otlp_get_trace_id(const struct otlp_session *s, const struct otlp_c
     return c->traceparent.p != NULL ? (struct slice){c->traceparent.p + 3, 32} : slice_of(s->trace);
 }
 
-/* Added to the seq of an operation's first request, so that no message has the same number. */
+/* Added to the seq of an operation's first request, so that the sum differs from the seq of every
+ * message. */
 #define OPERATION_SPANS (INT64_C(1) << 40)
 
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID])

@@ -47,8 +47,9 @@ struct otlp_operation otlp_make_operation(const struct otlp_session *s, int64_t 
 struct otlp_call {
     /* borrowed; `method` of the message must not be {NULL, 0} */
     const struct query_message *request;
-    struct slice body;   /* body of the request; {NULL, 0}: not recorded */
-    struct slice answer; /* body of the answer, for `content`; {NULL, 0}: none, or not recorded */
+    struct slice body; /* body of the request; {NULL, 0}: not recorded */
+    /* body of the answer, written if `content` is set; {NULL, 0}: no answer, or not recorded */
+    struct slice answer;
     enum call_status status;
     int64_t end_us; /* end of the call, in microseconds since the session's start */
     bool has_error_code;
@@ -138,8 +139,8 @@ void otlp_add_call_duration(struct otlp_durations *d, const struct otlp_session 
 /* Adds the duration of a session that has ended. */
 void otlp_add_session_duration(struct otlp_durations *d, const struct otlp_session *s,
                                int64_t lasted_us);
-/* Writes the durations of everything that ended between from_us and to_us (since the start of the
- * session), with delta temporality, and empties the list. */
+/* Writes the durations of all calls and sessions that ended between from_us and to_us (since the
+ * start of the session), with delta temporality, and empties the list. */
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
                         struct otlp_durations *d, int64_t from_us, int64_t to_us);
 void otlp_durations_close(struct otlp_durations *d);

@@ -13,7 +13,7 @@
 
 #define OPEN_MAX 256 /* maximum number of open questions of a call */
 
-/* A call during which the server may have asked. */
+/* A call during which the server may have asked the user a question. */
 struct candidate {
     int64_t call; /* id of the operation's first request */
     int64_t id;   /* id of this request, which may continue the operation */

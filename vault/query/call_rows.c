@@ -130,9 +130,10 @@ static const char *const sort_keys[] = {
 /* SQL values for columns that the tables of older versions lack. */
 #define NO_BINARIES "NULL AS result_binaries, NULL AS result_binary_size"
 
-/* Adds the calls of a schema as a table `c`. With x->operations, c also has the columns of
- * operations, and answer_seq is the seq of the answer to the first request. With x->several, the
- * statement starts from the operations, because there are few. */
+/* Adds the calls of a schema (`main` or `temp`) to the SQL statement, as a table `c`. With
+ * x->operations, c also has the columns of operations, and answer_seq is the seq of the answer to
+ * the first request. With x->several, the statement starts from the operations, because the table
+ * `operations` has few rows. */
 static void add_calls_table(struct buf *sql, const struct call_question *x, const char *schema,
                             bool has_operations, bool has_binaries)
 {
@@ -161,9 +162,10 @@ static void add_calls_table(struct buf *sql, const struct call_question *x, cons
             x->several ? "CROSS" : "LEFT", schema, x->several ? "calls b" : "operations o");
 }
 
-/* Adds the SELECT that reads the table `calls`; derived: true: the temporary table. If the join
- * starts from the sessions, it reads only calls that can match. A join that starts from the calls
- * (newest_first) can stop early, but only the range of ids limits its sessions. */
+/* Adds the SELECT that reads calls. derived: reads the temporary table instead of the table
+ * `calls`. With newest_first, the join starts from the calls: it can stop early, but only the range
+ * of ids limits the sessions that are read. Otherwise the join starts from the sessions, and reads
+ * only calls of sessions that match. */
 static void add_calls_select(struct buf *sql, const struct query *q, const struct call_question *x,
                              const char *columns, const struct where *sessions,
                              const struct where *w, bool derived)
@@ -255,9 +257,9 @@ int call_rows_check_operations(struct query *q, bool *ret)
     return st;
 }
 
-/* Derives the calls of sessions that have no rows in the table; *missing lists these sessions. If a
- * writer starts meanwhile, the query connects again and loses the temporary table: then the calls
- * are derived again. */
+/* Derives the calls of sessions that have no rows in the table `calls`; *missing lists these
+ * sessions. If a writer starts meanwhile, the query connects again and loses the temporary table:
+ * then the calls are derived again. */
 static int derive_missing_calls(struct query *q, const struct filter *f, struct id_list *missing)
 {
     struct where w = {0};

@@ -371,8 +371,8 @@ bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3
     return true;
 }
 
-/* Reads the first part of `rest`, at most QUERY_PART seqs, and removes it from `rest`. *ret_n:
- * number of rows that were read. */
+/* Reads the rows of the first QUERY_PART seqs in the range `rest` (backwards: of the last ones), and
+ * removes these seqs from `rest`. *ret_n: number of rows that were read. */
 static int scan_first_rows_of_range(struct query *q, enum query_statement i, const struct where *w,
                                     struct query_range *rest, int64_t *ret_n, query_row_fn fn,
                                     void *ctx)

@@ -48,15 +48,17 @@ struct cost_reading_session {
 /* A call made of several requests. */
 struct cost_operation {
     int64_t id;
-    size_t tool;                  /* index of the tool */
-    struct context_result result; /* sum of the results of all requests of the call */
+    size_t tool; /* index of the tool */
+    /* result of the call: the results of all its requests, added up */
+    struct context_result result;
     bool answered;
 };
 
 struct cost_reading {
     struct cost *c;
     struct query *q;
-    struct cost_reading_session *session; /* owned; sorted by id when all sessions are known */
+    /* owned; the sessions; sorted by id when all sessions are known */
+    struct cost_reading_session *session;
     size_t session_n, session_cap;
     size_t at; /* index of the session of the last call; session_n: there was no call */
     struct cost_status {
@@ -297,7 +299,8 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
         scratch = tokens;
         tokens = sorted;
     }
-    /* The number of passes is even, so the result is in the array `tokens` of the caller. */
+    /* The loop runs an even number of times, so the result is in the array `tokens` of the
+     * caller. */
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
@@ -328,8 +331,8 @@ static void cost_remove_unused_old_tools(struct cost_server *s)
 }
 
 /* Returns the percentile (nearest rank, as in vault/query/tally.h) of the tokens of all results of
- * these tools; -1 if there are no results. Uses a binary search for the lowest number of tokens
- * that a sufficient part of the results does not exceed. */
+ * these tools; -1 if there are no results. Uses a binary search over numbers of tokens, and counts
+ * the results up to each number. */
 static int64_t cost_compute_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;
@@ -357,7 +360,7 @@ static int cost_compare_tools(const void *a, const void *b, void *ctx)
     return slice_cmp(x->name, y->name);
 }
 
-/* Sets the binaries to unknown if they are unknown for all answered calls. */
+/* Sets number and size of the binaries to -1 (unknown) if no answered call has counted binaries. */
 static void cost_set_unknown_binaries(struct cost_binaries *b)
 {
     if (b->counted == 0 && b->uncounted > 0)

@@ -36,8 +36,9 @@ struct cost_binaries {
     int64_t n; /* number of images, audio and blobs; -1: unknown for all answered calls */
     /* sum of the sizes of the binaries, in bytes; -1: unknown for all answered calls */
     int64_t size;
-    int64_t counted;   /* number of results whose binaries were counted */
-    int64_t uncounted; /* number of answered calls whose binaries are unknown */
+    int64_t counted; /* number of results whose binaries were counted */
+    /* number of answered calls with an unknown number of binaries (images, audio, blobs) */
+    int64_t uncounted;
 };
 
 struct cost_tool {
@@ -53,7 +54,7 @@ struct cost_tool {
     struct cost_binaries binaries;
 };
 
-/* A session whose lists may be read. */
+/* A session from which lists of tools, prompts and resources may be read. */
 struct cost_session {
     int64_t id;
     bool imported;
@@ -90,12 +91,12 @@ struct cost {
     struct filter filter;
     bool imported; /* true: include imported sessions */
     bool sent;     /* true: include sessions that `send` made */
-    /* Optional callback: returns what is counted in the result of request `seq`, or
+    /* Optional callback: returns the size of the result of request `seq` (tokens, binaries), or
      * CONTEXT_NO_RESULT if this is unknown. NULL: the columns of `calls` are used. */
     struct context_result (*result)(void *ctx, int64_t seq);
     void *ctx;
 
-    struct cost_server *list; /* owned; sorted by definition_tokens, highest first */
+    struct cost_server *list; /* owned; the servers, sorted by definition_tokens, highest first */
     size_t n, cap;
     /* true: sessions were left out, because they were imported or made by `send` */
     bool left_out;

@@ -31,7 +31,7 @@ struct lists_reading {
     struct {
         int64_t seq;
         uint64_t cursor;      /* hash of the requested page's cursor; 0: the first page */
-    } request[REQUESTS_KEPT]; /* the last requests for a page of a list */
+    } request[REQUESTS_KEPT]; /* the most recent requests for pages of lists */
     size_t request_n;
     struct {
         int64_t tokens;   /* tokens of the pages read so far */

@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    const char *key; /* SQL columns from which the key is made */
+    const char *key; /* SQL columns of the key by which calls are grouped */
     bool tools;      /* true: only calls of tools are counted */
 } ways[COUNT_WAYS] = {
     [COUNT_TOOL] = {"tool", "s.name, c.target", true},
@@ -60,7 +60,7 @@ struct repeated_call {
 
 struct counting {
     struct count *c;
-    struct repeated_call *repeat; /* owned; sorted by id */
+    struct repeated_call *repeat; /* owned; the repeated calls, sorted by id */
     size_t repeats_n, repeats_cap;
     /* owned; for each call made of one request, the time that a person took */
     struct person_list person;
@@ -89,11 +89,12 @@ static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
         append_key_text(&x->key, connect_column(st, 1));
 }
 
-/* Reads the calls that repeat another call. Called before the other calls are read. */
+/* Reads the calls that repeat an earlier call. Must run before all calls are counted. */
 static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
 {
     sqlite3_stmt *st = NULL;
-    /* Repeats are not read from a store, because the store would send all of its events. */
+    /* Repeated calls are not counted in a store, because the store would have to send all of its
+     * events. */
     if (!x->c->repeats_too || query_is_store(q))
         return 0;
     int rc = SQLITE_DONE, status = call_rows_prepare(q, f);
@@ -159,7 +160,8 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     return status;
 }
 
-/* Context of count_on_left_out_session(), which looks for a session that was left out. */
+/* Context of count_on_left_out_session(), which looks for a session that the filter selects but
+ * that is not counted, because it was imported or made by `send`. */
 struct left_out_search {
     struct count *c;
     struct query *q;

@@ -25,9 +25,9 @@ struct count {
 
     bool several;  /* true: the vault has calls made of several requests */
     bool left_out; /* true: sessions were left out, because they were imported or made by `send` */
-    /* Number of calls that repeat a call which may have run (docs/repeats.md), and number of
-     * repeating calls that were forwarded to the server. Both are 0 if repeats_too is false, and
-     * for a store. */
+    /* Number of calls that repeat an earlier call which the server may have executed
+     * (docs/repeats.md), and number of repeating calls that were forwarded to the server. Both are
+     * 0 if repeats_too is false, and for a store. */
     int64_t repeats, repeats_forwarded;
     struct tally
         tally; /* The groups. count_take_key_part() splits the key of a group into its parts. */

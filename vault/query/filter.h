@@ -1,5 +1,5 @@
-/* filter.h - selects sessions, messages and calls. All queries use one kind of filter: as SQL
- * conditions, or as checks of rows that were read.
+/* filter.h - selects sessions, messages and calls. All queries use the same kind of filter. A
+ * filter becomes SQL conditions, or checks rows that were read.
  *
  * Names     `server`, `client`, `method` and `tool` are a name or a glob (`*`, `?`, `[a-z]`). A
  *           session without a client name has the name "". `tool` matches calls of tools only.
@@ -45,7 +45,7 @@ struct filter {
 
 /* Which time of a session since_us and until_us are compared with. */
 enum filter_time {
-    FILTER_BEGAN, /* compare the start of the session: for a list of sessions */
+    FILTER_BEGAN, /* compare the session's start time: for a list of sessions */
     FILTER_HOLDS  /* compare the time span from the start to the end of the session */
 };
 
@@ -67,9 +67,10 @@ bool filter_matches_message(const struct filter *f, int64_t started_at_us,
                             const struct query_message *m);
 bool filter_matches_event(const struct filter *f, int64_t started_at_us,
                           const struct query_event *e);
-/* Whether method, tool, failed or slow_us is given: then events do not match. */
+/* Whether the filter has a condition on method, tool, failed or slow_us. No event matches such a
+ * filter. */
 bool filter_has_call(const struct filter *f);
-/* Whether method, tool, failed, slow_us, since_us or until_us is given. */
+/* Whether the filter has a condition on method, tool, failed, slow_us, since_us or until_us. */
 bool filter_selects_rows(const struct filter *f);
 
 /* ---- conditions ---- */

@@ -24,14 +24,14 @@ struct listed_operation {
 };
 
 struct operation_list {
-    struct listed_operation *operation; /* owned; sorted by seq */
+    struct listed_operation *operation; /* owned; the operations, sorted by seq */
     size_t n, cap;
     struct listed_hop {
         /* `seq`: seq of a message; `operation_seq`: seq of the first request of the message's
          * operation */
         int64_t seq, operation_seq;
-    } * hop,  /* owned; the same requests as in `hop`, sorted by operation, then by seq */
-        *of,  /* owned; the same requests, sorted by operation, then by seq */
+    } * hop,  /* owned; the requests that continue an operation, sorted by seq */
+        *of,  /* owned; the same requests as in `hop`, sorted by operation, then by seq */
         *end; /* owned; messages that ended an operation, sorted by seq */
     size_t hop_n, hop_cap;
     size_t end_n, end_cap;

@@ -31,8 +31,8 @@ void page_free(struct page_row *row)
     }
 }
 
-/* A statement that reads one page. In the range `rows`, the values of the first column must
- * ascend or descend. In a damaged file they may not; then the reading fails, because it might
+/* A statement that reads one page. In the range `rows`, the values of the first column must ascend
+ * or descend. In a damaged file they may be out of order. Then reading fails, because it might
  * never end. */
 struct page_query {
     enum query_statement statement;

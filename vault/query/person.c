@@ -25,7 +25,7 @@ struct reading {
     struct asking *session; /* owned */
     size_t n, cap;
     const struct asking *now; /* session whose calls are being read */
-    struct asker open;        /* the calls of the session `now` that are open */
+    struct asker open;        /* calls of the session `now` that have started and not ended */
 };
 
 static int person_on_session(void *ctx, sqlite3_stmt *st)

@@ -23,18 +23,18 @@ struct person_share {
 
 enum person_order {
     PERSON_BY_CALL, /* sort by call; list only elicitations, without texts */
-    PERSON_BY_ASK   /* sort by request of the server; list all requests that ask */
+    PERSON_BY_ASK   /* sort by request of the server; list all requests that ask a person */
 };
 
 struct person_list {
-    struct person_share *share; /* owned; sorted by enum person_order */
+    struct person_share *share; /* owned; the results, sorted by enum person_order */
     size_t n, cap;
     struct intern texts; /* owned */
 };
 
-/* Lists the requests of servers in the sessions that match, from x->filter->since_us on. Of x, only
- * recorded, not_sent, goes_on, ctx and the filter's conditions on sessions are used. Call
- * person_list_close() in any case. */
+/* Lists the requests of servers in the sessions that match, from x->filter->since_us on. Uses only
+ * these members of x: recorded, not_sent, goes_on, ctx, and the filter's conditions on sessions.
+ * Call person_list_close() in any case. */
 MI_MUST int person_list_read(struct person_list *l, struct query *q, const struct call_question *x,
                              enum person_order order);
 void person_list_close(struct person_list *l); /* the argument may be {0} */

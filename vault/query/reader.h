@@ -1,11 +1,12 @@
 /* reader.h - reads sessions, messages, events and large bodies from a vault, or from a store of
  * many vaults (query_open_store()).
  *
- * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies
- *           may write to it meanwhile. Rows are copied in pages of about QUERY_PAGE_BYTES and
- *           passed on between transactions, so that a reader that waits, such as for a pager, never
- *           prevents a checkpoint. In a vault, a newer session has a higher id. In a store, ids of
- *           sessions are valid only as long as the query is open, and their order means nothing.
+ * Rules     these functions do not change the vault, and add no file to it
+ *           (vault/store/read_only.h). Proxies may write to the vault at the same time. Rows are
+ *           copied in pages of about QUERY_PAGE_BYTES and passed on between transactions, so that a
+ *           reader that waits, such as for a pager, never prevents a checkpoint. In a vault, a
+ *           newer session has a higher id. In a store, ids of sessions are valid only as long as
+ *           the query is open, and their order means nothing.
  * Owns      the connection. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in query_error(); MI_ENOENT: not found.
  * Blocks    on the disk, and up to 2 s on a locked database; for a store, on the network. */
@@ -87,8 +88,9 @@ struct query_summary {
     int64_t person_us;              /* time that people took in all operations */
     bool tools_changed; /* true: the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
-    uint64_t *waiting;  /* owned; bit N is set if request N is open; NULL: not requested */
-    size_t waiting_n;   /* number of words of 64 bits in `waiting` */
+    /* owned; bit N is set if request N is open; NULL: the caller did not ask for open requests */
+    uint64_t *waiting;
+    size_t waiting_n; /* number of words of 64 bits in `waiting` */
 };
 
 /* A row of the table `calls`: a request and its answer. */
@@ -157,13 +159,15 @@ MI_MUST int query_open_any_schema(struct query **ret, const char *vault, struct 
 /* Opens an empty vault in memory, in place of a vault that query_open() does not find. Returns 0 or
  * MI_ENOMEM. */
 MI_MUST int query_open_empty_vault(struct query **ret, const char *vault);
-/* Opens a store of many vaults (vault/remote/remote.h). query_close() closes the store, as does an
- * error here. name: name of the store in error messages. Returns 0 or MI_ENOMEM. */
+/* Opens a store of many vaults (vault/remote/remote.h). query_close() closes the store; after an
+ * error, the store is closed already. name: name of the store in error messages. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
-void query_close(struct query *q);           /* the argument may be NULL */
-bool query_is_store(const struct query *q);  /* true: a store; false: a vault */
-bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
+void query_close(struct query *q);          /* the argument may be NULL */
+bool query_is_store(const struct query *q); /* true: a store; false: a vault */
+/* true: the query reads a vault in a directory, opened by query_open() */
+bool query_is_stored(const struct query *q);
 /* Whether sessions of several vaults are read, so that numbers may not be unique. */
 MI_MUST int query_has_several_vaults(struct query *q, bool *ret);
 const char *query_error(struct query *q);
@@ -262,8 +266,8 @@ struct message_question {
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
-/* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls it for
- * events, in the order of time. If filter_has_call(), there are no events. */
+/* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls
+ * on_event for events, in the order of time. If filter_has_call(), there are no events. */
 MI_MUST int query_messages_and_events(struct query *q, const struct message_question *x,
                                       query_message_fn on_message, query_event_fn on_event,
                                       void *ctx);
@@ -327,7 +331,8 @@ MI_MUST int query_read_session_end_time(struct query *q, int64_t session_id,
 /* Gives seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
-/* Whether there are sessions that have not ended; false also if that cannot be read. */
+/* Whether there are sessions that have not ended. Returns false also if the sessions cannot be
+ * read. */
 bool query_has_running_session(struct query *q);
 /* Reads the recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret);
