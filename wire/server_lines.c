@@ -295,8 +295,8 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     /* "[INFO] {…}" is log text before a message, and not a batch. */
     bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
                        flaw_at < (size_t)(object - x->text.p);
-    /* the end of the output has cut off a message; the error for this end answers the message's
-     * request */
+    /* The output ended inside a message. The line is reported as noise: the pending request is
+     * answered with the error for the end of the output. */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)

@@ -74,7 +74,8 @@ struct remote_ask {
      * limit */
     struct slice first, before;
     struct slice name; /* name of the server whose sessions are read; {NULL, 0}: any server */
-    int64_t number;    /* id of the sessions in their vault; 0: sessions with any id */
+    /* id of the requested sessions in their own vaults; 0: sessions with any id */
+    int64_t number;
 };
 
 /* Searches messages with words that match, in sessions with first <= uid <= last, newest first. In
@@ -87,7 +88,8 @@ struct remote_words {
 };
 
 /* Called for each row. Returns 0 to continue, or an error. A row of calls or summaries begins with
- * an additional cell: 0 if the row is of `session`, N if the row is of more[N - 1]. */
+ * an additional cell that tells to which session the row belongs: 0 stands for remote_ask.session,
+ * N for remote_ask.more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
 /* The functions of a store. Each returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in

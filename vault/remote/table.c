@@ -168,7 +168,7 @@ static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, 
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        /* the text with \1 appended is the smallest text that is greater than it */
+        /* appending \1 to a text makes the smallest text that is greater than the original text */
         buf_addc(to, '\1');
     c->none |= to->n == 0 && to == &c->name;
 }

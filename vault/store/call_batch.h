@@ -53,8 +53,8 @@ struct call_batch {
     /* indexes in `kept` of the calls that messages of the current batch have ended */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
-    /* Owned; array of CALL_BATCH_MAX elements: messages that end a call of an earlier batch which
-     * is not in `kept`. */
+    /* Owned; array of CALL_BATCH_MAX elements. Each is a message that ends a call of an earlier
+     * batch, if that call is not in `kept`. */
     struct call_message *late;
     size_t late_n;
     size_t n; /* number of messages in the batch */
@@ -86,9 +86,10 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 /* Writes the changed calls and operations. Call it within a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* Selects whether messages of session ?1 may have links. Only two kinds of sessions have links:
- * those of revision 2026-07-28 or later, and those of 2025-11-25 that have a request for a task.
- * The statement may read the whole session: run it only once per session. */
+/* Selects whether messages of session ?1 may be linked to earlier requests, as the messages of a
+ * task are. Only two kinds of sessions have such links: those of revision 2026-07-28 or later, and
+ * those of 2025-11-25 that have a request for a task. The statement may read the whole session: run
+ * it only once per session. */
 #define CALL_MAY_LINK                                                                              \
     "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \

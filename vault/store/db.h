@@ -85,7 +85,7 @@ static inline struct cell db_int(int64_t n)
     return (struct cell){.type = CELL_INT, .number = n};
 }
 
-/* Makes a cell of a text; of {NULL, 0}, a NULL. */
+/* Makes a cell of type CELL_TEXT; if the text is {NULL, 0}, of type CELL_NULL. */
 static inline struct cell db_text(struct slice text)
 {
     return (struct cell){.type = text.p != NULL ? CELL_TEXT : CELL_NULL, .text = text};

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* Parameters: ?1 cause, ?2 server, ?3 tool, ?4 method, ?5 and ?6 times, ?7 limit. */
+/* Parameters: ?1 cause, ?2 server, ?3 tool, ?4 method; ?5 and ?6 earliest and latest first_at_us;
+ * ?7 minimum number of rows with this cause and server for the second search. */
 static const char find_sql[] =
     "SELECT coalesce("
     "(SELECT max(id) FROM escalations WHERE cause = ?1 AND server = ?2 AND tool IS ?3"
@@ -27,7 +28,8 @@ static int escalation_rows_prepare(struct writer *w, const char *sql, sqlite3_st
     return sqlite3_prepare_v2(w->db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : writer_fail_sql(w);
 }
 
-/* Finalizes a statement, because these statements are rare. rc: the result of its last step. */
+/* Ends a statement. Finalizes it, because statements of this file run too rarely to stay prepared.
+ * rc: the result of its last step. */
 static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(w);

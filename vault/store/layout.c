@@ -32,7 +32,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-/* V3_N: whether version 3 of the schema has the columns that version N added. */
+/* V3_N is 1 if the columns that schema version N added are also in a database of version 3. */
 #define V3_1 1
 #define V3_2 1
 #define V3_4 0

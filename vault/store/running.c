@@ -23,8 +23,9 @@
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* If a process started this much later than the session, it has reused the pid of the session's
- * proxy. The time is long, because the wall clock may have been set in between. */
+/* Microseconds. If a process started this much later than a session, it is not the session's proxy:
+ * the system has given the proxy's pid to it. The limit is high, because the wall clock may have
+ * been set between the two starts. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
 static enum liveness_place compare_boot_with_current(const struct running *r)

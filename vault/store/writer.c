@@ -256,7 +256,7 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* the original body, not the sanitized one, because the client's model reads the
+        /* use the original body, not the sanitized one, because the model of the client reads the
          * original */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,

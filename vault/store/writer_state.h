@@ -16,7 +16,7 @@ enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
     Q_ROWS,
-    Q_ROWS_USUAL, /* a faster statement, for the rows of a batch whose row_batch.usual is true */
+    Q_ROWS_USUAL, /* inserts the rows of a batch whose member `usual` is true; faster than Q_ROWS */
     Q_RULES,
     Q_EVENT,
     Q_EVENT_SESSION,

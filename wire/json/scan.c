@@ -19,7 +19,7 @@ struct scanner {
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* keys of the members being read at depth 1 and 2 */
-    const char *value_at[3]; /* first byte of the value of each of these members */
+    const char *value_at[3]; /* first byte of the value of each member in `key` */
     bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;
@@ -431,7 +431,7 @@ key:
 
 int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct json_scan *ret)
 {
-    /* not set to zero, because each element of the arrays is written before it is read */
+    /* do not clear the struct: each element of its arrays is written before it is read */
     struct scanner s;
     s.end = text.p + text.n;
     s.fault = JSON_OK;

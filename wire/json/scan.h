@@ -62,7 +62,7 @@ struct json_value {
 struct json_member {
     int depth;
     struct slice key;
-    struct slice outer; /* {NULL, 0} at depth 1 */
+    struct slice outer; /* key of the object that contains the member; {NULL, 0} at depth 1 */
     struct json_value value;
 };
 typedef void (*json_member_fn)(void *ctx, const struct json_member *m);

@@ -309,7 +309,7 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
         r |= RULE(RULE_INVALID_PARAMS);
     if (rpc_method_is(m, "notifications/tasks/status"))
         r |= protocol_check_legacy_task(p, m->params);
-    /* in 2026-07-28 a notification needs no capability, but a subscription */
+    /* in 2026-07-28 a notification needs a subscription instead of a capability */
     if (revision != REV_2026_07_28)
         r |= check_capability(p, k, from, revision);
     return r;

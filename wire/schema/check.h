@@ -33,7 +33,7 @@ struct note {
 };
 
 struct scope {
-    size_t n;       /* number of notes at the time when an inner scope began */
+    size_t n;       /* number of notes that existed when a scope inside this scope began */
     size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of the value to which the scope belongs */
     unsigned depth; /* nesting depth of the scope; 0: no scope is open */

@@ -193,9 +193,9 @@ static int compare_keywords_by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* Whether `minimum` or `maximum` of the schema in this node is exclusive: in draft-04,
- * exclusiveMinimum or exclusiveMaximum (`name`) can be the value true. In later dialects these
- * keywords are numbers. */
+/* Whether `minimum` or `maximum` in this schema excludes the limit itself. In draft-04, this is so
+ * if exclusiveMinimum or exclusiveMaximum (`name`) is true. In later dialects, these two keywords
+ * are limits of their own. */
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
@@ -243,7 +243,7 @@ int schema_compile(struct schema *s, uint32_t at)
     struct schema_rule rule = {.never = type == JSON_FALSE};
     if (!work_count_steps(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
-    /* the number fits, because there are at most as many rules as nodes */
+    /* the rule's number fits into 32 bits, because there are at most as many rules as nodes */
     s->rule_of[at] = (uint32_t)s->rules++;
     if (type == JSON_OBJECT && add_keywords_of_object(s, at, &rule) < 0)
         return MI_ENOMEM;

@@ -90,7 +90,8 @@ struct schema_rule {
     bool unevaluated; /* true: the rule has one of the keywords KW_UNEVALUATED_… */
 };
 
-/* A place where a KW_DYNAMIC_REF may lead, if the resource `base` is being evaluated. */
+/* A possible target of a KW_DYNAMIC_REF: the rule `rule`, if the resource `base` is being
+ * evaluated. */
 struct schema_anchor {
     uint32_t group, base, rule;
 };

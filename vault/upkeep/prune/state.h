@@ -9,7 +9,7 @@
 /* A file that may be removed. */
 struct prune_file {
     char *name;       /* owned */
-    int64_t until_us; /* end of the period of which the file has data */
+    int64_t until_us; /* time after which the file has no data */
     int64_t bytes;
 };
 
@@ -21,13 +21,15 @@ struct prune_files {
     size_t planned, at; /* `at` is the index of the file that is removed next */
 };
 
-/* The leaf pages of a table, filled with one row after the other (size.h). */
+/* The leaf pages of a table, as they are counted while rows are added one after the other
+ * (size.h). */
 struct prune_pages {
     int64_t free; /* number of free bytes in the last page */
 };
 
 struct prune {
-    struct db d;          /* owned; d.error is borrowed from the caller during a call */
+    /* owned; its member `error` is borrowed from the caller during each public function */
+    struct db d;
     struct vault_dir dir; /* owned */
     struct retention rule;
     int64_t now_us;
