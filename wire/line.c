@@ -143,7 +143,8 @@ enum line_result line_take_unfinished(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
-    r->skipping = false; /* stop skipping, because the caller may continue with another stream */
+    /* a line that is too long ends here, because the caller may continue with another stream */
+    r->skipping = false;
     if (len > 0 && !skipping)
         *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;

@@ -15,7 +15,7 @@ struct reader {
     enum env outer;
 };
 
-#define KEY_MAX FIELD_NAME_MAX /* bytes of the longest known name */
+#define KEY_MAX FIELD_NAME_MAX /* maximum number of bytes of a known key */
 
 /* Compares a key with a string literal, in one or two machine compares. */
 #define KEY_IS(key, name)                                                                          \

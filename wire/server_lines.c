@@ -53,8 +53,8 @@ static int report_lines_as_noise(struct server_lines *l, struct slice lines, str
     return st;
 }
 
-/* Reports the text as noise. found: the findings to report, unless the text is the waiting
- * lines. */
+/* Reports the text as noise. found: its findings; ignored for the waiting lines, whose findings are
+ * stored in `l`. meant: the text was meant as a message. */
 static int server_lines_report_noise(struct server_lines *l, const struct text *x, findings found,
                                      bool meant)
 {

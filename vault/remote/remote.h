@@ -123,9 +123,9 @@ MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, 
 /* Whether session `a` is newer than session `b`, by their uids; false if one of them was not
  * read. */
 bool remote_session_is_newer(const struct remote *r, int64_t a, int64_t b);
-/* Calls the function `several` of the store. */
+/* Finds out whether several vaults have sessions in the store. */
 MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
-/* Calls the function `body` of the store. MI_ENOENT: the session was not read. */
+/* Reads the body of a message from the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_read_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                              struct buf *ret);
 /* Calls fn for every message with words that match, in sessions with first <= uid <= last, newest

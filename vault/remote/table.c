@@ -99,7 +99,7 @@ static int cursor_load_page(struct cursor *c)
     return SQLITE_OK;
 }
 
-/* Sets the range to the rows after the page, and reads the next page. */
+/* Limits the request to the rows after the current page, and reads the next page. */
 static int cursor_load_next_page(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -177,7 +177,7 @@ struct range {
     int64_t from, to;
 };
 
-/* Narrows a range to the numbers that meet a condition. */
+/* Narrows the range to the numbers that satisfy the comparison with `v`. */
 static void range_apply_condition(struct range *r, char op, int64_t v)
 {
     int64_t least = op == PLAN_GT && v < INT64_MAX ? v + 1 : v;

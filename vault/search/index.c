@@ -286,7 +286,8 @@ static int search_index_ask_words(struct search *s, const struct search_session 
     int rc = SQLITE_DONE, st = db_begin_query(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        /* in a damaged file, the ids may stop falling, and rows may repeat for ever */
+        /* in a damaged file, the ids may not decrease from row to row, and rows may repeat for
+         * ever */
         damaged = id >= last;
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;

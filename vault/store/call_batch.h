@@ -45,7 +45,7 @@ struct call_batch {
     bool on; /* true: the table `calls` has rows of this session */
     /* true: member `calls` has the requests that the proxy sent before this batch */
     bool knows_own;
-    /* true: member `operations` has the operations before this batch */
+    /* true: member `operations` has the operations that were stored before this batch */
     bool knows_operations;
     struct call_set calls;  /* the calls that begin in the current batch */
     struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
@@ -65,8 +65,8 @@ struct call_batch {
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
-/* Makes the rows of the batch known to the connection. Call it before other uses of the batch with
- * this connection. Returns an SQLite code. */
+/* Registers the batch with the connection as a virtual table. Call it before other uses of the
+ * batch with this connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
 /* Remembers a session. The batch must be empty if it has remembered another session until now. */

@@ -126,7 +126,8 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
     return st == 0 ? fill_message_slots(&s, db, c->session_id) : st;
 }
 
-/* Reads the state of a session, but not the commitments of its last, incomplete group. */
+/* Reads the stored evidence of a session into `c`, except the commitments of the session's last,
+ * incomplete group. */
 static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q = coverage_prepare(

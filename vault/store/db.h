@@ -29,7 +29,7 @@ struct db_kind {
     int wait_ms;
     const char *settings; /* PRAGMAs that are run first on each connection; NULL: none */
     const char *const *sql;
-    size_t n; /* number of statements */
+    size_t n; /* number of statements in `sql` */
     /* verb for the sentence of an error, as in "can not read": "read", "use" or "change" */
     const char *can_not;
 };
@@ -106,8 +106,8 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 /* Starts a statement, with its values bound from ?1 on. End it with db_finish_statement(). */
 MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
                            size_t n);
-/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT of these
- * statements stay prepared. */
+/* Like db_begin_query(), for a statement whose text is made at run time. The DB_KEPT statements of
+ * this kind that ended last stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The

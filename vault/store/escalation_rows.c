@@ -37,7 +37,7 @@ static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
     return st;
 }
 
-/* Binds the first n fields, from ?1 on. */
+/* Binds the first n fields of a row to the parameters from ?1 on. */
 static void bind_escalation_fields(sqlite3_stmt *q, const struct escalation_row *row, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

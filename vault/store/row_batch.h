@@ -60,7 +60,7 @@ struct row_batch {
 MI_MUST int row_batch_open(struct row_batch *b);
 /* call it after closing the connection; safe to call twice */
 void row_batch_close(struct row_batch *b);
-/* Makes the table known to a connection. Returns an SQLite code. */
+/* Registers the virtual table with a connection. Returns an SQLite code. */
 MI_MUST int row_batch_connect(struct row_batch *b, sqlite3 *db);
 /* Adds a row. Its texts are copied. */
 MI_MUST int row_batch_add(struct row_batch *b, const struct batch_row *r);

@@ -199,8 +199,8 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* Take the lock first. Otherwise, while another process has the lock, each attempt of the
-     * caller would write the body again. */
+    /* Take the lock first. Otherwise, while another process has the lock, each retry of the caller
+     * would write the body again. */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;

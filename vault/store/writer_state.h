@@ -40,8 +40,9 @@ struct writer {
     struct coverage coverage; /* evidence of the session whose records were written most recently */
     dev_t dev;                /* device of the database file at the time when it was opened */
     ino_t ino;
-    int64_t wait_us;       /* longest time that the busy handler may wait */
-    int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
+    int64_t wait_us; /* longest time that the busy handler may wait */
+    /* time at which the busy handler gives up; 0: SQLite has not called the handler yet */
+    int64_t busy_until_us;
     int64_t wal_pages;
     bool begins;      /* true: the next statement must begin the transaction */
     bool want_bodies; /* value set by writer_require_bodies() */

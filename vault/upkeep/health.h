@@ -40,9 +40,9 @@ MI_MUST int health_check(const char *vault, struct buf *error);
 MI_MUST int health_count_unsigned_seals(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                         struct buf *note, struct buf *error);
 
-/* The identity of the log: its origin, and its root over `size` leaves. The log ends before a
- * damaged or missing leaf. A vault without evidence has no origin. health_check_log() has the
- * results of health_read(). */
+/* The identity of the log: its origin, and its root over `size` leaves. Only the leaves before the
+ * first damaged or missing leaf count. A vault without evidence has no origin. health_check_log()
+ * has the results of health_read(). */
 struct health_log {
     uint64_t size;
     char origin[HEALTH_ORIGIN]; /* origin of the log; "": there is none */

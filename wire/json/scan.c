@@ -380,7 +380,7 @@ static inline const char *scan_key(struct scanner *s, const char *p)
  * may follow the token: a loop over tokens would have to test the previous token each time. */
 static const char *scan_root(struct scanner *s, const char *p)
 {
-    bool object = false; /* the innermost open container is an object */
+    bool object = false; /* true: the innermost open container is an object */
 
 value:
     if (p >= s->end)

@@ -360,7 +360,8 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     breaches r = 0;
     enum revision revision = a->revision;
     if (m->result.type != JSON_OBJECT)
-        return 0; /* FIND_RESULT_NOT_OBJECT already reports such a result */
+        /* a result that is not an object already has the finding FIND_RESULT_NOT_OBJECT */
+        return 0;
     if (a->modern)
         r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)

@@ -67,7 +67,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
     int st = prune_session_was_sent(p, c->id, &sent);
     if (st < 0)
         return st;
-    c->removable = false; /* do not consider this candidate again */
+    c->removable = false; /* do not plan this session a second time */
     p->plan.unsent += !sent;
     if (!sent)
         return 0;

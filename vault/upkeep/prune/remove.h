@@ -45,7 +45,7 @@ struct prune_report {
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* Size of the vault without free pages of its database. bytes_before: before the removal.
      * bytes_after: in a plan, the size after the removal; in a report, the size after the last
-     * step. A plan knows bytes_after and `messages` only with max_bytes, or after
+     * step. A plan has bytes_after and `messages` only if max_bytes is set, or after
      * prune_fill_in_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */

@@ -32,7 +32,7 @@ struct scrub_range {
 
 struct scrub {
     struct query *q;      /* borrowed */
-    struct db d;          /* owned; d.db is NULL if nothing is changed */
+    struct db d;          /* owned; d.db is NULL if the run changes nothing */
     struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
