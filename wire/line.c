@@ -38,8 +38,8 @@ static void align_tail_to_page(struct line_reader *r)
     r->tail += n;
 }
 
-/* Makes room after the partial line [head, tail). A chunk that nobody else holds is reused;
- * otherwise the partial line is copied to a new chunk, and the other holders keep the old one. */
+/* Makes room after the partial line [head, tail). If the chunk has no other holder, it is reused.
+ * Otherwise the partial line is copied to a new chunk, and the other holders keep the old chunk. */
 static bool make_room_in_chunk(struct line_reader *r)
 {
     size_t part = r->tail - r->head;

@@ -128,7 +128,7 @@ MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 /* ---- transactions ---- */
 
 /* Begins a transaction: BEGIN IMMEDIATE on a connection that writes, otherwise a read of one
- * snapshot. A transaction inside another one is a part of it. */
+ * snapshot. A transaction inside another transaction is a part of the outer one. */
 MI_MUST int db_begin(struct db *d);
 /* Ends a transaction. st: result of the work in the transaction. If it is 0, commits; if it is an
  * error, rolls back and returns the error. */

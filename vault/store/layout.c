@@ -236,7 +236,8 @@ static struct slice take_listed_column(struct slice *list)
 }
 
 /* Whether two lists have the same columns in any order. No table has a column twice, so it is
- * enough that the lists have the same length and that each column of one is in the other. */
+ * enough that the lists have the same length and that each column of the first list is in the
+ * second. */
 static bool lists_have_same_columns(struct slice list, struct slice known_columns)
 {
     bool all = list.n == known_columns.n;

@@ -103,7 +103,7 @@ bool writer_is_damaged(const struct writer *s);
 /* Whether the last call failed because disk space or memory ran out: the connection is still
  * usable. */
 bool writer_is_full(const struct writer *s);
-/* Whether the vault's path leads to another database than the open one, or to none. */
+/* Whether the vault's path now leads to another database than the open one, or to no database. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
 /* Returns the number of pages in the write-ahead log after the last commit. */
 int64_t writer_get_wal_pages(const struct writer *s);

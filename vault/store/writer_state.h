@@ -66,9 +66,9 @@ int writer_mark_coverage_failed(struct writer *s, int st);
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run_query(struct writer *s, enum writer_query i);
-/* These functions begin and end a transaction, unless one is open already. *ret_own: whether the
- * first function began the transaction; pass it as `own` to the second, with the result `st` of the
- * work in between. */
+/* The first function begins a transaction, unless one is open already; *ret_own: whether it has
+ * begun one. The second function ends that transaction. own: *ret_own of the first function; st:
+ * result of the work between the two calls. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Prepares the evidence of a session. Call it before adding records of the session or changing its

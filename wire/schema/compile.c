@@ -218,7 +218,8 @@ static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_r
         if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
-        /* the other keywords may have another meaning in the dialect that this schema names */
+        /* `$schema` names another dialect: drop the keywords added so far, because they may have
+         * another meaning in that dialect */
         if (word == KW_DIALECT)
             s->keywords = rule->first;
         if (!GROW(s->keyword, s->keywords, s->keywords_cap))
