@@ -46,7 +46,8 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* SQLite reads a NULL as 0 */
+            /* sqlite3_column_int64() returns 0 for a NULL */
+            *field_number(f, record) = sqlite3_column_int64(st, i);
             break;
         }
         if (f->null == VALUE_UNLESS)

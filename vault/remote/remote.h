@@ -46,7 +46,7 @@ enum remote_table {
 /* The cells of a row, in the order in which the function `read` of a store returns them. In
  * `cells`, `i` stands for CELL_INT and `t` for CELL_TEXT. Each cell may also be CELL_NULL. */
 struct remote_shape {
-    const char *name;  /* name of the table */
+    const char *name;  /* name of the virtual table */
     const char *cells; /* types of the cells, one letter for each: "iitt" */
     /* SQL that selects the columns: an id that this module makes, the cells, and derived values */
     const char *sql;

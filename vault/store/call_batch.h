@@ -33,7 +33,7 @@
 /* A call that an earlier batch has stored as open. */
 struct kept_call {
     struct call call;          /* state of the call, with texts in `text` */
-    char text[CALL_KEPT_TEXT]; /* method and target, without a NUL */
+    char text[CALL_KEPT_TEXT]; /* method and target of the call, without a NUL */
 };
 
 enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
@@ -64,11 +64,11 @@ struct call_batch {
     struct operation_rows operation_rows;
 };
 
-MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
+MI_MUST int call_batch_open(struct call_batch *b); /* returns 0 or MI_ENOMEM */
 /* Registers the batch with the connection as a virtual table. Call it before other uses of the
  * batch with this connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
-void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
+void call_batch_close(struct call_batch *b); /* the argument may be {0}; safe to call twice */
 /* Remembers a session. The batch must be empty if it has remembered another session until now. */
 MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages

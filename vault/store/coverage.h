@@ -52,7 +52,7 @@ MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
  * session. */
 MI_MUST int coverage_set_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget_session(struct coverage *c);
-void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */
+void coverage_close(struct coverage *c); /* the argument may be {0}; safe to call twice */
 
 /* These functions set salt and commitment of a record of the remembered session, and count the
  * record. Call them in the order in which the records are stored. A message gets no commitment if

@@ -40,7 +40,7 @@ struct db_kind {
 
 struct db {
     const struct db_kind *kind; /* borrowed */
-    sqlite3 *db;                /* owned; NULL: not connected */
+    sqlite3 *db;                /* owned; the connection; NULL: not connected */
     sqlite3_stmt **q;           /* owned; statements, as in kind->sql; NULL: not prepared yet */
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
@@ -113,7 +113,7 @@ MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The
  * statement `q` may be NULL. */
 MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
-/* Runs a statement without rows. */
+/* Runs a statement that returns no rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
 MI_MUST int db_exec(struct db *d, const char *sql);
 /* Reads the number in the first column of the first row. MI_ENOENT: there is no row, or the column

@@ -59,7 +59,7 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
     sqlite3_bind_int64(q, 7, max);
     int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
-        id = sqlite3_column_int64(q, 0); /* SQLite reads a NULL as 0 */
+        id = sqlite3_column_int64(q, 0); /* sqlite3_column_int64() returns 0 for a NULL */
     int st = escalation_rows_finish(w, q, rc);
     if (st == 0 && id == 0)
         st = MI_ENOENT;

@@ -23,8 +23,8 @@ struct cursor {
 /* The state of sending to one target. Texts are borrowed. */
 struct target_state {
     struct slice url;
-    int64_t tried_at_us; /* time of the last attempt */
-    int64_t sent_at_us;  /* time of the last success; 0: never */
+    int64_t tried_at_us; /* time of the last attempt to send */
+    int64_t sent_at_us;  /* time of the last successful attempt; 0: no attempt has succeeded */
     int64_t leaves;      /* number of leaves of the log that were sent */
     struct slice error;  /* error of the last attempt; {NULL, 0}: the attempt succeeded */
 };

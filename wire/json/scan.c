@@ -23,7 +23,7 @@ struct scanner {
     bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;
-    uint32_t keys_n; /* number of hashes in use */
+    uint32_t keys_n; /* number of hashes in `keys` */
     /* for each depth: index in `keys` of the first hash of the open object */
     uint16_t keys_from[JSON_MAX_DEPTH + 1];
     /* for each depth: set of the open object's hashes; hash h sets bit h % 64 */

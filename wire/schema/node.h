@@ -116,7 +116,7 @@ struct schema {
      * invalid */
     struct pattern **pattern;
     struct buf scratch[2];        /* unescaped text */
-    struct schema_limits *limits; /* borrowed, or a pointer to `own` */
+    struct schema_limits *limits; /* borrowed from the caller, or a pointer to the member `own` */
     struct schema_limits own;     /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
     struct work work; /* steps that the compiler has taken so far */

@@ -47,7 +47,7 @@ struct tool {
 };
 
 struct tools {
-    struct tool *tool; /* owned; sorted by name */
+    struct tool *tool; /* owned; the tools, sorted by name */
     /* limits of the compiled schemas; on a live connection, cpu_us is set */
     struct schema_limits limits;
     size_t n, cap, bytes;
@@ -57,7 +57,7 @@ struct tools {
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun;    /* true: at least one page of the list was read */
-    bool overflow; /* true: a limit was exceeded */
+    bool overflow; /* true: the list exceeded a limit */
 };
 
 void tools_close(struct tools *t); /* safe to call twice */

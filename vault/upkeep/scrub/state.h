@@ -51,7 +51,7 @@ struct scrub {
     int64_t session_id;
     const char *uid;
     size_t found; /* number of secrets found in this session */
-    int status;   /* last return value of the callback */
+    int status;   /* value that the callback returned last */
 };
 
 #endif
