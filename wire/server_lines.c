@@ -95,7 +95,7 @@ static int handle_unreadable_line(struct server_lines *l, const struct text *x, 
  * answer. */
 static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
-    struct lenient first; /* the first id in the line, even if the line has two */
+    struct lenient first; /* the first id in the line, even if the line has two ids */
     struct text refused = *x;
     bool flawed = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
     bool answer = flawed && (!x->m.is_call || x->m.is_answer);

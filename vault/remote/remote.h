@@ -79,7 +79,7 @@ struct remote_ask {
 };
 
 /* Searches messages with words that match, in sessions with first <= uid <= last, newest first. In
- * session `last`, only messages with a seq below `before`. */
+ * session `last`, only messages with a seq below `before` are searched. */
 struct remote_words {
     struct slice first, last;
     int64_t before;

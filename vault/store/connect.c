@@ -107,7 +107,8 @@ bool connect_may_open_file(const char *name)
 }
 
 /* Refuses to open a super-journal. Such a file names the rollback journals of a transaction over
- * several databases, and SQLite would delete the files that it names. This program makes none. */
+ * several databases, and SQLite would delete the files that it names. This program makes no
+ * super-journal. */
 static int connect_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
                              int *ret_flags)
 {

@@ -56,7 +56,7 @@ bool running_is_this_host(struct slice name)
     return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
 }
 
-/* Whether the proxy's process runs. Call it only if process ids are valid here. */
+/* Whether the proxy's process runs. Call it only if running_pids_are_valid(). */
 static bool proxy_process_runs(const struct running *r, int64_t started_at_us)
 {
     if (r->pid_start != 0 || compare_boot_with_current(r) == LIVENESS_HERE)

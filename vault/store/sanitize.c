@@ -26,7 +26,8 @@ struct span {
     size_t from, n;
 };
 
-/* Appends a name to the buffer: its escapes are resolved, and it is cut to STORED_NAME_MAX. */
+/* Appends a name to the buffer: its escapes are resolved, and it is truncated to STORED_NAME_MAX
+ * bytes. */
 static struct span resolve_escapes(struct buf *b, struct slice raw)
 {
     struct span sp = {.made = true, .from = b->n};

@@ -6,7 +6,7 @@
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-/* Statements with numbers after those of enum unsent_rows. */
+/* Numbers of the other statements. They follow the numbers of enum unsent_rows. */
 enum {
     UNSENT_BY_UID = UNSENT_KINDS,
     UNSENT_FINDING,

@@ -124,8 +124,8 @@ static breaches check_handshake_phase(struct protocol *p, const struct method *k
     return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
 }
 
-/* Checks that an elicitation in form mode has a schema, and that one in URL mode has a URL and an
- * id. */
+/* Checks that an elicitation in form mode has a schema, and that an elicitation in URL mode has a
+ * URL and an id. */
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");

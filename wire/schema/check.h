@@ -57,7 +57,8 @@ struct check {
     const struct json_tree *v; /* the value */
     /* receives the reason of a failure; NULL: the caller does not need the reason */
     struct schema_fault *fault;
-    /* greater than 0 inside anyOf, not and the like, where a failure does not decide the result */
+    /* greater than 0 inside `anyOf`, `not` and similar keywords, where a failure does not decide
+     * the result */
     int quiet;
     int depth;
     struct work *work;

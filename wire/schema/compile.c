@@ -67,8 +67,8 @@ static const struct {
 /* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as
  * \uXXXX. */
 #define DIALECT_URI_MAX 512
-/* The number of steps that compiling a pattern counts: its text has text_n bytes, and the compiled
- * pattern takes `bytes` of memory. A step takes 4 to 13 ns
+/* The number of steps that are counted for compiling a pattern: its text has text_n bytes, and the
+ * compiled pattern takes `bytes` of memory. A step takes 4 to 13 ns
  * (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 

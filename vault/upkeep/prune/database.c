@@ -16,8 +16,8 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
     /* Selects all sessions, oldest first. Columns: id, start, end, whether no end is recorded,
-     * whether the session is older than the newest ?1 sessions, whether it is running. If no end is
-     * recorded, the end is the time of the last message. */
+     * whether the session is older than the newest ?1 sessions, whether the session is running. If
+     * no end is recorded, the end is the time of the last message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
         "m.t_us"

@@ -71,8 +71,8 @@ MI_MUST int prune_fill_in_totals(struct prune *p, struct buf *error);
  * prune_run_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a
  * new plan. *ret_done: whether this was the last step. */
 MI_MUST int prune_run_step(struct prune *p, bool *ret_done, struct buf *error);
-const struct prune_report *
-prune_get_report(const struct prune *p); /* returns what was removed so far */
+/* Returns the numbers and sizes of the data that were removed so far. */
+const struct prune_report *prune_get_report(const struct prune *p);
 /* Whether no other connection has written to the database since the last call of this function. */
 bool prune_database_is_unchanged(struct prune *p);
 
