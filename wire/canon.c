@@ -190,8 +190,8 @@ static void canon_sort_members(struct canon *c, size_t first, size_t at)
         memcpy(c->b->p + at, c->scratch.p, c->scratch.n);
 }
 
-/* Writes the members of an object. Each member ends with a comma, even the last one, so that they
- * can be reordered. */
+/* Writes the members of an object. Each member ends with a comma, even the last one, so that the
+ * members can be reordered. */
 static void canon_append_members(struct canon *c, struct json_walk *w, pointer_set set,
                                  size_t depth, enum special what)
 {

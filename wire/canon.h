@@ -54,8 +54,9 @@ static inline uint64_t canon_hash_text(struct slice canonical)
 
 /* A difference between two requests. */
 struct canon_difference {
-    struct slice pointer;      /* path of the difference below params; "": params as a whole */
-    struct slice ours, theirs; /* JSON as written; {NULL, 0}: missing */
+    struct slice pointer; /* path of the difference below params; "": params as a whole */
+    /* JSON of the value in each request, as written; {NULL, 0}: the request lacks it */
+    struct slice ours, theirs;
 };
 typedef bool (*canon_difference_fn)(void *ctx, const struct canon_difference *d);
 /* Reports each difference between the params of two requests, in the order of keys, until the

@@ -1,6 +1,7 @@
 #include "wire/field.h"
 
-/* The names of the fields, sorted by length, so that a name is compared with only a few others. */
+/* The names of the fields, sorted by length, so that a key is compared only with the names of its
+ * length. */
 static const char *const names[FIELD_COUNT] = {
     [FIELD_REF] = "ref",
     [FIELD_URI] = "uri",

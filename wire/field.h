@@ -64,7 +64,7 @@ enum field {
     FIELD_COUNT
 };
 
-#define FIELD_NAME_MAX 17 /* bytes of the longest name */
+#define FIELD_NAME_MAX 17 /* number of bytes of the longest field name */
 
 /* Returns the field with this unescaped name; FIELD_COUNT if there is none. */
 enum field field_find_name(struct slice name);

@@ -3,7 +3,7 @@
  * Rules     text that starts like a message is not log text. A message of the client that the
  *           server prints ("received: {…}") is not a message of the server. A line with two values
  *           is not divided, because two parsers would find different messages in it.
- * Limits    GLUED_TRIES places where a message may start.
+ * Limits    at most GLUED_TRIES positions at which a message may start are tried.
  * Owns      the repaired text, in struct glued; slices point into the line.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_GLUED_H

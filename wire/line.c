@@ -38,8 +38,8 @@ static void align_tail_to_page(struct line_reader *r)
     r->tail += n;
 }
 
-/* Makes room after the partial line [head, tail). A chunk that nobody else holds is reused;
- * otherwise the partial line is copied to a new chunk, and the other holders keep the old one. */
+/* Makes room after the partial line [head, tail). If the chunk has no other holder, it is reused.
+ * Otherwise the partial line is copied to a new chunk, and the other holders keep the old chunk. */
 static bool make_room_in_chunk(struct line_reader *r)
 {
     size_t part = r->tail - r->head;
@@ -143,7 +143,8 @@ enum line_result line_take_unfinished(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
-    r->skipping = false; /* stop skipping, because the caller may continue with another stream */
+    /* a line that is too long ends here, because the caller may continue with another stream */
+    r->skipping = false;
     if (len > 0 && !skipping)
         *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;

@@ -27,7 +27,7 @@ struct line {
 };
 
 struct line_reader {
-    struct chunk *chunk; /* owned; NULL before the first line_room() */
+    struct chunk *chunk; /* owned; the current chunk; NULL before the first line_room() */
     /* offset of the first byte that was not returned as a line; head <= scan <= tail <
      * chunk->cap */
     size_t head;

@@ -55,7 +55,7 @@ struct mend {
     size_t flaw_at;  /* after MEND_FLAWED: offset of the flaw in the text as received */
     size_t taken;    /* number of bytes of the earlier lines, with their newlines */
     size_t lines;    /* lines added */
-    unsigned expect; /* enum expect of mend.c */
+    unsigned expect; /* the token that may come next: a value of enum expect (mend.c) */
     bool is_key;     /* the string being read is the key of a member */
     struct nesting open;
 };

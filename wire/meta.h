@@ -23,8 +23,8 @@
 bool meta_is_traceparent(struct slice s);
 /* Whether the raw text is a list of KEY=VALUE, as `tracestate` and `baggage` are. */
 bool meta_is_pair_list(struct slice s);
-/* Whether MCP allows this raw key in _meta: a prefix of labels and dots that ends with a slash, or
- * none, and a name. */
+/* Whether MCP allows this raw key in _meta. Such a key has an optional prefix (labels with dots
+ * between them, then a slash) and a name. */
 bool meta_is_key(struct slice key);
 
 #endif

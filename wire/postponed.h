@@ -37,7 +37,7 @@ struct postponed_error *postponed_add_error(struct postponed_errors *h, uint64_t
  * INT64_MAX, every error is due. Returns false if no error is due. */
 MI_MUST bool postponed_remove_due_error(struct postponed_errors *h, int64_t now_us,
                                         struct postponed_error *ret);
-/* Returns when the next error is due; INT64_MAX if there is none. */
+/* Returns the time at which the next postponed error must be sent; INT64_MAX if there is none. */
 int64_t postponed_next_error_due_us(const struct postponed_errors *h);
 /* Postpones all errors that are due before until_us to that time. */
 void postponed_postpone_errors(struct postponed_errors *h, int64_t until_us);

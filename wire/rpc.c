@@ -15,7 +15,7 @@ struct reader {
     enum env outer;
 };
 
-#define KEY_MAX FIELD_NAME_MAX /* bytes of the longest known name */
+#define KEY_MAX FIELD_NAME_MAX /* maximum number of bytes of a known key */
 
 /* Compares a key with a string literal, in one or two machine compares. */
 #define KEY_IS(key, name)                                                                          \
@@ -32,8 +32,8 @@ static enum env envelope_member_of_plain_key(struct slice key)
                                    : ENV_OTHER;
 }
 
-/* Offsets in struct rpc at which the values of these members are stored. 0: only the type is stored
- * (offset 0 is `kind`, never a value). */
+/* For each member of params: the offset in struct rpc at which its value is stored. 0: only its
+ * type is stored (offset 0 is `kind`, never a value). */
 #define OFFSET(member) offsetof(struct rpc, member)
 static const uint16_t params_offset[FIELD_COUNT] = {
     [FIELD_NAME] = OFFSET(name),

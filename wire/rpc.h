@@ -58,7 +58,8 @@ struct rpc {
     struct json_value ttl_ms, cache_scope; /* result.ttlMs, result.cacheScope */
     struct json_value error_code;          /* error.code */
     struct json_value error_message;       /* error.message */
-    uint8_t in_params[FIELD_COUNT];        /* enum json_type of these members; JSON_NONE: absent */
+    /* enum json_type of each member of params and of result; JSON_NONE: the member is absent */
+    uint8_t in_params[FIELD_COUNT];
     uint8_t in_result[FIELD_COUNT];
 };
 
@@ -87,8 +88,8 @@ struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 struct json_value rpc_get_input_requests(const struct rpc *m);
 /* Whether the request has the protocol version in params._meta, as revision 2026-07-28 requires. */
 bool rpc_is_modern(const struct rpc *m);
-/* Whether the interposer made this answer, an error, in place of the server: error.data.source says
- * so. */
+/* Whether this answer is an error that the interposer made in place of the server. The member
+ * error.data.source states it. */
 bool rpc_is_interposer_error(const struct rpc *answer);
 
 #endif

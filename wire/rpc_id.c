@@ -8,8 +8,8 @@ static bool is_plain_integer(struct slice s)
 {
     size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
     if (i == s.n || s.n - i > 18 || (s.p[i] == '0' && s.n > 1))
-        /* the text is not canonical: the canonical form of "-0" is "0"; "007" can only be a
-         * string */
+        /* the text is not a canonical integer: the canonical form of "-0" is "0", and JSON has no
+         * number "007" */
         return false;
     for (; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9')

@@ -53,8 +53,8 @@ static int report_lines_as_noise(struct server_lines *l, struct slice lines, str
     return st;
 }
 
-/* Reports the text as noise. found: the findings to report, unless the text is the waiting
- * lines. */
+/* Reports the text as noise. found: its findings; ignored for the waiting lines, whose findings are
+ * stored in `l`. meant: the text was meant as a message. */
 static int server_lines_report_noise(struct server_lines *l, const struct text *x, findings found,
                                      bool meant)
 {
@@ -95,7 +95,7 @@ static int handle_unreadable_line(struct server_lines *l, const struct text *x, 
  * answer. */
 static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
-    struct lenient first; /* the first id in the line, even if the line has two */
+    struct lenient first; /* the first id in the line, even if the line has two ids */
     struct text refused = *x;
     bool flawed = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
     bool answer = flawed && (!x->m.is_call || x->m.is_answer);
@@ -295,8 +295,8 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     /* "[INFO] {…}" is log text before a message, and not a batch. */
     bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
                        flaw_at < (size_t)(object - x->text.p);
-    /* the end of the output has cut off a message; the error for this end answers the message's
-     * request */
+    /* The output ended inside a message. The line is reported as noise: the pending request is
+     * answered with the error for the end of the output. */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)

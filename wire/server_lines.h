@@ -36,12 +36,12 @@ enum server_line_kind {
 
 struct server_line {
     enum server_line_kind kind;
-    /* text of the message, as received or as repaired; n is 0 if an earlier answer of the line was
-     * reported with the text */
+    /* text of the message, as received or as repaired; n is 0 if another answer in the same line
+     * was already reported with this text */
     struct slice text;
     size_t at;           /* offset at which the message begins in the line */
     size_t size;         /* number of bytes of the message as received */
-    findings found;      /* findings about the line, including those of m */
+    findings found;      /* findings about the line, and about the message `m` */
     const struct rpc *m; /* the message that was read; NULL for a blank line and for noise */
     /* id of the message; if the message is an answer, id of the request that it answers */
     struct json_value id;

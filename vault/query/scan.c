@@ -46,7 +46,8 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* SQLite reads a NULL as 0 */
+            /* sqlite3_column_int64() returns 0 for a NULL */
+            *field_number(f, record) = sqlite3_column_int64(st, i);
             break;
         }
         if (f->null == VALUE_UNLESS)
@@ -130,13 +131,13 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     return st;
 }
 
-/* Statuses of calls that end with an answer of the interposer. In a session with all its messages,
- * each such answer ends a call. */
+/* Statuses of calls that were answered by the interposer, not by the server. If all messages of a
+ * session are recorded, each such answer has a call with one of these statuses. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much
  * smaller than the table `messages`. *ret_statuses: statuses of these calls; 0: some matching
- * messages are not in `calls`, or it is unknown. Returns 0 or an error. */
+ * messages may have no row in `calls`. Returns 0 or an error. */
 static int find_statuses_of_own_answers(struct query *q, const struct message_question *x,
                                         unsigned *ret_statuses)
 {

@@ -1,4 +1,5 @@
-/* store.c - queries that only a store of many vaults answers, and its errors. */
+/* store.c - queries that are possible only in a store of many vaults, and the errors of the
+ * store. */
 #include "vault/query/store.h"
 
 #include "vault/query/connection.h"

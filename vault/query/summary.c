@@ -9,8 +9,9 @@
 
 #include <stdlib.h>
 
-/* Highest seq for which the summary records whether the request is open. The limit is needed
- * because the single message of a forged file may have the highest possible seq. */
+/* Highest seq for which the summary records whether the request is open. The summary has one bit
+ * for each seq up to the last. Without a limit, these bits could exhaust the memory: a forged file
+ * may have a single message with the highest possible seq. */
 #define WAITING_MAX (INT64_C(1) << 30)
 
 static int summary_on_open_call(void *ctx, sqlite3_stmt *st)

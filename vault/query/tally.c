@@ -53,7 +53,7 @@ int tally_add_call(struct tally *t, struct slice key, const struct query_call *c
 void tally_add_result_tokens(struct tally *t, int64_t tokens)
 {
     struct tally_group *g = &t->group[t->last];
-    if (tokens >= 0) /* a damaged vault may have any value in this column */
+    if (tokens >= 0) /* a negative number means unknown; a damaged vault may have any number */
         g->result_tokens = (g->result_tokens > 0 ? g->result_tokens : 0) +
                            (tokens < UINT32_MAX ? tokens : UINT32_MAX);
 }
@@ -90,7 +90,8 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
         to = from;
         from = sorted;
     }
-    /* the number of passes is even, so the sorted durations are in the caller's array `us` */
+    /* each pass sorts from one array to the other; the number of passes is even, so the result is
+     * in the caller's array `us` */
 }
 _Static_assert(SORTED_BITS / DIGIT_BITS % 2 == 0 && SORTED_BITS % DIGIT_BITS == 0, "even passes");
 

@@ -17,10 +17,11 @@ struct tally_group {
     /* number of all calls, and of the calls with each status; `errors` includes timeouts */
     int64_t calls, errors, timeouts, cancelled, interrupted, open;
     int64_t request_bytes, response_bytes;
-    int64_t server_us, person_us; /* total time that the server took; total time that people took */
+    /* total time that servers took to answer; total time that people took to answer */
+    int64_t server_us, person_us;
     int64_t result_tokens; /* sum of the tokens of all results; -1: no number of tokens is known */
     int64_t first_at_us, last_at_us; /* start times of the first and the last call */
-    int64_t bucket[TALLY_BUCKETS];   /* number of answered calls in each bucket */
+    int64_t bucket[TALLY_BUCKETS];   /* number of answered calls in each bucket of durations */
     int64_t *took_us;                /* owned; durations of the answered calls */
     size_t took_n, took_cap;
     uint32_t key; /* index of the group's key in tally.keys */
@@ -28,7 +29,7 @@ struct tally_group {
 
 struct tally {
     struct intern keys;        /* owned */
-    struct tally_group *group; /* owned; group i has key i */
+    struct tally_group *group; /* owned; group[i] has the key with index i in `keys` */
     size_t n, cap;
     size_t last; /* index of the group to which a call was last added */
 };

@@ -11,7 +11,8 @@ struct reading {
     const char *server, *except_uid;
     enum tool_list_from from;
     int64_t before;
-    bool passed; /* true: the reading has come past the session with the id `before` */
+    /* true: the session with the id `before` was read: the following sessions are older */
+    bool passed;
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
     /* The following members are used while one session is read: */

@@ -31,8 +31,8 @@ enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
  * Returns 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
                            const char *except_uid, int64_t before, struct tool_list *ret);
-/* Reads the list of tools of this session. Its results are those of tool_list_read(); MI_ENOENT:
- * the session has no list. */
+/* Reads the list of tools of this session. Returns what tool_list_read() returns. MI_ENOENT: the
+ * session has no list. */
 MI_MUST int tool_list_of_session(struct query *q, const struct query_session *s,
                                  struct tool_list *ret);
 void tool_list_close(struct tool_list *l); /* safe to call twice */

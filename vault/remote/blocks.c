@@ -34,7 +34,8 @@ int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, i
     }
     struct block *b = find_or_recycle_block(r, table, session, first);
     b->used = ++r->lookups;
-    /* a page that ends before this seq is read again, because the session may have grown since */
+    /* if the page ends before this seq, read the page again, because the session may have grown
+     * since the page was read */
     if (b->page != NULL &&
         (b->page->n == 0 || page_row(b->page, b->page->n - 1)[REMOTE_MESSAGE_SEQ].number < seq)) {
         page_release(b->page);

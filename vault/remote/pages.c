@@ -15,8 +15,8 @@ struct filling {
     const struct remote_ask *ask;
 };
 
-/* Adds a row. Until the page is complete, the pointer of a text stands for an offset: the offset of
- * the text in page->text, plus 1. */
+/* Adds a row. Until the page is complete, the pointer of a text is not an address: its value is the
+ * offset of the text in page->text, plus 1. */
 static int page_append_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;

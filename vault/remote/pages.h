@@ -58,16 +58,18 @@ struct remote {
     size_t vault_cap;
     /* references to the pages of sessions read most recently, newest first */
     struct page *sessions[2];
-    /* references to the pages of sessions that were read most recently, in whatever order they list
-     * sessions */
+    /* references to the pages of sessions that were read last, whether their rows are ordered
+     * newest first or oldest first */
     struct page *listed[4];
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
     size_t kept_next;     /* index of the entry of `kept` that is replaced next */
     /* cached pages of calls, each of which ends with the last call of its session */
     struct kept calls[1 + REMOTE_SESSIONS_MORE];
-    int64_t calls_session;  /* id of the session whose calls were requested last */
-    struct page *summaries; /* reference to the last summaries, for the sessions in summary_of */
+    int64_t calls_session; /* id of the session whose calls were requested last */
+    /* reference to the page of the summaries that were read last; summary_of has the ids of their
+     * sessions */
+    struct page *summaries;
     int64_t summary_of[1 + REMOTE_SESSIONS_MORE];
     struct block block[PAGES_BLOCKS];
     uint64_t lookups;
@@ -102,8 +104,9 @@ MI_MUST int pages_find_summary(struct remote *r, int64_t id, struct page **ret, 
  * releases it. */
 MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
                            struct page **ret, size_t *ret_row);
-/* Finds the next older or next newer session in cached pages, and makes a page of it. The page has
- * no rows if there is no such session. MI_ENOENT: no cached page answers this, so ask the store. */
+/* Finds the session that is the next older or next newer one after the session in `ask`, and makes
+ * a page of it from cached pages. The page has no rows if there is no such session. MI_ENOENT: no
+ * cached page answers this, so ask the store. */
 MI_MUST int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 /* Stores a page in the cache for later look-ups. */
 void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);

@@ -109,7 +109,7 @@ static int add_found_message(void *ctx, const struct cell *cell)
 {
     struct page_found *p = ctx;
     struct slice uid = cell[0].text;
-    /* a store finds at most remote_words.rows messages, and its uids are valid */
+    /* every store returns at most remote_words.rows messages, and only valid uids */
     assert(p->n < SEARCH_ROWS && uid.n == UID_LEN);
     struct found *f = &p->row[p->n++];
     *f = (struct found){.seq = cell[1].number};

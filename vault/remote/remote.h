@@ -46,7 +46,7 @@ enum remote_table {
 /* The cells of a row, in the order in which the function `read` of a store returns them. In
  * `cells`, `i` stands for CELL_INT and `t` for CELL_TEXT. Each cell may also be CELL_NULL. */
 struct remote_shape {
-    const char *name;  /* name of the table */
+    const char *name;  /* name of the virtual table */
     const char *cells; /* types of the cells, one letter for each: "iitt" */
     /* SQL that selects the columns: an id that this module makes, the cells, and derived values */
     const char *sql;
@@ -74,11 +74,12 @@ struct remote_ask {
      * limit */
     struct slice first, before;
     struct slice name; /* name of the server whose sessions are read; {NULL, 0}: any server */
-    int64_t number;    /* id of the sessions in their vault; 0: sessions with any id */
+    /* id of the requested sessions in their own vaults; 0: sessions with any id */
+    int64_t number;
 };
 
 /* Searches messages with words that match, in sessions with first <= uid <= last, newest first. In
- * session `last`, only messages with a seq below `before`. */
+ * session `last`, only messages with a seq below `before` are searched. */
 struct remote_words {
     struct slice first, last;
     int64_t before;
@@ -87,7 +88,8 @@ struct remote_words {
 };
 
 /* Called for each row. Returns 0 to continue, or an error. A row of calls or summaries begins with
- * an additional cell: 0 if the row is of `session`, N if the row is of more[N - 1]. */
+ * an additional cell that tells to which session the row belongs: 0 stands for remote_ask.session,
+ * N for remote_ask.more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
 /* The functions of a store. Each returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in
@@ -121,9 +123,9 @@ MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, 
 /* Whether session `a` is newer than session `b`, by their uids; false if one of them was not
  * read. */
 bool remote_session_is_newer(const struct remote *r, int64_t a, int64_t b);
-/* Calls the function `several` of the store. */
+/* Finds out whether several vaults have sessions in the store. */
 MI_MUST int remote_has_several_vaults(struct remote *r, bool *ret);
-/* Calls the function `body` of the store. MI_ENOENT: the session was not read. */
+/* Reads the body of a message from the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_read_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                              struct buf *ret);
 /* Calls fn for every message with words that match, in sessions with first <= uid <= last, newest

@@ -99,7 +99,7 @@ static int cursor_load_page(struct cursor *c)
     return SQLITE_OK;
 }
 
-/* Sets the range to the rows after the page, and reads the next page. */
+/* Limits the request to the rows after the current page, and reads the next page. */
 static int cursor_load_next_page(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -128,8 +128,8 @@ static int cursor_load_next_page(struct cursor *c)
 
 /* ---- conditions ---- */
 
-/* Limits a request for sessions by their ids. With from == to, only this session is read; otherwise
- * the sessions that are older than the session with id to + 1. */
+/* Limits a request for sessions by their ids. If from == to, only the session with this id is read;
+ * otherwise all sessions that are older than the session with id to + 1. */
 static void cursor_limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
@@ -168,7 +168,7 @@ static void cursor_set_text(struct cursor *c, struct buf *to, sqlite3_value *v, 
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        /* the text with \1 appended is the smallest text that is greater than it */
+        /* appending \1 to a text makes the smallest text that is greater than the original text */
         buf_addc(to, '\1');
     c->none |= to->n == 0 && to == &c->name;
 }
@@ -177,7 +177,7 @@ struct range {
     int64_t from, to;
 };
 
-/* Narrows a range to the numbers that meet a condition. */
+/* Narrows the range to the numbers that satisfy the comparison with `v`. */
 static void range_apply_condition(struct range *r, char op, int64_t v)
 {
     int64_t least = op == PLAN_GT && v < INT64_MAX ? v + 1 : v;

@@ -278,7 +278,7 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int search_index_ask_words(struct search *s, const struct search_session *session, size_t n,
                                   const char *query, search_fn fn, void *ctx)
 {
-    /* the parameters are not used: the file has only sessions of this group */
+    /* `session` and `n` are not used: the open file has only these sessions */
     (void)session, (void)n;
     sqlite3_stmt *q;
     bool more = true, damaged = false;
@@ -286,7 +286,8 @@ static int search_index_ask_words(struct search *s, const struct search_session 
     int rc = SQLITE_DONE, st = db_begin_query(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        /* in a damaged file, the ids may stop falling, and rows may repeat for ever */
+        /* in a damaged file, the ids may not decrease from row to row, and rows may repeat for
+         * ever */
         damaged = id >= last;
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;
@@ -360,8 +361,8 @@ int64_t search_file_bytes_of_session(int vault, int64_t session_id)
     return bytes;
 }
 
-/* First waits until no other process adds to the file. Otherwise that process could leave a
- * journal, which SQLite would apply to the next file with this name. */
+/* Before it deletes the file, waits until no other process adds to the file. Otherwise that process
+ * could leave a journal, which SQLite would apply to the next file with this name. */
 int search_delete_index(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};

@@ -34,8 +34,8 @@ struct search_session {
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* the argument may be NULL */
 
-/* Returns the number of the index file of a session. In a store, which has no files, sessions with
- * the same number are searched together. s may be NULL. */
+/* Returns the number of the index file of a session. In a store, which has no files, the number is
+ * that of the group of sessions that are searched together. s may be NULL. */
 int64_t search_file_of_session(const struct search *s, int64_t session_id);
 /* Appends a query for search_find_messages() that matches every text with all terms, and possibly
  * other texts. false: there is no such query. */

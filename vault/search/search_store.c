@@ -6,7 +6,7 @@
 /* The first groups of sessions end before these ids. These groups are small, so that the newest
  * messages with a frequent word are found soon. */
 static const int64_t first_groups[] = {64, 1024};
-#define GROUP 4096 /* number of sessions in each group after the first groups */
+#define GROUP 4096 /* number of sessions in each group that follows the groups of first_groups */
 
 static int64_t search_group_of_session(int64_t session_id)
 {

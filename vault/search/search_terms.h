@@ -1,4 +1,4 @@
-/* search_terms.h - search terms, and the places where a text matches them.
+/* search_terms.h - search terms, and whether and where a text matches them.
  *
  * Text      the text of a message is its body with JSON escapes resolved, at most SEARCH_TEXT_MAX
  *           bytes. Lines of stderr and noise are not unescaped.

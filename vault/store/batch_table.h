@@ -17,12 +17,12 @@ struct batch_table {
     const char *name;
     const char *declaration; /* statement CREATE TABLE that declares the columns */
     size_t (*count)(const void *rows);
-    /* Passes the value of a column to the sqlite3_result_… function of `to`. If it passes nothing,
-     * the value is NULL. */
+    /* The callback passes the value of a column to the sqlite3_result_… function of `to`. If the
+     * callback passes nothing, the value is NULL. */
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 
-/* Makes the table known to a connection. `table` and `rows` are borrowed. Returns an SQLite
+/* Registers the table with a connection. `table` and `rows` are borrowed. Returns an SQLite
  * code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 

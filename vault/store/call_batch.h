@@ -33,7 +33,7 @@
 /* A call that an earlier batch has stored as open. */
 struct kept_call {
     struct call call;          /* state of the call, with texts in `text` */
-    char text[CALL_KEPT_TEXT]; /* method and target, without a NUL */
+    char text[CALL_KEPT_TEXT]; /* method and target of the call, without a NUL */
 };
 
 enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
@@ -45,7 +45,7 @@ struct call_batch {
     bool on; /* true: the table `calls` has rows of this session */
     /* true: member `calls` has the requests that the proxy sent before this batch */
     bool knows_own;
-    /* true: member `operations` has the operations before this batch */
+    /* true: member `operations` has the operations that were stored before this batch */
     bool knows_operations;
     struct call_set calls;  /* the calls that begin in the current batch */
     struct kept_call *kept; /* owned; the newest open calls, sorted by seq */
@@ -53,8 +53,8 @@ struct call_batch {
     /* indexes in `kept` of the calls that messages of the current batch have ended */
     uint16_t ended[CALL_KEPT_MAX];
     size_t ended_n;
-    /* Owned; array of CALL_BATCH_MAX elements: messages that end a call of an earlier batch which
-     * is not in `kept`. */
+    /* Owned; array of CALL_BATCH_MAX elements. Each is a message that ends a call of an earlier
+     * batch, if that call is not in `kept`. */
     struct call_message *late;
     size_t late_n;
     size_t n; /* number of messages in the batch */
@@ -64,11 +64,11 @@ struct call_batch {
     struct operation_rows operation_rows;
 };
 
-MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
-/* Makes the rows of the batch known to the connection. Call it before other uses of the batch with
- * this connection. Returns an SQLite code. */
+MI_MUST int call_batch_open(struct call_batch *b); /* returns 0 or MI_ENOMEM */
+/* Registers the batch with the connection as a virtual table. Call it before other uses of the
+ * batch with this connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
-void call_batch_close(struct call_batch *b); /* the argument may be {0}; may be called twice */
+void call_batch_close(struct call_batch *b); /* the argument may be {0}; safe to call twice */
 /* Remembers a session. The batch must be empty if it has remembered another session until now. */
 MI_MUST int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
@@ -86,9 +86,10 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 /* Writes the changed calls and operations. Call it within a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* Selects whether messages of session ?1 may have links. Only two kinds of sessions have links:
- * those of revision 2026-07-28 or later, and those of 2025-11-25 that have a request for a task.
- * The statement may read the whole session: run it only once per session. */
+/* Selects whether messages of session ?1 may be linked to earlier requests, as the messages of a
+ * task are. Only two kinds of sessions have such links: those of revision 2026-07-28 or later, and
+ * those of 2025-11-25 that have a request for a task. The statement may read the whole session: run
+ * it only once per session. */
 #define CALL_MAY_LINK                                                                              \
     "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
     " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \

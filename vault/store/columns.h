@@ -1,7 +1,7 @@
 /* columns.h - the fields of records (model/records.h) as columns of a statement.
  *
- * Names with @ in the text of a statement stand for columns; those of several columns begin with a
- * comma:
+ * Names with @ in the text of a statement stand for columns. If a name stands for several columns,
+ * their text begins with a comma:
  *
  *   @session, @message, @event     all fields of the tables s, m and e (of m and e without the key)
  *   @session_record, @message_record, @event_record, @end_record

@@ -13,8 +13,8 @@
 
 #include <sqlite3.h>
 
-/* Offsets of columns in @message_record: the finding, the first column of the tail, and the column
- * after the record. */
+/* Offsets of columns in @message_record: the finding, the first column of the record's tail
+ * (docs/evidence.md), and the column after the record. */
 enum {
     COMMITMENT_MESSAGE_FINDING = BUNDLE_MESSAGE_finding,
     COMMITMENT_MESSAGE_TAIL = BUNDLE_MESSAGE_body,
@@ -23,8 +23,8 @@ enum {
 
 /* Adds n columns of the current row to a record as fields. */
 void commitment_add_columns(struct record *r, sqlite3_stmt *q, int first, int n);
-/* Returns the number of columns of the tail that are fields of the record. The last of them is the
- * last column that is not NULL. */
+/* Returns the number of columns of a record's tail (docs/evidence.md) that are fields of the
+ * record: all columns up to the last one that is not NULL. */
 int commitment_count_tail_columns(sqlite3_stmt *q, int first, enum bundle_kind kind);
 /* Computes the commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of_row(sqlite3_stmt *q, int first, enum bundle_kind kind,

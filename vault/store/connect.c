@@ -16,7 +16,7 @@
  * its write-ahead log. */
 #define BUDGET_PER_BYTE 64
 #define BUDGET_COMPRESSED 16 /* factor by which a file system may compress a file */
-/* fixed part of the budget, in steps; these steps take about a second */
+/* the part of a statement's budget that does not depend on the file, in steps: about a second */
 #define BUDGET_LEAST 50000000
 #define STEPS_PER_CALL 1000000 /* number of steps between two calls of the progress handler */
 
@@ -107,7 +107,8 @@ bool connect_may_open_file(const char *name)
 }
 
 /* Refuses to open a super-journal. Such a file names the rollback journals of a transaction over
- * several databases, and SQLite would delete the files that it names. This program makes none. */
+ * several databases, and SQLite would delete the files that it names. This program makes no
+ * super-journal. */
 static int connect_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
                              int *ret_flags)
 {

@@ -7,9 +7,9 @@
  *           the table would take years. So a statement fails with SQLITE_INTERRUPT if it takes many
  *           more steps of SQLite's virtual machine than a valid file needs; failure_text() then
  *           says that the database is damaged. A reader may use several statements, each of which
- *           continues after the last row of the one before: it must check that the ids grow
- *           (vault/query/page.c). A step can take as long as the file is large: count(*) without a
- *           condition is a single step, so do not use it.
+ *           continues after the last row of the previous statement: the reader must check that the
+ *           ids increase (vault/query/page.c). Do not use count(*) without a condition: it reads
+ *           the whole table in a single step, so the budget does not limit its time.
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */
@@ -31,8 +31,8 @@ bool connect_may_open_file(const char *name);
 /* Returns the name of a VFS like SQLite's own, in which a rollback journal cannot cause the
  * deletion of other files. */
 const char *connect_get_vfs_name(void);
-/* Protects a connection that was opened in another way (vault/store/open.c) against the schema of
- * its database. */
+/* Makes a connection that connect_open() did not open (vault/store/open.c) safe from a hostile
+ * schema of its database: disables triggers and views, and limits the steps of each statement. */
 MI_MUST int connect_harden(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row. `arg` is bound to ?1 if the
  * statement has that parameter. Returns SQLITE_OK, SQLITE_DONE (there is no row) or an error

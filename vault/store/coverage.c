@@ -50,7 +50,8 @@ static int coverage_run_statement(sqlite3 *db, sqlite3_stmt *q)
 /* State of reading the commitments of a session's last, incomplete group. */
 struct slots {
     struct places *to;
-    uint64_t from;             /* place of the first commitment of the group */
+    /* index of the first commitment of the group among all commitments of the session */
+    uint64_t from;
     bool filled[PLACES_GROUP]; /* true: the commitment was read */
 };
 
@@ -80,8 +81,8 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Reads the commitments of messages, and adds them at the places that no event has. Begins with the
- * last message and the last place, and goes backwards. */
+/* Reads the commitments of messages, from the last message to the first. Stores each at the last
+ * free index of the group, counting down: the indexes that events have are not free. */
 static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
@@ -125,7 +126,8 @@ static int load_incomplete_group(struct coverage *c, sqlite3 *db)
     return st == 0 ? fill_message_slots(&s, db, c->session_id) : st;
 }
 
-/* Reads the state of a session, but not the commitments of its last, incomplete group. */
+/* Reads the stored evidence of a session into `c`, except the commitments of the session's last,
+ * incomplete group. */
 static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q = coverage_prepare(
@@ -217,8 +219,8 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
                  record_add_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
-/* Sets `tail` to the number of fields from the first field of the tail to the last one that is not
- * NULL. */
+/* Sets `tail` to the number of fields in the tail of a message's record (docs/evidence.md): all
+ * fields up to the last one that is not NULL. */
 #define COUNT_TAIL(name, type, null, since, evidence, ...)                                         \
     FIELD_IF(FIELD_TAIL_##evidence)                                                                \
     (n++; if (FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL))      \

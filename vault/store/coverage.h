@@ -1,11 +1,11 @@
 /* coverage.h - stores evidence of a session, so that changes of its records are noticed
  * (docs/evidence.md).
  *
- * Each record that is stored gets a salt and a commitment, and its place in the session. The
- * transaction that stores the records also stores the number of records and the tree over their
- * commitments: in the session's row, or, while a recorder stores the session, with its position in
- * `journals`. If both places have a number, the larger number is newer. The transaction that stores
- * the end of the session also adds a seal to the log.
+ * Each record that is stored gets a salt and a commitment, and a position in the order of the
+ * session's records. The transaction that stores the records also stores the number of records and
+ * the tree over their commitments: in the session's row, or, while a recorder stores the session,
+ * with its position in `journals`. If the row and `journals` both have a number, the larger number
+ * is newer. The transaction that stores the end of the session also adds a seal to the log.
  *
  * A session that was begun by a program without evidence is not covered: its records get no
  * commitment.
@@ -40,7 +40,7 @@ struct covered_event {
     int64_t t_us;
     struct slice kind, detail;
     /* The following members are set by coverage_add_event(). */
-    bool covered; /* true: the session is covered; false: the members below are not set */
+    bool covered; /* true: the session has evidence; false: the members below are not set */
     int64_t place;
     struct salt salt;
     struct digest commitment;
@@ -52,7 +52,7 @@ MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
  * session. */
 MI_MUST int coverage_set_session(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget_session(struct coverage *c);
-void coverage_close(struct coverage *c); /* the argument may be {0}; may be called twice */
+void coverage_close(struct coverage *c); /* the argument may be {0}; safe to call twice */
 
 /* These functions set salt and commitment of a record of the remembered session, and count the
  * record. Call them in the order in which the records are stored. A message gets no commitment if

@@ -20,7 +20,9 @@
  * the lock for a long time while it checks the database. */
 #define LOCK_TRIES 200
 #define LOCK_PAUSE_MS 50
-#define NAMES_MAX 100 /* number of file names with the same time that are tried */
+/* maximum number of file names that are tried, if several databases are renamed in the same
+ * second */
+#define NAMES_MAX 100
 
 bool damaged_code_means_damage(int code)
 {
@@ -78,7 +80,8 @@ static bool damaged_choose_name(int dir, char ret[DAMAGED_NAME_MAX])
     if (gmtime_r(&now, &tm) != NULL)
         (void)strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &tm);
     for (int i = 0; i < NAMES_MAX; i++) {
-        snprintf(ret, DAMAGED_NAME_MAX, i == 0 ? DAMAGED_PREFIX "%s" : DAMAGED_PREFIX "%s.%d", when, i);
+        snprintf(ret, DAMAGED_NAME_MAX, i == 0 ? DAMAGED_PREFIX "%s" : DAMAGED_PREFIX "%s.%d", when,
+                 i);
         if (damaged_name_is_free(dir, ret, "") && damaged_name_is_free(dir, ret, "-wal") &&
             damaged_name_is_free(dir, ret, "-shm"))
             return true;

@@ -1,4 +1,4 @@
-/* damaged.h - puts a damaged database aside, so that a new one can be made.
+/* damaged.h - renames a damaged database, so that a new one can be made.
  *
  * Rules     interposer.db is renamed to interposer.db.damaged-YYYYMMDDTHHMMSSZ, with its -wal and
  *           -shm. No file is overwritten or changed. A process that has the database open continues
@@ -24,10 +24,10 @@ bool damaged_code_means_damage(int code);
  * now), MI_EIO (renaming failed; see errno) or MI_ENOMEM. */
 MI_MUST int damaged_move_database(const struct vault_dir *dir, char ret_name[DAMAGED_NAME_MAX],
                                   struct buf *why);
-/* Calls `call` with the name of each database that was put aside and still exists, in any order. */
+/* Calls `call` with the name of each renamed database that still exists, in any order. */
 void damaged_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx);
-/* Counts the databases that were put aside and still exist. ret_newest: the name of the newest;
- * may be NULL. */
+/* Counts the renamed databases that still exist. ret_newest: the name of the newest; may be
+ * NULL. */
 size_t damaged_count_databases(int dir, char ret_newest[DAMAGED_NAME_MAX]);
 
 #endif

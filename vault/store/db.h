@@ -29,7 +29,7 @@ struct db_kind {
     int wait_ms;
     const char *settings; /* PRAGMAs that are run first on each connection; NULL: none */
     const char *const *sql;
-    size_t n; /* number of statements */
+    size_t n; /* number of statements in `sql` */
     /* verb for the sentence of an error, as in "can not read": "read", "use" or "change" */
     const char *can_not;
 };
@@ -40,7 +40,7 @@ struct db_kind {
 
 struct db {
     const struct db_kind *kind; /* borrowed */
-    sqlite3 *db;                /* owned; NULL: not connected */
+    sqlite3 *db;                /* owned; the connection; NULL: not connected */
     sqlite3_stmt **q;           /* owned; statements, as in kind->sql; NULL: not prepared yet */
     bool shared;         /* the connection shares SQLite's files with writers, or is a writer */
     unsigned depth;      /* nesting depth of db_begin() */
@@ -85,7 +85,7 @@ static inline struct cell db_int(int64_t n)
     return (struct cell){.type = CELL_INT, .number = n};
 }
 
-/* Makes a cell of a text; of {NULL, 0}, a NULL. */
+/* Makes a cell of type CELL_TEXT; if the text is {NULL, 0}, of type CELL_NULL. */
 static inline struct cell db_text(struct slice text)
 {
     return (struct cell){.type = text.p != NULL ? CELL_TEXT : CELL_NULL, .text = text};
@@ -106,14 +106,14 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 /* Starts a statement, with its values bound from ?1 on. End it with db_finish_statement(). */
 MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
                            size_t n);
-/* Like db_begin_query(), for a statement whose text is made at run time. The last DB_KEPT of these
- * statements stay prepared. */
+/* Like db_begin_query(), for a statement whose text is made at run time. The DB_KEPT statements of
+ * this kind that ended last stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The
  * statement `q` may be NULL. */
 MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);
-/* Runs a statement without rows. */
+/* Runs a statement that returns no rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);
 MI_MUST int db_exec(struct db *d, const char *sql);
 /* Reads the number in the first column of the first row. MI_ENOENT: there is no row, or the column
@@ -128,7 +128,7 @@ MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 /* ---- transactions ---- */
 
 /* Begins a transaction: BEGIN IMMEDIATE on a connection that writes, otherwise a read of one
- * snapshot. A transaction inside another one is a part of it. */
+ * snapshot. A transaction inside another transaction is a part of the outer one. */
 MI_MUST int db_begin(struct db *d);
 /* Ends a transaction. st: result of the work in the transaction. If it is 0, commits; if it is an
  * error, rolls back and returns the error. */

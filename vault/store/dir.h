@@ -29,8 +29,8 @@ struct vault_dir {
  * MI_ENOENT (the vault does not exist), MI_EIO or MI_ENOMEM. */
 MI_MUST int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct buf *error);
 void vault_dir_close(struct vault_dir *d); /* safe to call twice */
-/* Opens a directory inside another one. create: makes it 0700 if it is missing. Returns a file
- * descriptor, or MI_EIO. */
+/* Opens a directory inside another directory. create: makes it 0700 if it is missing. Returns a
+ * file descriptor, or MI_EIO. */
 MI_MUST int vault_dir_open_sub(int fd, const char *name, bool create);
 /* Opens a file inside a directory; a new file is 0600. flags: as for open(2). Returns a file
  * descriptor, or MI_EIO. */

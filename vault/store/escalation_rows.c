@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* Parameters: ?1 cause, ?2 server, ?3 tool, ?4 method, ?5 and ?6 times, ?7 limit. */
+/* Parameters: ?1 cause, ?2 server, ?3 tool, ?4 method; ?5 and ?6 earliest and latest first_at_us;
+ * ?7 minimum number of rows with this cause and server for the second search. */
 static const char find_sql[] =
     "SELECT coalesce("
     "(SELECT max(id) FROM escalations WHERE cause = ?1 AND server = ?2 AND tool IS ?3"
@@ -27,7 +28,8 @@ static int escalation_rows_prepare(struct writer *w, const char *sql, sqlite3_st
     return sqlite3_prepare_v2(w->db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : writer_fail_sql(w);
 }
 
-/* Finalizes a statement, because these statements are rare. rc: the result of its last step. */
+/* Ends a statement. Finalizes it, because statements of this file run too rarely to stay prepared.
+ * rc: the result of its last step. */
 static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(w);
@@ -35,7 +37,7 @@ static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
     return st;
 }
 
-/* Binds the first n fields, from ?1 on. */
+/* Binds the first n fields of a row to the parameters from ?1 on. */
 static void bind_escalation_fields(sqlite3_stmt *q, const struct escalation_row *row, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +59,7 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
     sqlite3_bind_int64(q, 7, max);
     int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
-        id = sqlite3_column_int64(q, 0); /* SQLite reads a NULL as 0 */
+        id = sqlite3_column_int64(q, 0); /* sqlite3_column_int64() returns 0 for a NULL */
     int st = escalation_rows_finish(w, q, rc);
     if (st == 0 && id == 0)
         st = MI_ENOENT;

@@ -18,9 +18,10 @@ struct escalation_row {
     PROBLEM_FIELDS(FIELD_MEMBER)
 };
 
-/* Finds the newest row about the same problem, by its first four fields, with first_at_us between
- * the two times. If there is none, but at least `max` rows between these times have this cause and
- * server, finds the newest of them. Returns 0, MI_ENOENT or MI_ESTORE. */
+/* Finds the newest row with first_at_us between the two times whose cause, server, and tool (or,
+ * without a tool, method) are those of `problem`. If there is none, but at least `max` rows between
+ * these times have the same cause and server, finds the newest of them. Returns 0, MI_ENOENT or
+ * MI_ESTORE. */
 MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *problem,
                                 int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
 /* Adds `more` occurrences to a row. *ret gets the times and the count of the updated row, ret_file

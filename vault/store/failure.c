@@ -7,7 +7,8 @@
 #define ENDLESS "it is damaged: its pages have no end"
 
 static struct {
-    const sqlite3 *db; /* never dereferenced, because the connection may be closed by now */
+    /* the pointer is only compared, never dereferenced: the connection may be closed by now */
+    const sqlite3 *db;
     int code;
     char text[256];
 } kept;

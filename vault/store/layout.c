@@ -32,7 +32,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_BINARIES,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-/* V3_N: whether version 3 of the schema has the columns that version N added. */
+/* V3_N is 1 if the columns that schema version N added are also in a database of version 3. */
 #define V3_1 1
 #define V3_2 1
 #define V3_4 0
@@ -111,8 +111,9 @@ static bool object_is_of_version(const struct object *o, int64_t version)
     return version == 0 || (version >= o->first && version <= o->last);
 }
 
-/* Selects a row for each object. SQLite rejects a row whose SQL makes an object of another name.
- * Only the columns of tables are read: reading those of a virtual table would run its code. */
+/* Selects a row for each object. SQLite reports an error for a row of sqlite_schema whose SQL makes
+ * an object with another name than the row has. Only the columns of tables are read: reading those
+ * of a virtual table would run its code. */
 static const char objects[] =
     "SELECT m.type, m.name, m.tbl_name, m.sql,"
     " CASE WHEN is_table THEN"
@@ -196,9 +197,9 @@ static size_t evidence_constraint_len(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL of a table has only the words of its columns and a few others. It then has no
- * constraint (which SQLite would compute for each row), no default, collation, quotes or
- * comment. */
+/* Whether the SQL of a table contains only the words of its columns and those of the array `words`.
+ * Such a table has no constraint (which SQLite would compute for each row), no default, collation,
+ * quotes or comment. */
 static bool table_sql_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";
@@ -235,7 +236,8 @@ static struct slice take_listed_column(struct slice *list)
 }
 
 /* Whether two lists have the same columns in any order. No table has a column twice, so it is
- * enough that the lists have the same length and that each column of one is in the other. */
+ * enough that the lists have the same length and that each column of the first list is in the
+ * second. */
 static bool lists_have_same_columns(struct slice list, struct slice known_columns)
 {
     bool all = list.n == known_columns.n;

@@ -21,7 +21,7 @@ enum layout_kind { LAYOUT_ADDED, LAYOUT_REMOVED, LAYOUT_CHANGED };
 
 struct layout_fault {
     enum layout_kind kind;
-    const char *type;  /* "table", "index", "view", "trigger", "object" */
+    const char *type;  /* type of the object: "table", "index", "view", "trigger" or "object" */
     struct slice name; /* name of the object; read from the file, so it may contain any bytes */
     /* name of the table to which an index belongs, read from the file; for another object, its own
      * name */

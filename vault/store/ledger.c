@@ -93,7 +93,8 @@ int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)
             rc = sqlite3_step(q);
         if (rc == SQLITE_ROW) {
             int64_t n = sqlite3_column_int64(q, 0);
-            /* In a damaged file, the same row may be returned again and again. */
+            /* a damaged file may return the same row again and again, so the numbers must
+             * increase */
             st = n > last ? fn(ctx, n, connect_column(q, 1)) : failure_keep(db);
             last = n;
         } else if (rc != SQLITE_DONE) {

@@ -18,7 +18,8 @@
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
-/* Constants for the columns that are equal in all usual rows (vault/store/row_batch.h). */
+/* SQL constants for the columns that have the same value in all rows of a usual batch (member
+ * `usual` in vault/store/row_batch.h). */
 #define SAME_origin "'" ROW_BATCH_ORIGIN "'"
 #define SAME_action "'" ROW_BATCH_ACTION "'"
 #define SAME_redactions "0"
@@ -65,8 +66,8 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] = "INSERT INTO sessions (" SESSION_COLUMNS ") VALUES (" SESSION_VALUES ")"
                   " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
-    /* `pid = pid` changes nothing. It is there because each of the following fields begins with a
-     * comma. */
+    /* `pid = pid` changes nothing, but SET must begin with a column: the texts of all other columns
+     * begin with a comma. */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(
         FIELD_NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",
@@ -151,7 +152,7 @@ static int on_journal_mode(void *ctx, int n, char **value, char **name)
  * batch of rows needs fewer pages, but a single row writes more bytes. Set the page size before
  * journal_mode. */
 static const char page_size[] = "PRAGMA page_size = 8192";
-/* With this size, the page cache stays in the processor's cache; a larger page cache is slower
+/* A page cache of 512 KiB fits into the processor's cache; a larger page cache is slower
  * (tests/bench/parts/rows.c). Temporary tables are in memory, because a confined process cannot
  * create temporary files. */
 static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"

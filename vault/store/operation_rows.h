@@ -16,7 +16,7 @@ struct operation_rows {
 };
 
 void operation_rows_close(
-    struct operation_rows *r); /* the argument may be {0}; may be called twice */
+    struct operation_rows *r); /* the argument may be {0}; safe to call twice */
 /* Adds the newest operations of a session to `to`. The values of each operation's first request are
  * read from the table `calls`. */
 MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,

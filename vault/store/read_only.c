@@ -172,8 +172,8 @@ static void replace_file_methods(sqlite3_file *f)
     f->pMethods = &reader_methods;
 }
 
-/* Whether the file begins like a write-ahead log. SQLite ignores a file with another beginning only
- * if it has shared memory. */
+/* Whether the file begins like a write-ahead log. Without shared memory, SQLite does not ignore a
+ * file with another beginning. */
 static bool file_has_log_header(const char *name)
 {
     /* first bytes of the -wal file; 0x82 or 0x83 follows */

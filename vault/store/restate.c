@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record that gets a new commitment. A line is made for each such record, and the leaf `redact`
- * states the digest of all lines. */
+/* A record that gets a new commitment. For each such record, a line of text is made; the leaf
+ * `redact` states the digest of all lines. */
 struct line {
     char record[32]; /* name of the record */
     struct digest old, now;

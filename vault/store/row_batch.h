@@ -18,7 +18,7 @@
 
 #define ROW_BATCH_ROWS 1024
 #define ROW_BATCH_BYTES ((size_t)512 << 10)
-/* Bytes of texts that the next row may have while the batch is not full. */
+/* Maximum number of bytes of texts in one row. A batch that is not full has room for such a row. */
 #define ROW_BATCH_ROW_MAX ((size_t)128 << 10)
 
 /* Name of the table in SQL, to write after FROM (batch_table.h). Its columns are those of the table
@@ -33,8 +33,8 @@
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
-/* The macro for the third argument of a field tells whether the field's number in *row is not
- * NULL. */
+/* For each way of storing NULL (the third argument of a field), a macro that tells whether the
+ * field in *row is not NULL. */
 #define BATCH_HAS_NOT_NULL(name) true
 #define BATCH_HAS_ZERO(name) row->name != 0
 #define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING
@@ -60,7 +60,7 @@ struct row_batch {
 MI_MUST int row_batch_open(struct row_batch *b);
 /* call it after closing the connection; safe to call twice */
 void row_batch_close(struct row_batch *b);
-/* Makes the table known to a connection. Returns an SQLite code. */
+/* Registers the virtual table with a connection. Returns an SQLite code. */
 MI_MUST int row_batch_connect(struct row_batch *b, sqlite3 *db);
 /* Adds a row. Its texts are copied. */
 MI_MUST int row_batch_add(struct row_batch *b, const struct batch_row *r);

@@ -23,8 +23,9 @@
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* If a process started this much later than the session, it has reused the pid of the session's
- * proxy. The time is long, because the wall clock may have been set in between. */
+/* Microseconds. If a process started this much later than a session, it is not the session's proxy:
+ * the system has given the proxy's pid to it. The limit is high, because the wall clock may have
+ * been set between the two starts. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
 static enum liveness_place compare_boot_with_current(const struct running *r)
@@ -55,7 +56,7 @@ bool running_is_this_host(struct slice name)
     return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
 }
 
-/* Whether the proxy's process runs. Call it only if process ids are valid here. */
+/* Whether the proxy's process runs. Call it only if running_pids_are_valid(). */
 static bool proxy_process_runs(const struct running *r, int64_t started_at_us)
 {
     if (r->pid_start != 0 || compare_boot_with_current(r) == LIVENESS_HERE)

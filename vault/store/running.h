@@ -73,10 +73,10 @@ bool running_client_has_exited(const struct running *r);
  * number. Returns 0 if there are none, or if another group may have the same id by now. */
 size_t running_read_process_group(const struct running *r, struct process *ret, size_t max);
 
-/* Closes the session of a dead proxy, unless it is closed: its end_reason is `killed`, its end the
- * time of its last message. A closed session is sealed again if its recorder has stored more
- * records since the seal. forget: also removes the session's row in `running`, because no process
- * of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
+/* Closes the session of a dead proxy, unless it is closed already: sets its end_reason to `killed`,
+ * and its end to the time of its last message. A closed session is sealed again if its recorder has
+ * stored more records since the seal. forget: also removes the session's row in `running`, because
+ * no process of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end_dead_session(const char *vault, int64_t session_id, bool forget,
                                      struct buf *error);
 /* Calls running_end_dead_session() for the session of every proxy that has exited, unless a journal

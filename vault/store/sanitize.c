@@ -26,7 +26,8 @@ struct span {
     size_t from, n;
 };
 
-/* Appends a name to the buffer: its escapes are resolved, and it is cut to STORED_NAME_MAX. */
+/* Appends a name to the buffer: its escapes are resolved, and it is truncated to STORED_NAME_MAX
+ * bytes. */
 static struct span resolve_escapes(struct buf *b, struct slice raw)
 {
     struct span sp = {.made = true, .from = b->n};
@@ -99,7 +100,8 @@ static int sanitize_name(struct row_sanitizer *k, struct redact *r, struct clean
         return st;
     struct slice head = text_prefix(buf_slice(&k->text), STORED_NAME_MAX);
     buf_slice_add(&k->clean, head);
-    /* the pointer is set later, because the buffer may still move in memory */
+    /* only the length is set now; the pointer is set later, because k->clean may still move in
+     * memory */
     *name = (struct slice){NULL, head.n};
     return k->clean.failed ? MI_ENOMEM : 0;
 }

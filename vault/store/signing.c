@@ -185,7 +185,8 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
-    ret->origin = (struct slice){0}; /* the text belonged to the row, which ends here */
+    /* the text of the origin was part of the row, which is no longer valid */
+    ret->origin = (struct slice){0};
     sqlite3_finalize(q);
     return st;
 }

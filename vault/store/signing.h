@@ -48,7 +48,7 @@ struct log_head {
     uint64_t size; /* number of leaves of the log */
     struct digest root;
     bool has_key;
-    struct public_key key; /* key in the last leaf `key` */
+    struct public_key key; /* public key in the last leaf `key` */
 };
 
 /* Opens the vault for signing. vault: path of its directory, without symbolic links. The arguments

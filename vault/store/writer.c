@@ -199,8 +199,8 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* Take the lock first. Otherwise, while another process has the lock, each attempt of the
-     * caller would write the body again. */
+    /* Take the lock first. Otherwise, while another process has the lock, each retry of the caller
+     * would write the body again. */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -256,7 +256,7 @@ static struct call_message call_message_of_added_row(const struct row *r,
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* the original body, not the sanitized one, because the client's model reads the
+        /* use the original body, not the sanitized one, because the model of the client reads the
          * original */
         .body = r->result == NULL ? r->body : (struct slice){0},
         .read = r->read,

@@ -84,9 +84,9 @@ MI_MUST bool writer_read_stored_commitment(struct writer *s, int64_t session_id,
 /* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
  * there is no target. */
 void writer_read_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
-/* Adds broken rules to the finding of a stored message. Does nothing if the message does not exist.
- * A second call adds the rules again. So call it in the transaction that stores the journal
- * position after the entry with the rules. */
+/* Adds the names of violated rules to the finding of a stored message. Does nothing if the message
+ * does not exist. A second call would add the names twice. So call it in the same transaction that
+ * stores the position after the journal entry with these rules. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
 /* Finds the first session with an event of this kind and detail. MI_ENOENT: there is none. Reads
@@ -103,7 +103,7 @@ bool writer_is_damaged(const struct writer *s);
 /* Whether the last call failed because disk space or memory ran out: the connection is still
  * usable. */
 bool writer_is_full(const struct writer *s);
-/* Whether the vault's path leads to another database than the open one, or to none. */
+/* Whether the vault's path now leads to another database than the open one, or to no database. */
 bool writer_database_vanished(const struct writer *s, const char *vault);
 /* Returns the number of pages in the write-ahead log after the last commit. */
 int64_t writer_get_wal_pages(const struct writer *s);

@@ -16,7 +16,7 @@ enum writer_query {
     Q_BEGIN,
     Q_COMMIT,
     Q_ROWS,
-    Q_ROWS_USUAL, /* a faster statement, for the rows of a batch whose row_batch.usual is true */
+    Q_ROWS_USUAL, /* inserts the rows of a batch whose member `usual` is true; faster than Q_ROWS */
     Q_RULES,
     Q_EVENT,
     Q_EVENT_SESSION,
@@ -40,8 +40,9 @@ struct writer {
     struct coverage coverage; /* evidence of the session whose records were written most recently */
     dev_t dev;                /* device of the database file at the time when it was opened */
     ino_t ino;
-    int64_t wait_us;       /* longest time that the busy handler may wait */
-    int64_t busy_until_us; /* time at which the busy handler gives up; 0: it was not called yet */
+    int64_t wait_us; /* longest time that the busy handler may wait */
+    /* time at which the busy handler gives up; 0: SQLite has not called the handler yet */
+    int64_t busy_until_us;
     int64_t wal_pages;
     bool begins;      /* true: the next statement must begin the transaction */
     bool want_bodies; /* value set by writer_require_bodies() */
@@ -65,9 +66,9 @@ int writer_mark_coverage_failed(struct writer *s, int st);
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run_query(struct writer *s, enum writer_query i);
-/* These functions begin and end a transaction, unless one is open already. *ret_own: whether the
- * first function began the transaction; pass it as `own` to the second, with the result `st` of the
- * work in between. */
+/* The first function begins a transaction, unless one is open already; *ret_own: whether it has
+ * begun one. The second function ends that transaction. own: *ret_own of the first function; st:
+ * result of the work between the two calls. */
 MI_MUST int writer_begin_without_lock(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_without_lock(struct writer *s, bool own, int st);
 /* Prepares the evidence of a session. Call it before adding records of the session or changing its

@@ -23,8 +23,8 @@ struct cursor {
 /* The state of sending to one target. Texts are borrowed. */
 struct target_state {
     struct slice url;
-    int64_t tried_at_us; /* time of the last attempt */
-    int64_t sent_at_us;  /* time of the last success; 0: never */
+    int64_t tried_at_us; /* time of the last attempt to send */
+    int64_t sent_at_us;  /* time of the last successful attempt; 0: no attempt has succeeded */
     int64_t leaves;      /* number of leaves of the log that were sent */
     struct slice error;  /* error of the last attempt; {NULL, 0}: the attempt succeeded */
 };
@@ -32,8 +32,8 @@ struct target_state {
 /* Stores n cursors of a target in one transaction. */
 MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                          int64_t now_us);
-/* Stores the state of a target. If t->sent_at_us is 0, the stored time is kept. If t->error is set,
- * a greater stored number of leaves is kept. */
+/* Stores the state of a target. If t->sent_at_us is 0, the stored time is not changed. If t->error
+ * is set, the stored number of leaves is not reduced. */
 MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* Removes the rows of a target in one transaction, so that the vault no longer knows what was sent
@@ -46,7 +46,7 @@ MI_MUST int cursors_remove_target(struct unsent *u, struct slice url);
 MI_MUST int cursors_find_next(struct unsent *u, struct slice url, int64_t after,
                               struct cursor *ret);
 
-/* How much is missing at a target. */
+/* The data that were not sent to a target yet. */
 struct target_lag {
     /* number of sessions of which messages, events, the end or a redaction were not sent */
     int64_t sessions;

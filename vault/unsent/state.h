@@ -6,7 +6,7 @@
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-/* Statements with numbers after those of enum unsent_rows. */
+/* Numbers of the other statements. They follow the numbers of enum unsent_rows. */
 enum {
     UNSENT_BY_UID = UNSENT_KINDS,
     UNSENT_FINDING,
@@ -28,7 +28,9 @@ struct unsent {
      * never synced */
     int64_t synced;
     int lock_fd; /* owned; descriptor of the lock file; -1: none */
-    int body_fd; /* owned; descriptor of the file of body_uid; -1: none */
+    /* owned; descriptor of the file with the large bodies of session body_uid; -1: no file is
+     * open */
+    int body_fd;
     char body_uid[UID_LEN + 1];
 };
 

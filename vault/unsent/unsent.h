@@ -26,8 +26,9 @@ struct unsent;
 /* Kinds of rows. `a`, `b` and `c` are the three numbers in the key of unsent_read_rows(), which the
  * statements have as ?1, ?2 and ?3. */
 enum unsent_rows {
-    /* Sessions with `a` <= id <= `b`; columns: SESSION_…, the last of which are not sent. If `c` is
-     * not 0, the arguments of the command and the rules of the sanitizer are omitted. */
+    /* Sessions with `a` <= id <= `b`; columns: SESSION_…. The columns from SESSION_SEQ on are not
+     * sent. If `c` is not 0, the arguments of the command and the rules of the sanitizer are
+     * omitted. */
     UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* messages of session `a` with `b` <= seq <= `c`; columns: MESSAGE_… */
     UNSENT_EVENTS,      /* events of session `a` with `b` <= id <= `c`; columns: EVENT_… */
@@ -39,8 +40,9 @@ enum unsent_rows {
     UNSENT_KINDS
 };
 
-/* The columns of a row: the fields that a store has (model/records.h), with the columns of evidence
- * among them. Other files may use only the names in capital letters. */
+/* The columns of each kind of row: the fields that a store has (model/records.h), and between
+ * them the columns of evidence. Files outside of vault/unsent may use only the names in capital
+ * letters. */
 /* clang-format off */
 #define UNSENT_FIRST(at, store) FIELD_IF(FIELD_FIRST_##store)(at,)
 #define UNSENT_LAST(at, store) FIELD_IF(FIELD_LAST_##store)(at,)
@@ -59,8 +61,8 @@ enum {
     SESSION_COLUMNS,
     /* first of the columns that stores of older programs lack */
     SESSION_LATER = SESSION_BEFORE_LATER + 1,
-    SESSION_SEQ = SESSION_COLUMNS, /* seq of the session's last message; read, but not sent */
-    SESSION_EVENT,                 /* id of the session's last event; read, but not sent */
+    SESSION_SEQ = SESSION_COLUMNS, /* seq of the session's last message; this column is not sent */
+    SESSION_EVENT,                 /* id of the session's last event; this column is not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
 };
 enum {

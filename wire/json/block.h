@@ -82,14 +82,14 @@ static inline uint64_t json_block_escape_letters(struct json_block b)
                             json_vector_escape_letters(b.c), json_vector_escape_letters(b.d)});
 }
 
-/* Returns which of the given backslashes begin an escape: in a row of backslashes, every other one.
- * *carry: 1 if the first byte of the block is escaped; set for the next block. The subtraction
- * carries through each row (as in simdjson). */
+/* Returns which of the given backslashes begin an escape: every other one of adjacent backslashes.
+ * *carry: 1 if the first byte of the block is escaped; set for the next block. The carry of the
+ * subtraction runs through all adjacent backslashes (as in simdjson). */
 static inline uint64_t json_block_find_escapes(uint64_t slashes, uint64_t *carry)
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    /* `begins` has the byte after each row too; the mask in the next line removes it */
+    /* `begins` also has a bit for the byte after adjacent backslashes; the next line removes it */
     uint64_t begins = (((first << 1) | odd) - first) ^ odd;
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;

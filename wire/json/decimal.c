@@ -101,7 +101,9 @@ bool decimal_is_multiple(struct decimal a, struct decimal b)
     w = decimal_begin_digits(a);
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         rest = (rest * 10 + (uint64_t)c) % by;
-    /* A number below 10^17 has at most 56 factors of 2: more zeros do not change the result. */
+    /* Each zero at the end of the dividend is one more factor of ten. A divisor below 10^17 has at
+     * most 56 factors of 2, and fewer factors of 5. So zeros beyond the 60th do not change whether
+     * the remainder becomes 0. */
     for (int64_t zeros = a.exp10 - b.exp10; zeros > 0 && rest != 0; zeros--) {
         if (zeros > 60)
             zeros = 60;

@@ -58,7 +58,7 @@ pointer_set pointers_below_member(const struct pointers *p, pointer_set from, si
                                   struct slice member);
 pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
                                  size_t index);
-/* Whether a pointer of the set ends at this depth (0: the root). */
+/* Whether at least one pointer of `set` has exactly `depth` tokens (0: the pointer is the root). */
 bool pointers_end_at_depth(const struct pointers *p, pointer_set set, size_t depth);
 
 #endif

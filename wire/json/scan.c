@@ -19,11 +19,11 @@ struct scanner {
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* keys of the members being read at depth 1 and 2 */
-    const char *value_at[3]; /* first byte of the value of each of these members */
+    const char *value_at[3]; /* first byte of the value of each member in `key` */
     bool escaped;            /* true: the string that was read last contains an escape */
     bool duplicate;
     bool deep;
-    uint32_t keys_n; /* number of hashes in use */
+    uint32_t keys_n; /* number of hashes in `keys` */
     /* for each depth: index in `keys` of the first hash of the open object */
     uint16_t keys_from[JSON_MAX_DEPTH + 1];
     /* for each depth: set of the open object's hashes; hash h sets bit h % 64 */
@@ -380,7 +380,7 @@ static inline const char *scan_key(struct scanner *s, const char *p)
  * may follow the token: a loop over tokens would have to test the previous token each time. */
 static const char *scan_root(struct scanner *s, const char *p)
 {
-    bool object = false; /* the innermost open container is an object */
+    bool object = false; /* true: the innermost open container is an object */
 
 value:
     if (p >= s->end)
@@ -431,7 +431,7 @@ key:
 
 int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct json_scan *ret)
 {
-    /* not set to zero, because each element of the arrays is written before it is read */
+    /* do not clear the struct: each element of its arrays is written before it is read */
     struct scanner s;
     s.end = text.p + text.n;
     s.fault = JSON_OK;

@@ -57,12 +57,12 @@ struct json_value {
 };
 
 /* A member of the root object (depth 1), or of an object inside it (depth 2; `outer` is that
- * object's key). Reported at the end of its value, so the members of an object come before the
- * object itself. Keys are raw text without quotes; compare them with json_key_is(). */
+ * object's key). A member is reported at the end of its value, so the members of an object come
+ * before the object itself. Keys are raw text without quotes; compare them with json_key_is(). */
 struct json_member {
     int depth;
     struct slice key;
-    struct slice outer; /* {NULL, 0} at depth 1 */
+    struct slice outer; /* key of the object that contains the member; {NULL, 0} at depth 1 */
     struct json_value value;
 };
 typedef void (*json_member_fn)(void *ctx, const struct json_member *m);

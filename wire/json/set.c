@@ -6,8 +6,8 @@
 
 /* ---- finding ---- */
 
-/* Reads the token as text with a NUL. Returns false if it is not a valid token, or if out of
- * memory. */
+/* Writes the unescaped token to `b`, as a string that ends with a NUL. Returns false if the token
+ * is invalid, or if out of memory. */
 static bool read_token(struct buf *b, struct slice token)
 {
     buf_clear(b);

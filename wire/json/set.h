@@ -1,9 +1,10 @@
 /* set.h - changes one value in JSON text, which is otherwise copied byte for byte.
  *
- * Place     a JSON Pointer (RFC 6901); "" is the whole value. If members have the same name, the
- *           last of them is used. A missing member is added to its object, and so are the missing
- *           objects that lead to it; null counts as missing. An element of an array must exist;
- *           only the element after the last one may be new: its token is its index, or `-`.
+ * Pointer   a JSON Pointer (RFC 6901) names the value; "" is the whole text. If members have the
+ *           same name, the last of them is used. A missing member is added to its object, and so
+ *           are the missing objects that lead to it; null counts as missing. An element of an array
+ *           must exist; only the element after the last one may be new: its token is its index, or
+ *           `-`.
  * Errors    MI_EINVAL with the reason in `error`, which continues a sentence that begins with the
  *           pointer.
  * Blocks    never. Pure. */

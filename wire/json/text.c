@@ -284,8 +284,8 @@ static bool arrays_equal(struct json_value a, struct json_value b, int depth)
     }
 }
 
-/* Compares two objects: each must have all names of the other. Of duplicate names, the last value
- * counts. */
+/* Compares two objects: each object must have all names of the other object. Of duplicate names,
+ * the last value counts. */
 static bool objects_equal(struct json_value a, struct json_value b, int depth)
 {
     struct slice key;

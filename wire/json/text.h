@@ -16,8 +16,8 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* Returns a string value without its quotes, with escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* The part of json_key_is() for a `raw` that is longer than the text. Such a `raw` can equal the
- * text only if it has escapes. n: length of the text. */
+/* Does the work of json_key_is() if `raw` is longer than the text. Such a `raw` can equal the text
+ * only if it has escapes. n: length of the text. */
 bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
 /* Whether the unescaped form of `raw` is exactly this text. {NULL, 0} equals nothing. The function
  * is inline, so that the compiler knows the length of a constant text. */

@@ -21,7 +21,8 @@
  * there is no child or no next node. */
 struct json_node {
     struct json_value value;
-    struct slice key; /* raw, without quotes; {NULL, 0}: not in an object */
+    /* raw key of the member, without quotes; {NULL, 0}: the parent is not an object */
+    struct slice key;
     uint32_t child, next;
     uint32_t count; /* number of children of the node */
     uint32_t up;    /* index of the node's parent */

@@ -21,7 +21,7 @@ struct answered {
     struct slice method; /* text of the method, without quotes and with its escapes */
 };
 
-/* A change: a text that replaces another text. */
+/* A change of a text: `to` replaces the part `from`. */
 struct change {
     struct slice from, to;
 };

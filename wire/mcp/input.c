@@ -4,7 +4,7 @@
 #include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
-#define HASHED_MAX ((size_t)16 << 10) /* longest value that is hashed, in bytes */
+#define HASHED_MAX ((size_t)16 << 10) /* maximum number of bytes of a value that is hashed */
 
 /* ---- hashes --------------------------------------------------------------------------------- */
 

@@ -74,7 +74,8 @@ enum method_flag {
     METHOD_ASKS_BACK = 16,  /* in 2026-07-28, the result of the method may be input_required */
     METHOD_STREAMED = 32,   /* the notification requires a subscription in 2026-07-28 */
     METHOD_LISTENS = 64,    /* the request opens a subscription; its result ends the subscription */
-    METHOD_PASSES_ON = 128, /* the result of the request is the result of another request */
+    /* the result of the request is that of another request, so any type of result is possible */
+    METHOD_PASSES_ON = 128,
 };
 
 /* A member of params or result, and the allowed types of its value. */

@@ -124,8 +124,8 @@ static breaches check_handshake_phase(struct protocol *p, const struct method *k
     return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
 }
 
-/* Checks that an elicitation in form mode has a schema, and that one in URL mode has a URL and an
- * id. */
+/* Checks that an elicitation in form mode has a schema, and that an elicitation in URL mode has a
+ * URL and an id. */
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
@@ -309,7 +309,7 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
         r |= RULE(RULE_INVALID_PARAMS);
     if (rpc_method_is(m, "notifications/tasks/status"))
         r |= protocol_check_legacy_task(p, m->params);
-    /* in 2026-07-28 a notification needs no capability, but a subscription */
+    /* in 2026-07-28 a notification needs a subscription instead of a capability */
     if (revision != REV_2026_07_28)
         r |= check_capability(p, k, from, revision);
     return r;
@@ -360,7 +360,8 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     breaches r = 0;
     enum revision revision = a->revision;
     if (m->result.type != JSON_OBJECT)
-        return 0; /* FIND_RESULT_NOT_OBJECT already reports such a result */
+        /* a result that is not an object already has the finding FIND_RESULT_NOT_OBJECT */
+        return 0;
     if (a->modern)
         r |= protocol_check_modern_result(p, m, a, &plain);
     else if (!plain)

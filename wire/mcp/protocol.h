@@ -18,11 +18,11 @@
 #include "wire/mcp/rule.h"
 #include "wire/rpc.h"
 
-#define PROTOCOL_STREAMS 32 /* number of subscriptions that are tracked */
-#define PROTOCOL_STATES 64  /* number of requestStates that are tracked */
+#define PROTOCOL_STREAMS 32 /* maximum number of subscriptions that are tracked */
+#define PROTOCOL_STATES 64  /* maximum number of requestStates that are tracked */
 #define PROTOCOL_LISTS 4    /* number of methods that return a list in pages */
-#define PROTOCOL_TASKS 64   /* number of tasks that are tracked */
-/* number of keys of inputRequests that are tracked, for all tasks together */
+#define PROTOCOL_TASKS 64   /* maximum number of tasks that are tracked */
+/* maximum number of keys of inputRequests that are tracked, for all tasks together */
 #define PROTOCOL_KEYS 256
 #define PROTOCOL_LEVELS 9 /* number of levels of log messages, with 0 for no level */
 /* maximum number of bytes of the URIs and tasks that are tracked for one subscription */
@@ -59,7 +59,7 @@ struct protocol_stream {
 /* A requestState that the server has given. */
 struct protocol_state {
     uint64_t state;  /* hash of the requestState; 0: the entry is free */
-    uint64_t id;     /* hash of the id of the request */
+    uint64_t id;     /* hash of the id of the request whose result has the requestState */
     uint64_t target; /* hash of the target of the request; 0: unknown */
     bool asks;       /* true: the result with the requestState asks for input */
 };
@@ -78,7 +78,7 @@ struct protocol_task {
 struct protocol_key {
     /* hashes of the task's id and of a key of its inputRequests; 0: the entry is free */
     uint64_t task, key;
-    uint64_t request; /* hash of the input request */
+    uint64_t request; /* hash of the request for input that has this key */
 };
 
 /* A list, for example of tools, whose pages the client is reading. */

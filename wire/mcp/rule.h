@@ -10,7 +10,7 @@
 #include "wire/finding.h"
 
 enum rule {
-    /* rules about the life of a connection */
+    /* rules about the handshake, and about messages before its end */
     RULE_REQUEST_BEFORE_INITIALIZE,
     RULE_REQUEST_BEFORE_INITIALIZED,
     RULE_BARE_INITIALIZED,

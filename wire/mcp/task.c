@@ -1,6 +1,6 @@
-/* task.c - tasks of the extension io.modelcontextprotocol/tasks, in 2026-07-28: how they are
- * created, their shape, the keys of their requests for input; and the states of tasks of
- * 2025-11-25. */
+/* task.c - checks tasks. For the extension io.modelcontextprotocol/tasks of 2026-07-28: the
+ * creation and the members of tasks, and the keys of their requests for input. For 2025-11-25: the
+ * states of tasks. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"

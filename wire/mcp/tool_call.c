@@ -27,8 +27,8 @@ static const char *find_message_fault(const struct rpc *m)
     return NULL;
 }
 
-/* Returns why the params of a tools/call do not name exactly one tool. NULL: they name one, and
- * `name` has its unescaped name. */
+/* Returns why the params of a tools/call do not name exactly one tool. NULL: the params name one
+ * tool, and `name` is its unescaped name. */
 static const char *find_name_fault(struct json_value params, struct buf *name)
 {
     struct slice key, raw = {0};

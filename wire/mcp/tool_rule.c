@@ -310,7 +310,7 @@ bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* Whether the hint is set in every reading of the annotations. */
+/* Whether readOnlyHint is true in every reading of the annotations. */
 static bool hint_is_set(struct json_value annotations)
 {
     struct slice key;

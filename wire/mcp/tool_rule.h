@@ -36,7 +36,7 @@ struct tool_pattern {
 };
 
 struct tool_rule {
-    struct buf text;           /* owned; empty: there is no rule */
+    struct buf text;           /* owned; text of the rule; empty: there is no rule */
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;

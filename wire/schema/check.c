@@ -125,8 +125,9 @@ static const struct schema_anchor *find_dynamic_anchor(const struct schema *s, u
     return low < s->anchors && a->group == group && a->base == base ? a : NULL;
 }
 
-/* Finds the target of a dynamic reference: among the resources being evaluated, the outermost one
- * that has its anchor. */
+/* Finds the target of a dynamic reference. Several of the resources being evaluated may have an
+ * anchor with the name in the reference; the anchor of the outermost of these resources is the
+ * target. */
 static uint32_t find_dynamic_target(struct check *c, const struct schema_keyword *kw)
 {
     for (int i = 0; i < c->depth && schema_count_steps(c, 4); i++) {

@@ -33,7 +33,7 @@ struct note {
 };
 
 struct scope {
-    size_t n;       /* number of notes at the time when an inner scope began */
+    size_t n;       /* number of notes that existed when a scope inside this scope began */
     size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of the value to which the scope belongs */
     unsigned depth; /* nesting depth of the scope; 0: no scope is open */
@@ -57,7 +57,8 @@ struct check {
     const struct json_tree *v; /* the value */
     /* receives the reason of a failure; NULL: the caller does not need the reason */
     struct schema_fault *fault;
-    /* greater than 0 inside anyOf, not and the like, where a failure does not decide the result */
+    /* greater than 0 inside `anyOf`, `not` and similar keywords, where a failure does not decide
+     * the result */
     int quiet;
     int depth;
     struct work *work;

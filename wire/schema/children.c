@@ -152,7 +152,8 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
         struct check inner = *c;
         struct place top = {0};
         inner.v = &name;
-        /* note no evaluated children: the node of the name is not in the tree of the value */
+        /* Do not note this node as an evaluated child: it is in a tree of its own, not in the tree
+         * of the value. */
         inner.seen = NULL;
         inner.quiet = 1;
         bool good = schema_node_fits_value(&inner, at, &top);

@@ -43,7 +43,7 @@ static const struct {
     {"additionalProperties", KW_ADDITIONAL_PROPERTIES, INNER_SCHEMA},
     {"propertyNames", KW_PROPERTY_NAMES, INNER_SCHEMA, DIALECT_DRAFT6},
     {"prefixItems", KW_PREFIX_ITEMS, INNER_LIST, DIALECT_2020},
-    {"items", KW_ITEMS, INNER_SCHEMA}, /* becomes KW_PREFIX_ITEMS if the value is a list */
+    {"items", KW_ITEMS, INNER_SCHEMA}, /* KW_PREFIX_ITEMS if the value of `items` is a list */
     {"additionalItems", KW_ADDITIONAL_ITEMS, INNER_SCHEMA},
     {"contains", KW_CONTAINS, INNER_SCHEMA, DIALECT_DRAFT6},
     {"minContains", KW_MIN_CONTAINS, INNER_NONE, DIALECT_2019},
@@ -67,8 +67,8 @@ static const struct {
 /* A longer `$schema` with escapes is an unknown dialect. Each character may be escaped as
  * \uXXXX. */
 #define DIALECT_URI_MAX 512
-/* The number of steps that compiling a pattern counts: its text has text_n bytes, and the compiled
- * pattern takes `bytes` of memory. A step takes 4 to 13 ns
+/* The number of steps that are counted for compiling a pattern: its text has text_n bytes, and the
+ * compiled pattern takes `bytes` of memory. A step takes 4 to 13 ns
  * (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
 
@@ -193,9 +193,9 @@ static int compare_keywords_by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* Whether `minimum` or `maximum` of the schema in this node is exclusive: in draft-04,
- * exclusiveMinimum or exclusiveMaximum (`name`) can be the value true. In later dialects these
- * keywords are numbers. */
+/* Whether `minimum` or `maximum` in this schema excludes the limit itself. In draft-04, this is so
+ * if exclusiveMinimum or exclusiveMaximum (`name`) is true. In later dialects, these two keywords
+ * are limits of their own. */
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
@@ -218,7 +218,8 @@ static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_r
         if (word == KW_MAXIMUM && limit_is_exclusive(s, at, "exclusiveMaximum"))
             word = KW_EXCLUSIVE_MAXIMUM;
         rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
-        /* the other keywords may have another meaning in the dialect that this schema names */
+        /* `$schema` names another dialect: drop the keywords added so far, because they may have
+         * another meaning in that dialect */
         if (word == KW_DIALECT)
             s->keywords = rule->first;
         if (!GROW(s->keyword, s->keywords, s->keywords_cap))
@@ -243,7 +244,7 @@ int schema_compile(struct schema *s, uint32_t at)
     struct schema_rule rule = {.never = type == JSON_FALSE};
     if (!work_count_steps(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
-    /* the number fits, because there are at most as many rules as nodes */
+    /* the rule's number fits into 32 bits, because there are at most as many rules as nodes */
     s->rule_of[at] = (uint32_t)s->rules++;
     if (type == JSON_OBJECT && add_keywords_of_object(s, at, &rule) < 0)
         return MI_ENOMEM;

@@ -45,8 +45,8 @@ enum schema_result {
     SCHEMA_UNKNOWN,
 };
 
-/* The first failure of a check, which is appended to both buffers. The reason never contains text
- * of the value. For SCHEMA_UNKNOWN, the reason says which limit was exceeded, or what cannot be
+/* The first failure of a check. The check appends to both buffers. The reason never contains text
+ * of the value. After SCHEMA_UNKNOWN, the reason says which limit was exceeded, or what cannot be
  * checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */

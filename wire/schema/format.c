@@ -21,7 +21,8 @@ static int consume_number(struct slice *s, int n)
     return v;
 }
 
-/* Removes the first character of `s` if it is one of these characters. Returns whether it did. */
+/* Removes the first character of `s` if `any_of` contains it. Returns whether a character was
+ * removed. */
 static bool consume_char(struct slice *s, const char *any_of)
 {
     if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)

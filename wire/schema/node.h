@@ -90,7 +90,8 @@ struct schema_rule {
     bool unevaluated; /* true: the rule has one of the keywords KW_UNEVALUATED_… */
 };
 
-/* A place where a KW_DYNAMIC_REF may lead, if the resource `base` is being evaluated. */
+/* A possible target of a KW_DYNAMIC_REF: the rule `rule`, if the resource `base` is being
+ * evaluated. */
 struct schema_anchor {
     uint32_t group, base, rule;
 };
@@ -115,7 +116,7 @@ struct schema {
      * invalid */
     struct pattern **pattern;
     struct buf scratch[2];        /* unescaped text */
-    struct schema_limits *limits; /* borrowed, or a pointer to `own` */
+    struct schema_limits *limits; /* borrowed from the caller, or a pointer to the member `own` */
     struct schema_limits own;     /* limits that are used if the caller passes none */
     size_t taken;     /* bytes of the schema that count against the quota, without its patterns */
     struct work work; /* steps that the compiler has taken so far */

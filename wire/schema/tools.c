@@ -197,8 +197,9 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
 }
 
-/* Returns the rule that the result of a check violates. This is `failed` if the check failed. If
- * the result is unknown, it is schema-not-checked for the first time, and no rule later. */
+/* Converts the result of a check to the rule that the message violates: `failed` if the check
+ * failed; 0 if the value matches. For an unknown result, returns schema-not-checked the first time
+ * for each tool, and 0 later. */
 static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
                                        enum rule failed)
 {

@@ -47,7 +47,7 @@ struct tool {
 };
 
 struct tools {
-    struct tool *tool; /* owned; sorted by name */
+    struct tool *tool; /* owned; the tools, sorted by name */
     /* limits of the compiled schemas; on a live connection, cpu_us is set */
     struct schema_limits limits;
     size_t n, cap, bytes;
@@ -56,8 +56,8 @@ struct tools {
      * each list */
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
-    bool begun;    /* at least one page was read */
-    bool overflow; /* true: a limit was exceeded */
+    bool begun;    /* true: at least one page of the list was read */
+    bool overflow; /* true: the list exceeded a limit */
 };
 
 void tools_close(struct tools *t); /* safe to call twice */
@@ -71,8 +71,8 @@ bool tools_are_complete(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);
 
-/* Returns the rule that a tools/call violates, or 0; *fault has the place and the reason. *ret: the
- * tool, or NULL if it is unknown. */
+/* Returns the rule that a tools/call violates, or 0; *fault has a pointer to the invalid value, and
+ * the reason. *ret: the tool, or NULL if it is unknown. */
 breaches tools_check_call(struct tools *t, const struct rpc *call, struct tool **ret,
                           struct schema_fault *fault);
 /* Returns the rule that the result of a tools/call violates, or 0. raw: name of the called tool.

@@ -16,8 +16,8 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
     /* Selects all sessions, oldest first. Columns: id, start, end, whether no end is recorded,
-     * whether the session is older than the newest ?1 sessions, whether it is running. If no end is
-     * recorded, the end is the time of the last message. */
+     * whether the session is older than the newest ?1 sessions, whether the session is running. If
+     * no end is recorded, the end is the time of the last message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
         "m.t_us"
@@ -51,7 +51,8 @@ static const char *const sql[PRUNE_QUERIES] = {
 static const struct db_kind pruning = {
     .writes = true,
     .wait_ms = PRUNE_WAIT_MS,
-    /* this connection makes no checkpoints: they would delay running proxies, which make them */
+    /* this connection makes no checkpoints, because they would delay running proxies; the proxies
+     * make them */
     .settings = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
                 " PRAGMA cache_size = -2048",
     .sql = sql,
@@ -78,7 +79,7 @@ int prune_session_was_sent(struct prune *p, int64_t id, bool *ret)
     if (*ret)
         return 0;
     int st = db_has_table(&p->d, "shipped", &has);
-    if (st < 0 || !has) /* without this table, nothing was ever sent from this vault */
+    if (st < 0 || !has) /* if this table is missing, this vault has never been sent anywhere */
         return st;
     st = db_read_number(&p->d, P_SENT, &sent,
                         DB_WITH(db_text(slice_of(p->rule.target)), db_int(id), db_int(SENT_US)));

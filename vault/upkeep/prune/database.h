@@ -27,7 +27,8 @@ enum prune_query {
     P_SIZE_OPERATIONS,
     /* The following statements remove rows of a session. ?1: id of the session; ?2: number of rows
      * to remove. */
-    P_REMOVE_NEXT_CALLS, /* statement: calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
+    /* statement: removes the calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
+    P_REMOVE_NEXT_CALLS,
     P_REMOVE_NEXT_MESSAGES,
     P_REMOVE_EVENTS,
     P_REMOVE_REPLACED,
@@ -41,8 +42,8 @@ enum prune_query {
 
 /* Connects to the database. Returns 0, MI_ENOENT (no database), MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_connect(struct prune *p);
-/* Converts the status of a public function: MI_ESTORE becomes MI_EFULL, without a sentence, if
- * another process held the lock. */
+/* Converts a status for the caller of a prune run: MI_ESTORE becomes MI_EFULL, without a sentence,
+ * if another process held the lock. */
 int prune_convert_status(struct prune *p, int st);
 /* Whether the session may be removed as far as a target is concerned. True if no target is set, or
  * if the target still had the whole session an hour after it was sent. (A failover may lose the

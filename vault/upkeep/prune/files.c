@@ -59,8 +59,8 @@ static int file_is_escalation(struct prune *p, const char *name, const struct st
     return name[0] >= '0' && name[0] <= '9' && n > 3 && strcmp(name + n - 3, ".md") == 0;
 }
 
-/* Whether the file has bodies of a session that no longer exists. If a database was put aside, no
- * such file is removed, because that database may have the session. */
+/* Whether the file has bodies of a session that no longer exists. If a damaged database was
+ * renamed, no such file is removed, because that database may have the session. */
 static int file_is_orphaned_body(struct prune *p, const char *name, const struct stat *st,
                                  int64_t *ret_until)
 {

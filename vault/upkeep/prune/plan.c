@@ -67,7 +67,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
     int st = prune_session_was_sent(p, c->id, &sent);
     if (st < 0)
         return st;
-    c->removable = false; /* do not consider this candidate again */
+    c->removable = false; /* do not plan this session a second time */
     p->plan.unsent += !sent;
     if (!sent)
         return 0;
@@ -100,8 +100,8 @@ static int plan_removal_of_named_session(struct prune *p, struct candidates *l, 
 /* ---- files and size ---- */
 
 /* Returns the time before which log files and escalations are removed. It is the earlier of two
- * times: the one that the rule's age gives, and kept_us, the start of the oldest session that is
- * kept. */
+ * times: the time that the maximum age in the rules gives, and kept_us, the start of the oldest
+ * session that is not removed. */
 static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;

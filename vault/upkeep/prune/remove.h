@@ -45,7 +45,7 @@ struct prune_report {
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
     /* Size of the vault without free pages of its database. bytes_before: before the removal.
      * bytes_after: in a plan, the size after the removal; in a report, the size after the last
-     * step. A plan knows bytes_after and `messages` only with max_bytes, or after
+     * step. A plan has bytes_after and `messages` only if max_bytes is set, or after
      * prune_fill_in_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */
@@ -71,8 +71,8 @@ MI_MUST int prune_fill_in_totals(struct prune *p, struct buf *error);
  * prune_run_step() again later. MI_EBUSY: a session has changed and must be sent again, so make a
  * new plan. *ret_done: whether this was the last step. */
 MI_MUST int prune_run_step(struct prune *p, bool *ret_done, struct buf *error);
-const struct prune_report *
-prune_get_report(const struct prune *p); /* returns what was removed so far */
+/* Returns the numbers and sizes of the data that were removed so far. */
+const struct prune_report *prune_get_report(const struct prune *p);
 /* Whether no other connection has written to the database since the last call of this function. */
 bool prune_database_is_unchanged(struct prune *p);
 

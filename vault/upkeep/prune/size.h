@@ -12,8 +12,8 @@
 #include "vault/upkeep/prune/state.h"
 
 /* Computes the size of the vault in bytes: used pages of the database, large bodies, log files,
- * escalations, and the search index. Free pages, the write-ahead log, and databases that were put
- * aside are not counted. Returns 0 or MI_ESTORE. */
+ * escalations, and the search index. Free pages, the write-ahead log, and damaged databases that
+ * were renamed are not counted. Returns 0 or MI_ESTORE. */
 MI_MUST int prune_compute_vault_size(struct prune *p, int64_t *ret);
 /* Computes how many bytes removing a session frees: its rows, and its index file for searches,
  * unless that file was counted for an earlier session. Large bodies are not counted. Adds the

@@ -9,25 +9,27 @@
 /* A file that may be removed. */
 struct prune_file {
     char *name;       /* owned */
-    int64_t until_us; /* end of the period of which the file has data */
+    int64_t until_us; /* time after which the file has no data */
     int64_t bytes;
 };
 
 /* The files of one folder. The first `planned` ones are removed. */
 struct prune_files {
     int fd;                  /* owned; descriptor of the folder; -1: the folder does not exist */
-    struct prune_file *file; /* owned; sorted by until_us */
+    struct prune_file *file; /* owned; the files, sorted by until_us */
     size_t n, cap;
     size_t planned, at; /* `at` is the index of the file that is removed next */
 };
 
-/* The leaf pages of a table, filled with one row after the other (size.h). */
+/* The leaf pages of a table, as they are counted while rows are added one after the other
+ * (size.h). */
 struct prune_pages {
     int64_t free; /* number of free bytes in the last page */
 };
 
 struct prune {
-    struct db d;          /* owned; d.error is borrowed from the caller during a call */
+    /* owned; its member `error` is borrowed from the caller during each public function */
+    struct db d;
     struct vault_dir dir; /* owned */
     struct retention rule;
     int64_t now_us;
@@ -39,7 +41,9 @@ struct prune {
     int64_t page_size;
     /* leaf pages of the table `messages`; leaf pages of all other tables */
     struct prune_pages pages[2];
-    int64_t index; /* number of the index file that was counted last, plus 1; 0: none was counted */
+    /* number of the search index file whose size was counted last, plus 1; 0: no file was
+     * counted */
+    int64_t index;
     /* value of PRAGMA data_version in the last call of prune_database_is_unchanged() */
     int64_t version;
     bool forgotten; /* true: the search index of session[at] was removed */

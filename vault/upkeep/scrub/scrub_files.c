@@ -77,7 +77,7 @@ static int scrub_escalations(struct scrub *s)
     int st = db_begin_query(&s->d, S_ESCALATIONS, &q, NULL, 0);
     if (st < 0)
         return st;
-    /* In a damaged file, the same row may be returned again and again. */
+    /* a damaged file may return the same row again and again, so the ids must increase */
     for (int64_t last = INT64_MIN; st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW;) {
         int64_t id = sqlite3_column_int64(q, 0);
         st = id > last ? scrub_escalation_row(s, q) : db_fail_damaged(&s->d);

@@ -32,7 +32,7 @@ struct scrub_hit {
     size_t line; /* number of the line: 1, 2, … */
     /* rules that found secrets, with the number of secrets of each: "github-token, password 2" */
     struct slice rules;
-    size_t n; /* number of secrets found at this place */
+    size_t n; /* number of secrets that were found in this text */
 };
 typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
@@ -55,8 +55,8 @@ MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 
-/* Appends the rules of which `after` has more marks than `before`, with the number of additional
- * marks: "github-token, password 2". */
+/* Appends the names of the rules of which `after` has more redaction marks than `before`, with the
+ * number of additional marks: "github-token, password 2". */
 void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
 
 #endif

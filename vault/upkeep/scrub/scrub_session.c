@@ -266,8 +266,8 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
     return st;
 }
 
-/* Adds the active rules to the rules that the session's row has. Both sets of rules have then
- * sanitized its texts, and a replay applies both. */
+/* Adds the active rules to the rules in the session's row. The texts of the session have then been
+ * sanitized with both sets of rules, and a replay applies both sets. */
 static int scrub_add_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;

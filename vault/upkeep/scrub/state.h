@@ -32,7 +32,7 @@ struct scrub_range {
 
 struct scrub {
     struct query *q;      /* borrowed */
-    struct db d;          /* owned; d.db is NULL if nothing is changed */
+    struct db d;          /* owned; d.db is NULL if the run changes nothing */
     struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
@@ -51,7 +51,7 @@ struct scrub {
     int64_t session_id;
     const char *uid;
     size_t found; /* number of secrets found in this session */
-    int status;   /* last return value of the callback */
+    int status;   /* value that the callback returned last */
 };
 
 #endif
