@@ -164,7 +164,7 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
     return status;
 }
 
-/* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
+/* Adds the checkpoints of the local notes (cli/audit/local_note.h), if this machine has a key. */
 static int add_checkpoints_beside_key(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};

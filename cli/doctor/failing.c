@@ -35,7 +35,7 @@ struct failing_server {
     bool done;      /* a session that did not fail was found, so older sessions do not count */
     int64_t failed; /* number of failed sessions since the last session that did not fail */
     int64_t id, last_seq, at_us; /* session id, last seq and time of the newest failed session */
-    char what[WHAT_MAX];         /* describes how the newest failed session failed */
+    char what[WHAT_MAX];         /* description of the newest failure */
 };
 
 struct failing {

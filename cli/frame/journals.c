@@ -200,7 +200,7 @@ const struct journal_view *journals_find(const struct journals *j, const char *u
 
 struct awaited {
     struct journal_view *v;
-    uint64_t wanted; /* position up to which rows must be stored */
+    uint64_t wanted; /* the wait ends when all rows up to this position are stored */
     bool found;      /* the journal still exists */
 };
 

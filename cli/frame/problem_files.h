@@ -25,7 +25,7 @@ struct problem_files {
 
 MI_MUST int problem_files_open(struct problem_files *e, const char *vault);
 void problem_files_close(struct problem_files *e); /* must also be called after an error */
-/* Returns a name without its suffix. */
+/* Returns the name of file `i` without its suffix. */
 struct slice problem_files_title(const struct problem_files *e, size_t i);
 /* Appends the text of a file. */
 MI_MUST int problem_files_read(const struct problem_files *e, const char *name, struct buf *text);

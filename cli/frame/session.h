@@ -49,8 +49,8 @@ MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
  * in `error`, or MI_ENOMEM. */
 MI_MUST int session_vault_open_at_path(const struct settings *s, const char *path,
                                        struct query **ret, struct buf *error);
-/* Opens the vault of --vault without closing killed sessions that have no journal: for `reap`,
- * which reports what it closes. */
+/* Opens the vault of --vault, but does not close killed sessions that have no journal. This is for
+ * `reap`, which closes these sessions itself and reports them. */
 MI_MUST int session_vault_open_without_reaping(const struct settings *s, struct query **ret);
 /* Opens the vault of --vault even if its database was not made by this program: for `audit verify`,
  * which reports what is wrong. */

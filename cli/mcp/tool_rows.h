@@ -57,11 +57,12 @@ MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
 /* Ends the row. Call it even if rows_begin_row() returned false. If the row does not fit, it is
  * removed. Returns false if no further row is wanted. */
 MI_MUST bool rows_end_row(struct rows *r);
-/* Adds a complete row, with the values of `row`, a row of the list `l`. */
+/* Adds a complete row. Its values come from `row`, which is a row of the list `l`. */
 MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
                       const void *row);
-/* Call this before the work for a row, or for the rows of a session. Returns true if the page has
- * taken too long and therefore ends here. Each page does at least one piece of work. */
+/* Call this before the work for a row, or for the rows of a session. Returns true if the page ends
+ * here, because it has taken too long or the client has cancelled the call. The first call for a
+ * page never returns true because of the time. */
 MI_MUST bool rows_should_end_page(struct rows *r, int64_t session, int64_t n);
 /* For a list that did not pass all its rows: sets the number of rows, including those on the pages
  * before. If `all` is false, the number is only a lower limit. */

@@ -143,7 +143,8 @@ static bool tape_write_lines(void *ctx, struct slice lines)
     return save_write(ctx, lines);
 }
 
-/* Writes the session. If it ends before its last message, corrects its end. */
+/* Writes the session. If the recorded end of the session is before the last message, moves the end
+ * to the last message. */
 static bool write_final_session_to_cassette(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;

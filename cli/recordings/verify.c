@@ -48,7 +48,7 @@ static const char about[] =
 
 struct answer {
     int64_t seq;
-    size_t at, n; /* offset and length in update.text */
+    size_t at, n; /* offset and length of the answer in update.text */
 };
 
 struct update {

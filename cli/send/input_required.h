@@ -8,7 +8,7 @@
 
 #include "replay/live/talk.h"
 
-#define INPUT_ROUNDS 20 /* a request is sent at most this many times */
+#define INPUT_ROUNDS 20 /* maximum number of times that a request is sent */
 
 /* Whether the answer asks for input instead of giving the result. */
 bool input_is_required(const struct rpc *answer);

@@ -56,7 +56,8 @@ MI_MUST int tail_page_close(struct tail_page *p);
 
 /* Sets the session of the next lines, which is borrowed. */
 void tail_page_set_session(struct tail_page *p, const struct query_session *s);
-/* Must be called before new messages of this session are added. Its operations are read again. */
+/* Must be called before new messages of a session are added, so that the operations of the session
+ * are read again. */
 void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id);
 MI_MUST int tail_page_add_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_add_event(struct tail_page *p, const struct query_event *e);

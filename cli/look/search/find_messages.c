@@ -50,7 +50,7 @@ struct finder {
     struct buf large, text;
     /* seqs of the messages of a session that may contain the words, in ascending order */
     struct seq_list candidates;
-    const struct session_row *session; /* session of the messages in callbacks */
+    const struct session_row *session; /* session whose messages are being read */
     /* for showing the progress: when indexing began, when the progress was shown last, number of
      * indexed messages */
     int64_t index_began_us, shown_us, indexed;
@@ -177,7 +177,8 @@ static void finder_try_matching_messages(struct finder *f, const struct session_
 }
 
 /* Tries the messages in f->candidates, newest first. If the question has fields and there are many
- * candidates, one pass over the session without bodies is cheaper than reading each candidate. */
+ * candidates, first selects messages by their fields without reading bodies, which is cheaper than
+ * reading each candidate. */
 static void finder_try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
@@ -272,7 +273,7 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
         return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
-    /* The message is read now, not later with the candidates: a few matches may reach the limit. */
+    /* Read the message now, not later with other candidates: a few matches may be enough. */
     finder_try_message(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
@@ -311,7 +312,7 @@ static void finder_search_group(struct finder *f)
         return;
     int64_t left = f->left;
     int st = search_with_index(f, row, n);
-    /* no scan after a match, because the scan would find the match again */
+    /* after a match do not read all messages, because that would find the same match again */
     if (st != MI_EIO || f->left != left) {
         finder_set_status(f, st);
         return;
