@@ -15,7 +15,8 @@ struct nearest {
 };
 
 struct nearest nearest_begin(const char *word);
-/* Keeps the candidate if it is close enough, and closer than all previous candidates. */
+/* Stores the candidate in n->best if it is close enough, and closer than all previous
+ * candidates. */
 void nearest_add_candidate(struct nearest *n, const char *candidate);
 
 #endif

@@ -47,8 +47,8 @@ struct rows {
     bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
 
-/* Begins the array `name`. `limit` is used if the argument is missing. Returns MI_EINVAL if the
- * cursor is invalid. */
+/* Begins the array `name`. limit: maximum number of rows of a page if the argument `limit` of the
+ * tool is missing. Returns MI_EINVAL if the cursor is invalid. */
 MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit);
 /* Whether all further rows are only counted. */
 bool rows_page_is_full(const struct rows *r);

@@ -18,7 +18,7 @@ struct message {
 };
 
 struct tape {
-    const char *from, *to;              /* borrowed; see tape_open() */
+    const char *from, *to;              /* paths, as for tape_open(); borrowed */
     const struct query_session *header; /* borrowed */
     struct message *messages;           /* owned; the new messages */
     size_t n, cap;

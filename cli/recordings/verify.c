@@ -213,7 +213,7 @@ static int verify_recording(const struct settings *s, struct recording *r,
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* Writes the summary or the JSON to stdout, and writes the files. */
+/* Writes the summary or the JSON report to stdout, and the reports that are requested to files. */
 static int verify_command_finish(const struct settings *s, struct verifying *v,
                                  struct slice recording, int64_t lasted_us)
 {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define QUIET_US 1000000 /* time after which the progress of indexing is shown */
-/* Maximum number of candidates of a session that are read one by one. With more candidates, one
- * pass over the session is cheaper. */
+/* Maximum number of candidates of a session that are read one by one. For more candidates,
+ * reading all rows of the session without bodies is cheaper. */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024 /* maximum number of messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* maximum bytes stored of a server name */
@@ -22,7 +22,7 @@ struct session_row {
     bool wanted; /* the session may have matching messages */
     int64_t number, started_at_us;
     size_t uid_shown; /* characters of the UID that identify the session */
-    size_t name;      /* offset in finder.names */
+    size_t name;      /* offset of the server's name in finder.names */
 };
 
 /* A list of seqs: messages of one session. */
@@ -152,8 +152,8 @@ static bool finder_add_seq(struct finder *f, struct seq_list *l, int64_t seq)
     return true;
 }
 
-/* Tries the messages whose fields match, newest first. If `list` is not NULL, tries only messages
- * in the list. */
+/* Reads the messages whose fields match, newest first, and passes those that match the question to
+ * the callback. If `list` is not NULL, reads only messages in the list. */
 static void finder_try_matching_messages(struct finder *f, const struct session_row *r,
                                          const struct seq_list *list)
 {
@@ -176,9 +176,9 @@ static void finder_try_matching_messages(struct finder *f, const struct session_
     }
 }
 
-/* Tries the messages in f->candidates, newest first. If the question has fields and there are many
- * candidates, first selects messages by their fields without reading bodies, which is cheaper than
- * reading each candidate. */
+/* Reads the messages in f->candidates, newest first, and passes those that match to the callback.
+ * If the question has fields and there are many candidates, first selects messages by their fields
+ * without reading bodies, which is cheaper than reading each candidate. */
 static void finder_try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
@@ -240,7 +240,8 @@ struct group {
     size_t at; /* index of the session of f->candidates; n: none */
 };
 
-/* Tries the candidates that the index has found in the current session. */
+/* Reads the candidates that the index has found in the current session, and passes those that match
+ * to the callback. */
 static void try_indexed_candidates(struct group *g)
 {
     struct finder *f = g->f;
