@@ -26,7 +26,8 @@
 
 struct json_out {
     struct buf *b; /* borrowed */
-    /* a bit for each open level, the innermost in bit 0; 1: the level is an array */
+    /* a bit for each open level, the innermost level in bit 0; 1 means that the level is an
+     * array */
     uint64_t arrays;
     unsigned depth; /* number of open levels */
     bool comma;     /* a value was written, so the next value needs a comma */

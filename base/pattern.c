@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct pattern {
-    pcre2_general_context *memory; /* NULL: malloc() and free() are used */
+    pcre2_general_context *memory; /* allocates for PCRE2; NULL: PCRE2 uses malloc() */
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *context;

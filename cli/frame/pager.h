@@ -18,8 +18,8 @@ struct pager {
     int terminal; /* owned; the original stdout; -1: stdout is not redirected */
 };
 
-/* Call it between out_open() and the first line. Does nothing if stdout is not a terminal, or there
- * is no pager. */
+/* Must be called after out_open() and before the first output. Does nothing if stdout is not a
+ * terminal, or there is no pager. */
 void pager_open(struct pager *p, const struct out *o);
 /* Must be called after out_close(), which writes all output. */
 void pager_close(struct pager *p);

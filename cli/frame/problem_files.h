@@ -29,7 +29,7 @@ void problem_files_close(struct problem_files *e); /* must also be called after 
 struct slice problem_files_title(const struct problem_files *e, size_t i);
 /* Appends the text of a file. */
 MI_MUST int problem_files_read(const struct problem_files *e, const char *name, struct buf *text);
-/* Removes the file: the problem is solved. */
+/* Removes the file, because the problem is solved. */
 MI_MUST int problem_files_remove(const struct problem_files *e, const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 #include "replay/source/recording.h"
 
 struct recording {
-    struct query *query; /* NULL: the operand is a file */
+    struct query *query; /* reads the vault; NULL: the operand is a file */
     struct source *source;
     const char *file;   /* borrowed; NULL: the operand is a session */
     int64_t session_id; /* the session's number; 0: a file */

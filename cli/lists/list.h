@@ -53,7 +53,7 @@ MI_MUST int list_print(const struct list *l, const struct settings *s, struct li
  * run(). */
 MI_MUST int list_run(const struct settings *s);
 
-/* options of the commands of lists that have no other options */
+/* options of a command that prints a list and has no options of its own */
 extern const struct opt list_options[];
 extern const struct list list_running, list_escalations, list_asked, list_cost;
 /* A row of list_escalations. */

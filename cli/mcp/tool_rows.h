@@ -37,10 +37,11 @@ struct rows {
     int64_t counted;
     struct rows_place first; /* position at which this page begins; session 0: the first row */
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
-    struct rows_place row;   /* the current row */
+    struct rows_place row;   /* position of the current row */
     struct json_out mark;    /* state of c->j before the current row */
     size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
-    /* time at which counting ends, on the monotonic clock; 0: the page is not full */
+    /* time on the monotonic clock at which the rows after the page are no longer counted; 0: the
+     * page is not full */
     int64_t count_until_us;
     bool worked;  /* rows_should_end_page() was called */
     bool skipped; /* the current row is only counted */

@@ -13,7 +13,7 @@
 
 struct message {
     int64_t at_us;
-    size_t at, n; /* offset and length in tape.text */
+    size_t at, n; /* offset and length of the text in tape.text */
     bool from_client;
 };
 

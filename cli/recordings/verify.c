@@ -52,7 +52,7 @@ struct answer {
 };
 
 struct update {
-    struct answer *answers; /* owned; sorted by seq, ascending */
+    struct answer *answers; /* the new answers, sorted by seq, ascending; owned */
     size_t n, cap;
     size_t next;     /* index of the first answer that is not written yet */
     struct buf text; /* owned; the texts of the answers */
@@ -173,7 +173,7 @@ static int update_write_file(struct update *u, const char *path)
 
 struct verifying {
     struct verified verified;
-    struct update *update; /* NULL: --update was not given */
+    struct update *update; /* collects new answers; NULL: no --update */
     int status;            /* the first error of update_replace_answer(); 0: none */
 };
 

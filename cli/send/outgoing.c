@@ -39,7 +39,7 @@ static const struct {
     {"logging/setLevel", "level", false, false},
 };
 
-/* Returns the row of this method; MI_COUNT(targets) if there is none. */
+/* Returns the index of the request's method in `targets`; MI_COUNT(targets) if it is not there. */
 static size_t find_target(const struct outgoing *r)
 {
     size_t i = 0;

@@ -53,7 +53,7 @@ struct tail {
     struct followed live;
     bool said_left_out; /* the warning that some running sessions are not followed was printed */
     const struct followed_session *of; /* the session being read */
-    int64_t newest;                    /* sessions with a higher id are new */
+    int64_t newest;                    /* sessions with an id above `newest` are new */
     int64_t seen;                      /* highest session id that was read */
     int64_t version;
     int status;
@@ -218,8 +218,8 @@ static void drop_ended_sessions(struct tail *t)
     tail_print_page(t);
 }
 
-/* Reads and prints what is new in the vault. Returns false if there is more: then the caller must
- * not wait before the next call. */
+/* Reads and prints new rows of the vault. Returns false if there are more new rows: then the caller
+ * must not wait before it calls this function again. */
 static bool tail_poll_vault(struct tail *t)
 {
     int64_t version = t->version;

@@ -41,7 +41,7 @@ struct finder {
     bool ended;   /* the limit is reached, or the callback ended the search */
     int status;
 
-    struct search *index;    /* owned; NULL: messages are read without an index */
+    struct search *index;    /* the index; owned; NULL: messages are read without an index */
     struct buf match;        /* owned; query for the index */
     struct session_row *row; /* owned; sessions of one index file, newest first */
     size_t rows_n, rows_cap;
