@@ -2,7 +2,7 @@
  *
  *     FILE       the note is appended to the file
  *     git:DIR    the note is appended to a file in a git work tree, and committed
- *     syslog     one line
+ *     syslog     all values of the note are logged as one line
  *
  * A note is appended to a file only if the vault's log continues the last checkpoint of this vault
  * in the file. If the log is shorter, or is another log, the note is rejected. If the file already

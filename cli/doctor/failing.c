@@ -4,8 +4,8 @@
  * ended the session: it crashed more often than it is restarted, it hung, or it closed its output.
  * A session without a request does not count, nor does a session that the client left within
  * FAILING_WAIT_US.
- * The check reads the sessions of the last FAILING_DAYS days, except imported ones. Of each server,
- * it counts the sessions after the last one that did not fail.
+ * The check reads the sessions of the last FAILING_DAYS days, except imported ones. For each
+ * server, it counts the failed sessions after the last session that did not fail.
  *
  * Blocks    on the vault. */
 #include "cli/doctor/checks.h"

@@ -22,7 +22,8 @@ struct search {
     bool vault_exists, failed;
 };
 
-/* Is this path the vault? Compares device and inode, because a directory has several paths. */
+/* Whether the path is the directory of the vault. Compares device and inode, because a directory
+ * can have several paths. */
 static bool is_path_of_vault(const struct search *s, struct slice path)
 {
     char text[4200];

@@ -4,7 +4,8 @@
  * Rules     the arguments fit the inputSchema of the tool (cli/mcp/tools.json), and the result fits
  *           its outputSchema. A tool only reads. The rows in structuredContent are those that the
  *           command prints with --json; the same function makes both. c->j cuts and escapes the
- *           texts in structuredContent (json_out.max_text), cli/mcp/shown.h those in the text.
+ *           texts in structuredContent (json_out.max_text); the functions of
+ *           cli/mcp/shown.h do this in the text.
  * Owns      the values of arguments, and both forms; tool_close() frees them. The query and the
  *           arguments are borrowed.
  * Errors    a tool returns 0; MI_EINVAL, then `error` holds a sentence; MI_ESTORE, see

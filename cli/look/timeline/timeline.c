@@ -155,7 +155,7 @@ void timeline_measure_columns(struct timeline *t, const struct query_message *m)
 
 /* ---- the beginning of a line ---- */
 
-/* Adds the columns up to the arrow, and the gap after it. */
+/* Adds the columns up to the arrow, and the gap after the arrow. */
 static void timeline_begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
                                 enum out_style style)
 {
