@@ -10,7 +10,7 @@
 
 struct nearest {
     const char *word; /* the word that the user has written */
-    const char *best; /* NULL: none */
+    const char *best; /* closest candidate so far; NULL: none */
     size_t distance;  /* edit distance between `word` and `best` */
 };
 

@@ -75,8 +75,9 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
     struct recheck_request q = {
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
+    /* protocol_check_request() reads this bit, so the bit must be set before the call */
     if (recheck_find_id(r, from_client, q.id) != NULL)
-        m->findings |= FINDING(FIND_REUSED_ID); /* set first, for protocol_check_request() */
+        m->findings |= FINDING(FIND_REUSED_ID);
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
                                   &q.asked);
     const struct recheck_request *same = recheck_find_token(r, from_client, q.token);

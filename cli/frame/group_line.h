@@ -13,7 +13,7 @@
 struct group_line {
     /* values that all calls of the group share */
     struct slice server, tool, client, day, method;
-    struct slice key; /* identifies the group in struct count */
+    struct slice key; /* key that identifies the group in struct count */
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */

@@ -19,7 +19,7 @@ struct problem_file {
 struct problem_files {
     /* descriptor of the directory; -1: the directory does not exist yet */
     int fd;
-    struct problem_file *name; /* owned; sorted by name, which begins with the time */
+    struct problem_file *name; /* owned; sorted by name; a name begins with a time */
     size_t n, cap;
 };
 

@@ -12,7 +12,7 @@
 #include "vault/query/reader.h"
 
 struct list_reading {
-    struct query *q;   /* borrowed; NULL: only the directory of the vault is read */
+    struct query *q;   /* reads the vault; borrowed; NULL: only files are read */
     const char *vault; /* the path of the vault */
     /* called for each row; returns false to end the reading */
     bool (*row)(void *ctx, const void *row);

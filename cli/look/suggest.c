@@ -93,7 +93,7 @@ static void add_name_pattern(struct buf *b, struct slice name)
 
 /* The tools that were called, and the rule that keeps them. */
 struct used {
-    /* owned; sorted by name; called tools that hide-tools and read-only do not hide */
+    /* the called tools that hide-tools and read-only do not hide, sorted by name; owned */
     const struct tool **tool;
     size_t n;
     int64_t calls;

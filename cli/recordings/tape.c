@@ -18,7 +18,7 @@ struct message {
 };
 
 struct tape {
-    const char *from, *to;              /* paths, as for tape_open(); borrowed */
+    const char *from, *to;              /* paths of the files, see tape_open(); borrowed */
     const struct query_session *header; /* borrowed */
     struct message *messages;           /* owned; the new messages */
     size_t n, cap;

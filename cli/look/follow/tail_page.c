@@ -51,7 +51,8 @@ void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id)
 /* Gives the timeline the operations of the session that the next line belongs to. */
 static int tail_page_use_operations(struct tail_page *p)
 {
-    static const struct operation_list none; /* for a store, whose operations are not read */
+    /* an empty list for a store, because the operations of a store are not read */
+    static const struct operation_list none;
     size_t i = 0;
     p->timeline.operations = &none;
     if (query_is_store(p->q))
