@@ -13,7 +13,7 @@
 #include <stdarg.h>
 
 struct buf {
-    char *p;     /* owned; NULL while cap is 0 */
+    char *p;     /* the bytes; owned; NULL while cap is 0 */
     size_t n;    /* bytes used */
     size_t cap;  /* bytes allocated */
     size_t max;  /* maximum of `n`; 0: no limit */

@@ -6,7 +6,7 @@
 #define CHUNK_SPARE_MIN ((size_t)128 << 10) /* smallest size for which the spare chunk is used */
 #define CHUNK_SPARE_RATIO 32 /* the spare chunk is not used for a request below 1/32 of its size */
 
-static struct chunk *spare; /* owned; NULL: none */
+static struct chunk *spare; /* the spare chunk; owned; NULL: none */
 
 /* Returns the spare chunk, or NULL if there is none or it is too small or too large for `cap`. */
 static struct chunk *chunk_reuse_spare(size_t cap)

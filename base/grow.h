@@ -9,8 +9,8 @@
 
 #include "base/base.h"
 
-/* Makes sure that the array `list`, with n elements and capacity `cap`, can take one more.
- * May change `list` and `cap`. */
+/* Makes sure that the array `list`, with n elements and capacity `cap`, can take one more
+ * element. May change `list` and `cap`. */
 #define GROW(list, n, cap) ((n) < (cap) || grow_array((void **)&(list), &(cap), sizeof *(list)))
 
 MI_MUST bool grow_array(void **list, size_t *cap, size_t size);

@@ -15,8 +15,8 @@ struct intern {
     /* owned; n + 1 offsets in text.p: the start of each text, and the end of the last text */
     size_t *from;
     size_t n, from_cap; /* number of texts; number of offsets for which memory is allocated */
-    /* owned; hash table: a slot has the number of a text + 1, or 0 if it is free; at most half of
-     * the slots are used */
+    /* owned; the hash table: a slot is 0 if it is free, otherwise the number of a text + 1; at most
+     * half of the slots are used */
     uint32_t *slot;
     size_t slots; /* size of the hash table: a power of 2 */
 };

@@ -26,14 +26,15 @@
 
 struct json_out {
     struct buf *b; /* borrowed */
-    /* a bit for each open level, the innermost in bit 0; 1: the level is an array */
+    /* a bit for each open level, the innermost level in bit 0; 1 means that the level is an
+     * array */
     uint64_t arrays;
     unsigned depth; /* number of open levels */
     bool comma;     /* a value was written, so the next value needs a comma */
-    /* 0: texts are written in full. Otherwise at most this many bytes of each text are written,
-     * with "…" if the text is longer, and escaped like text_append_visible(), because a reader
-     * would undo JSON's own escapes. json_out_add_visible_json() writes JSON as such a text.
-     * Members that are null are omitted. */
+    /* Maximum bytes written of a text; 0: texts are written in full. With a maximum, "…" follows a
+     * longer text, and texts are escaped like text_append_visible(), because a reader would undo
+     * JSON's own escapes. json_out_add_visible_json() writes JSON as such a text. Members that are
+     * null are omitted. */
     size_t max_text;
 };
 

@@ -80,7 +80,7 @@ uint64_t keyed_mix_bytes(const struct hash_key *key, uint64_t before, struct sli
     for (; bytes.n > 16; bytes.p += 16, bytes.n -= 16)
         h = multiply_and_fold(read_little_endian(bytes.p, 8) ^ k0,
                               read_little_endian(bytes.p + 8, 8) ^ h);
-    if (bytes.n >= 8) { /* the two groups of 8 bytes may overlap */
+    if (bytes.n >= 8) { /* the first 8 bytes and the last 8 bytes may overlap */
         a = read_little_endian(bytes.p, 8);
         b = read_little_endian(bytes.p + bytes.n - 8, 8);
     } else if (bytes.n > 0) {

@@ -10,12 +10,13 @@
 
 struct nearest {
     const char *word; /* the word that the user has written */
-    const char *best; /* NULL: none */
+    const char *best; /* closest candidate so far; NULL: none */
     size_t distance;  /* edit distance between `word` and `best` */
 };
 
 struct nearest nearest_begin(const char *word);
-/* Keeps the candidate if it is close enough, and closer than all previous candidates. */
+/* Stores the candidate in n->best if it is close enough, and closer than all previous
+ * candidates. */
 void nearest_add_candidate(struct nearest *n, const char *candidate);
 
 #endif

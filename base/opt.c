@@ -210,8 +210,8 @@ const char *opt_get(const struct opt_set *s, const char *name)
     return s->value[opt_must_find(s, name)];
 }
 
-/* `*at` combines a source and an index: source * OPT_MANY_MAX + index. The list is walked once for
- * each source. */
+/* `*at` is source * OPT_MANY_MAX + index of a value. All values are tested once for each source, so
+ * that the values are returned in the order of their sources. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = opt_must_find(s, name);

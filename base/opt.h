@@ -18,7 +18,7 @@
 #define OPT_MANY_MAX 128 /* maximum number of values of options that may be repeated */
 
 struct opt {
-    char letter;      /* 0: none */
+    char letter;      /* short name; 0: none */
     const char *name; /* long name; NULL ends a table */
     /* Name of the option's value in the help; NULL: a flag. If the name ends with "...", the option
      * may be repeated in each source, and all values are used. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct pattern {
-    pcre2_general_context *memory; /* NULL: malloc() and free() are used */
+    pcre2_general_context *memory; /* allocates for PCRE2; NULL: PCRE2 uses malloc() */
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *context;
@@ -263,7 +263,7 @@ static enum pattern_result pattern_result_of_pcre(int rc)
 struct progress {
     struct work *work;
     size_t at;   /* offset in the text at the last callout */
-    size_t item; /* steps that each item of the expression counts */
+    size_t item; /* steps counted for each item of the expression that PCRE2 tries */
 };
 
 /* PCRE2 calls this function before it tries an item of the expression. PCRE2's own limit of steps
@@ -302,7 +302,8 @@ enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];
-    if (b <= a || a < piece->from) /* a group in a lookbehind may match text before the range */
+    /* a group in a lookbehind may match text before piece->from */
+    if (b <= a || a < piece->from)
         return PATTERN_NO;
     *ret = (struct slice){text.p + a, b - a};
     return PATTERN_YES;

@@ -24,7 +24,7 @@ struct pattern_rules {
     /* true: the syntax of ECMA-262, for valid UTF-8; false: the syntax of PCRE2, for any bytes */
     bool ecma;
     bool jit; /* the expression is compiled to machine code if possible; for frequent searches */
-    uint32_t steps;      /* limit of backtracking steps from one start */
+    uint32_t steps;      /* limit of backtracking steps from one starting point */
     uint32_t depth;      /* limit of nested backtracking */
     uint32_t heap_kib;   /* limit of memory for backtracking */
     struct quota *quota; /* counts what the pattern allocates; NULL: allocations are not counted */

@@ -11,7 +11,7 @@
 
 struct quota {
     size_t used, max; /* bytes */
-    bool refused;     /* a request was refused; the user resets it */
+    bool refused;     /* quota_reserve() has returned false; only the caller resets this flag */
 };
 
 static inline bool quota_reserve(struct quota *q, size_t n)

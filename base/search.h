@@ -11,7 +11,8 @@
 #define SEARCH_INT64(list, n, member, key)                                                         \
     search_int64((list), (n), sizeof *(list), offsetof(__typeof__(*(list)), member), (key))
 
-/* Use SEARCH_INT64(). size: bytes of an element; member: offset of the member in an element. */
+/* Called by SEARCH_INT64(). size: bytes of an element; member: offset of the member in an
+ * element. */
 static inline size_t search_int64(const void *list, size_t n, size_t size, size_t member,
                                   int64_t key)
 {

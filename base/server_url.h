@@ -2,7 +2,7 @@
  *
  * The parts of the URL in `npx -y mcp-remote https://me@example.com/mcp?key=x` are https://,
  * example.com and /mcp. The first argument that is a URL with http or https is taken for the URL of
- * an MCP server, unless the word before it is an option, whose value it may be.
+ * an MCP server, unless it follows an option and may be the value of this option.
  *
  * Owns      nothing; the parts are in the word.
  * Errors    none: other words are ignored.

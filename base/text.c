@@ -8,8 +8,7 @@ size_t text_count_utf8_chars(struct slice s)
     const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
     while (i + sizeof ones <= s.n) {
-        /* sums: a sum for each of the eight byte positions; after 255 rounds each is at most
-         * 255. */
+        /* each byte of `sums` is a separate sum, which is at most 255 after 255 rounds */
         uint64_t sums = 0, v;
         size_t end = i + size_min((s.n - i) / sizeof v, 255) * sizeof v;
         for (; i < end; i += sizeof v) {
@@ -134,8 +133,9 @@ static void append_json_char(struct buf *b, const char *p, size_t len)
         append_json_code(b, p, len);
 }
 
-/* These functions test eight bytes at a time. A byte of the result with its highest bit set marks a
- * byte that ends the run. (If there is such a byte, other bytes may be marked as well.) */
+/* These functions test eight bytes at a time. mark_bytes_less_than() sets the highest bit of each
+ * byte that is less than `least`. (If there is such a byte, the highest bit of other bytes may be
+ * set as well.) */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 

@@ -21,7 +21,7 @@ enum token_kind {
     TOKEN_OTHER
 };
 
-/* enum token_kind of ASCII characters; others: TOKEN_START */
+/* The enum token_kind of each ASCII character; TOKEN_START for other bytes. */
 extern const uint8_t token_kinds[256];
 
 /* Returns true if a word directly after a run of this kind belongs to the same word, as in

@@ -77,11 +77,12 @@ static size_t tokens_scan_word_blocks(struct tokens *t, const char *p, size_t i,
     uint64_t lower, space;
     while (n - i >= BLOCK) {
         tokens_classify_block(p + i, &lower, &space);
-        /* Keep only spaces between two letters. The byte before the block is a letter. */
+        /* Clear the bits of spaces that are not between two letters. The byte before the block is a
+         * letter. */
         space &= lower >> 1 & (lower << 1 | 1);
         uint64_t other = ~(lower | space);
         unsigned end = other != 0 ? (unsigned)__builtin_ctzll(other) : BLOCK;
-        space &= other ^ (other - 1); /* keep only spaces before `end` */
+        space &= other ^ (other - 1); /* clear the bits of spaces after `end` */
         if (space == 0) {
             t->run += end;
         } else {
@@ -135,7 +136,7 @@ size_t tokens_scan_words(struct tokens *t, const char *p, size_t i, size_t n)
         if (i + 1 >= n || p[i] != ' ' || token_kinds[(unsigned char)p[i + 1]] != TOKEN_LOWER)
             return i;
         size_t behind = tokens_scan_word_blocks(t, p, i, n);
-        if (behind == i) { /* fewer bytes than a block remain */
+        if (behind == i) { /* fewer than BLOCK bytes remain */
             tokens_end_word(t);
             t->before = TOKEN_SPACE;
             t->run = 0;

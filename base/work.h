@@ -24,7 +24,8 @@ struct work {
 
 /* cpu_us: limit of CPU time; 0: none. */
 struct work work_begin_with_limits(int64_t steps, int64_t cpu_us);
-/* Counts n steps and checks both limits. Called by work_count_steps(). */
+/* Counts n steps. Returns false if the limit of steps or of CPU time is exceeded. Called by
+ * work_count_steps(). */
 bool work_check_limits(struct work *w, size_t n);
 /* Counts n steps. Returns false if a limit is exceeded. */
 static inline bool work_count_steps(struct work *w, size_t n)

@@ -19,13 +19,13 @@
 #include "base/io/stream.h"
 
 struct segment {
-    struct chunk *chunk; /* a reference that the segment owns */
+    struct chunk *chunk; /* the segment owns a reference to this chunk */
     const char *p;
     size_t n;
 };
 
 struct outbox {
-    struct segment *ring; /* owned; cap is a power of two */
+    struct segment *ring; /* ring buffer of segments; owned; cap is a power of two */
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
     uint64_t lost; /* bytes in `written` that outbox_discard_after_error() has dropped */

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 
 struct stream {
-    int fd;      /* -1: closed */
+    int fd;      /* the descriptor; -1: closed */
     bool socket; /* the descriptor is a socket, which is used with MSG_DONTWAIT */
     bool shared; /* the descriptor may block, and its flags must not be changed */
 };

@@ -40,7 +40,7 @@
 /* Confines the calling process and all its later children, as far as the system can. dir: open
  * descriptors of directories; those of file_open_dir() are enough. /proc or a device that is
  * missing is skipped. Returns the version of the mechanism that is in force, or 0 with errno if
- * there is none. In both cases the process can gain no privileges. */
+ * there is none. Even if 0 is returned, the process cannot gain privileges. */
 int confine_self(const int *dir, size_t n);
 
 /* Returns the version of the system's mechanism; *ret_text is its name, such as "Landlock". Returns

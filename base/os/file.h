@@ -45,9 +45,9 @@ pid_t file_lock_owner(const char *path, int64_t at);
 struct timespec file_get_change_time(const struct stat *st);
 
 /* file_find_next_hole() returns the offset of the first byte at or after `at` that is in a hole of
- * the file; file_find_next_data() returns that of the first byte that is not in a hole. Both return
- * INT64_MAX if there is no such byte, and change the offset of the descriptor. On a file system
- * without holes, no byte is in a hole. */
+ * the file; file_find_next_data() returns the offset of the first byte at or after `at` that is not
+ * in a hole. Both return INT64_MAX if there is no such byte, and change the offset of the
+ * descriptor. On a file system without holes, no byte is in a hole. */
 int64_t file_find_next_hole(int fd, int64_t at);
 int64_t file_find_next_data(int fd, int64_t at);
 

@@ -15,7 +15,7 @@
 
 /* What a process waits for. */
 struct inspect_wait {
-    char wchan[48];   /* kernel function; "": unknown */
+    char wchan[48];   /* kernel function in which the process waits; "": unknown */
     char call[24];    /* name of the system call; "": none or unknown */
     int call_fd;      /* descriptor that the call uses; -1: none */
     char call_on[16]; /* type of call_fd: "pipe", "socket", "file", "terminal", …; "": unknown */

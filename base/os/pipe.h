@@ -20,7 +20,8 @@ MI_MUST int pipe_open(int fd[2], int flags);
  * size, or 0 if the size was not changed. A larger buffer only saves time, so a system may do
  * nothing here. */
 size_t pipe_widen(int fd, size_t n);
-/* Reduces the buffer to n bytes. Returns false if the buffer contains more than n bytes now. */
+/* Reduces the buffer of a pipe to n bytes. Returns false if the buffer contains more than n
+ * bytes now. */
 bool pipe_reduce_buffer(int fd, size_t n);
 
 /* Opens a channel of two ends; both can send and receive. A message has 1 to 4096 bytes and arrives

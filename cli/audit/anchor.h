@@ -2,7 +2,7 @@
  *
  *     FILE       the note is appended to the file
  *     git:DIR    the note is appended to a file in a git work tree, and committed
- *     syslog     one line
+ *     syslog     all values of the note are logged as one line
  *
  * A note is appended to a file only if the vault's log continues the last checkpoint of this vault
  * in the file. If the log is shorter, or is another log, the note is rejected. If the file already
@@ -22,7 +22,7 @@
 #define ANCHOR_FILE_MAX ((size_t)64 << 20) /* maximum size of a file of notes in bytes */
 
 struct anchoring {
-    struct signing *log; /* log to compare earlier notes with */
+    struct signing *log; /* log with which earlier notes are compared */
     struct slice note;
     struct checkpoint c; /* checkpoint in the note */
     struct buf *error;
@@ -50,7 +50,8 @@ MI_MUST int anchor_file_read(const char *path, struct buf *text);
 MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);
 MI_MUST int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
                                   struct buf *error);
-/* Appends the name of the file for an origin: the origin with - for each slash, and ".note". */
+/* Appends the name of the file of notes of an origin: the origin with each slash replaced by `-`,
+ * and ".note". */
 void anchor_git_append_file_name(struct buf *b, struct slice origin);
 MI_MUST int anchor_write_to_git(const struct anchoring *a, const char *dir);
 

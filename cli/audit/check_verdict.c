@@ -23,7 +23,7 @@ struct page {
     /* owned; session and start borrow from `first`, end borrows from `last` */
     struct bundle_walk first, last, at;
     struct bundle_record start, end; /* records of the session's start and end */
-    /* the requests printed so far, whose texts are not valid any more */
+    /* the requests printed so far; the texts to which they point are not valid any more */
     struct query_message request[VERDICT_MESSAGES];
     size_t requests;
 };

@@ -23,8 +23,8 @@ struct local_notes {
     size_t n;
 };
 
-/* Reads the notes kept for a vault. vault: the vault's directory, with symbolic links resolved.
- * k->n is 0 if no note is kept. */
+/* Reads the notes that are stored for a vault. vault: the vault's directory, with symbolic links
+ * resolved. k->n is 0 if there is no note. */
 MI_MUST int local_notes_read(struct local_notes *k, const char *key_path, const char *vault,
                              struct buf *error);
 void local_notes_close(struct local_notes *k); /* accepts {0}; may be called twice */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define DETAILS_MAX 50 /* the text describes at most this many problems */
+#define DETAILS_MAX 50 /* maximum number of problems that the text describes */
 
 static const struct table_column columns[] = {
     {"ID", true, 20, 0},      {"STARTED", false, 19, 1},  {"SERVER", false, 24, -8},

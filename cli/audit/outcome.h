@@ -15,9 +15,9 @@ struct outcome {
     struct reporting reporting;
     struct table table;
     struct buf details;         /* owned */
-    size_t shown;               /* number of details so far */
+    size_t shown;               /* number of details that were added */
     uint64_t n[AUDIT_STATUSES]; /* number of sessions, by status */
-    uint64_t wrong, tests;      /* numbers of faults of the log, and of all sessions */
+    uint64_t wrong, tests;      /* number of faults of the log; number of sessions */
 };
 
 /* Returns the status of reporting_open(). */

@@ -144,7 +144,7 @@ static int add_notes_of_anchor(const struct settings *s, struct reading *r, cons
 }
 
 /* Adds the notes in the files of all options --against and --anchor. An anchor may have notes of
- * other vaults, and may not exist before the first checkpoint was copied there. An incomplete note
+ * other vaults, and need not exist before the first checkpoint is copied to it. An incomplete note
  * at the end is ignored, with a warning. Returns EXIT_FINE or, after a message on stderr,
  * EXIT_USAGE (a file that does not have notes) or EXIT_TROUBLE. */
 static int add_anchored_notes(const struct settings *s, struct audit *a)
@@ -164,7 +164,7 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
     return status;
 }
 
-/* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
+/* Adds the checkpoints of the local notes (cli/audit/local_note.h), if this machine has a key. */
 static int add_checkpoints_beside_key(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};

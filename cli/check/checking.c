@@ -14,10 +14,10 @@
 /* The recording being checked. */
 struct checking {
     struct check_report *report;
-    struct query *q;  /* NULL: the recording is a file */
+    struct query *q;  /* reads the vault; NULL: the recording is a file */
     struct slice uid; /* the uid of the session */
     const struct filter *filter;
-    const struct checking_limit *limit; /* NULL: the whole recording is checked */
+    const struct checking_limit *limit; /* limit of the check; NULL: none */
     int64_t started_at_us;              /* when the session began; 0 for a file */
     struct recheck recheck;
     struct buf body;                     /* owned; holds the body if the message is large */

@@ -30,7 +30,7 @@ struct check_finding {
 struct check_recording {
     struct check_text name; /* the path of a file, or the uid of a session */
     struct check_text server;
-    int64_t session_id;             /* 0: the recording is a file */
+    int64_t session_id;             /* id of the session; 0: the recording is a file */
     size_t uid_shown;               /* the number of characters of the uid that are printed */
     struct check_finding *findings; /* owned */
     size_t n, cap;
@@ -49,9 +49,10 @@ struct check_report {
     bool fail_severity[3];     /* severities whose findings make the check fail */
     findings ignored_findings; /* findings that are neither listed nor counted */
     breaches ignored_rules;
-    bool of_client, of_server; /* findings about messages of this side are reported */
+    /* findings about messages of the client, and of the server, are reported */
+    bool of_client, of_server;
     int64_t large_result; /* an answer with more tokens than this has the finding large-result */
-    /* tokens of the current message; -1: unknown, so the recorded finding is used */
+    /* tokens of the current message; -1: unknown, so a recorded finding large-result is reported */
     int64_t tokens;
     bool several;   /* several vaults are read, so a number does not identify a session */
     size_t failing; /* number of findings that make the check fail */

@@ -34,7 +34,7 @@ static struct recheck_request *recheck_find_request(struct recheck *r, int64_t s
     return at < r->n && r->request[at].seq == seq ? &r->request[at] : NULL;
 }
 
-/* Returns the newest request of this side that has the token. NULL: none. */
+/* Returns the newest request that has the token and comes from this side. NULL: none. */
 static struct recheck_request *recheck_find_token(struct recheck *r, bool from_client,
                                                   uint64_t token)
 {
@@ -44,7 +44,8 @@ static struct recheck_request *recheck_find_token(struct recheck *r, bool from_c
     return NULL;
 }
 
-/* Returns the newest request of this side that has the id and is not abandoned. NULL: none. */
+/* Returns the newest request that has the id, comes from this side, and is not abandoned. NULL:
+ * none. */
 static struct recheck_request *recheck_find_id(struct recheck *r, bool from_client, uint64_t id)
 {
     for (size_t i = r->n; id != 0 && i > 0; i--)
@@ -74,8 +75,9 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
     struct recheck_request q = {
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_json(m->id)};
     q.token = rpc_id_hash_json(json_get(m->meta, "progressToken"));
+    /* protocol_check_request() reads this bit, so the bit must be set before the call */
     if (recheck_find_id(r, from_client, q.id) != NULL)
-        m->findings |= FINDING(FIND_REUSED_ID); /* protocol_check_request() reads this bit */
+        m->findings |= FINDING(FIND_REUSED_ID);
     *ret = protocol_check_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m,
                                   &q.asked);
     const struct recheck_request *same = recheck_find_token(r, from_client, q.token);

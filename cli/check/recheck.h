@@ -33,7 +33,7 @@ struct recheck {
     struct tools tools;
     struct forms forms; /* the forms that the server has asked for */
     struct no_progress progress;
-    struct no_progress_found stuck;  /* calls without progress that the newest message completes */
+    struct no_progress_found stuck;  /* report of no_progress.h about the newest message */
     struct schema_fault fault;       /* owned; how the newest message violates its tool's schema */
     struct recheck_request *request; /* owned; the pending requests, sorted by seq */
     size_t n, cap;

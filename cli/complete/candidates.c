@@ -32,7 +32,7 @@ void candidates_add_words(struct candidates *c, const char *words)
 }
 
 /* Whether the text has only characters that no shell interprets. It must not begin with a colon,
- * because the scripts read such a line as a request to the shell. */
+ * because the completion scripts read such a line as an instruction. */
 static bool is_safe_for_shells(struct slice text)
 {
     for (size_t i = 0; i < text.n; i++)

@@ -20,7 +20,7 @@ enum cmdline_want {
 
 struct cmdline {
     enum cmdline_want want;
-    const struct command *command; /* NULL: no command is typed yet, or the command is unknown */
+    const struct command *command; /* the typed command; NULL: none yet, or unknown */
     const struct opt *option;      /* for CMDLINE_VALUE */
     /* the beginning of the last word, which stays unchanged, such as `--format=` */
     struct slice before;

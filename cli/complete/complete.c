@@ -168,8 +168,8 @@ static void complete_search_field(struct completing *x)
     }
 }
 
-/* The first operand is a method that a client may request, or the name of a tool. The second is the
- * name of a tool. */
+/* The first operand is a method that a client may request, or the name of a tool. The second
+ * operand is the name of a tool. */
 static void complete_request_operand(struct completing *x)
 {
     const struct method *m;

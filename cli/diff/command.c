@@ -44,7 +44,7 @@ static const char about[] =
 struct diffing {
     const struct settings *s;
     struct recording recording[DIFF_SIDES];
-    struct slice name[DIFF_SIDES], title[DIFF_SIDES]; /* borrowed from `recording` */
+    struct slice name[DIFF_SIDES], title[DIFF_SIDES]; /* borrowed from the recordings */
     struct diff_rules rules;
     struct filter filter;
     struct diff *diff;

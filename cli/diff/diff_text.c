@@ -5,8 +5,10 @@
 #include "wire/json/text.h"
 
 #define SEQ_COLUMNS 6
-#define NAME_COLUMNS 32 /* if the column of names has fewer columns, `tools/call` is omitted */
-#define NAME_MIN 20 /* if the column of names would have fewer columns, the durations are omitted */
+/* width of the column of names below which `tools/call` is omitted from names */
+#define NAME_COLUMNS 32
+/* width of the column of names below which the column of durations is omitted */
+#define NAME_MIN 20
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 

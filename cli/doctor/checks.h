@@ -60,8 +60,8 @@ void doctor_check_failing_servers(struct doctor *d);
 void doctor_check_hidden_tools(struct doctor *d);
 /* seals.c: reports sessions that are not sealed and not running. */
 void doctor_check_seals(struct doctor *d);
-/* signing.c: checks the key that signs checkpoints, and whether everything that has ended is signed
- * and anchored. */
+/* signing.c: checks the key that signs checkpoints, and whether all sessions that have ended are
+ * signed and anchored. */
 void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_vault);
 /* slow.c: reports tools whose calls came close to their deadline. */
 void doctor_check_slow_tools(struct doctor *d, const struct rules *rules);

@@ -126,7 +126,7 @@ static void check_database(struct doctor *d, bool quick)
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
                                (long long)h.gaps, h.gaps == 1 ? "" : "s");
         int64_t n = health_count_without_call_rows(d->vault);
-        /* if a proxy is running, its recorder adds these sessions */
+        /* the recorder of a running proxy adds the missing rows of `calls` */
         if (n > 0 && !running_has_any_proxy(d->vault))
             doctor_report_note(
                 d, "calls",
@@ -145,7 +145,7 @@ static void check_database(struct doctor *d, bool quick)
 struct shipping_check {
     struct doctor *d;
     const char *url; /* the target in the configuration; NULL: none */
-    bool seen;       /* the vault was sent to this target before */
+    bool seen;       /* the vault has been sent to `url` */
 };
 
 static int doctor_on_ship_target(void *ctx, const struct target_state *t,

@@ -1,7 +1,8 @@
 /* deadline_rules.h - the deadlines that the proxies of wrapped servers have.
  *
  * The deadlines of a wrapped server are options of its command in the client's file, or of the
- * configuration file. A server that is in no client's file has those of the configuration file.
+ * configuration file. A server that no file of a client names has the deadlines of the
+ * configuration file.
  *
  * Owns      the rules; rules_close() frees them.
  * Blocks    on the configuration file. */
@@ -20,7 +21,7 @@ struct rules_server {
 
 struct rules {
     const struct settings *settings; /* borrowed; the settings of `doctor` */
-    struct rules_server others;      /* rules for servers that are in no client's file */
+    struct rules_server others;      /* rules for servers that no file of a client names */
     struct rules_server *server;     /* owned; the wrapped servers */
     size_t n, cap;
 };

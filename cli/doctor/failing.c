@@ -4,8 +4,8 @@
  * ended the session: it crashed more often than it is restarted, it hung, or it closed its output.
  * A session without a request does not count, nor does a session that the client left within
  * FAILING_WAIT_US.
- * The check reads the sessions of the last FAILING_DAYS days, except imported ones. Of each server,
- * it counts the sessions after the last one that did not fail.
+ * The check reads the sessions of the last FAILING_DAYS days, except imported ones. For each
+ * server, it counts the failed sessions after the last session that did not fail.
  *
  * Blocks    on the vault. */
 #include "cli/doctor/checks.h"
@@ -35,7 +35,7 @@ struct failing_server {
     bool done;      /* a session that did not fail was found, so older sessions do not count */
     int64_t failed; /* number of failed sessions since the last session that did not fail */
     int64_t id, last_seq, at_us; /* session id, last seq and time of the newest failed session */
-    char what[WHAT_MAX];         /* describes how the newest failed session failed */
+    char what[WHAT_MAX];         /* description of the newest failure */
 };
 
 struct failing {

@@ -24,7 +24,7 @@
  * free */
 #define SPACE_MIN ((int64_t)512 << 20)
 #define SPACE_SHARE 20
-/* escalations that are newer than this are reported as a problem */
+/* maximum age of an escalation that is reported as a problem */
 #define FRESH_US (INT64_C(86400) * 1000000)
 
 struct walk {

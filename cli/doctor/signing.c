@@ -1,5 +1,5 @@
-/* signing.c - checks of `doctor`: the key that signs checkpoints, and whether everything that has
- * ended is signed and anchored.
+/* signing.c - checks of `doctor`: the key that signs checkpoints, and whether all sessions that
+ * have ended are signed and anchored.
  *
  * Blocks    on the vault, and on the files of anchors. */
 #include "cli/doctor/checks.h"
@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* a session that ended longer ago than this should be signed */
+/* time after the end of a session within which the session should be signed */
 #define LATE_US ((int64_t)600 * 1000000)
 #define REMEDY "run mcp-interposer audit checkpoint to see the reason"
 
@@ -45,7 +45,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
     buf_close(&error);
 }
 
-/* Checks that the checkpoint that is kept beside the key belongs to the vault's log. */
+/* Checks that the stored local note (cli/audit/local_note.h) belongs to the vault's log. */
 static void check_kept_checkpoint(struct doctor *d, const char *key_path)
 {
     struct buf error = {0};

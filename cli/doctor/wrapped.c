@@ -31,8 +31,9 @@ static bool is_in_container(const char *path)
     return n >= sizeof name && strcmp(path + n - (sizeof name - 1), name) == 0;
 }
 
-/* Checks the options of a server that starts the interposer. The args of the server after number
- * `launch` are options of `proxy`, unless they name another command. */
+/* Checks the options of a server whose command starts the interposer. launch: index of the
+ * interposer in the command line. The words after the interposer are options of `proxy`, unless
+ * they begin with the name of another command. */
 static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
                           const struct mcpfile_server *s, size_t launch, struct rules *rules)
 {

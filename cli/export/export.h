@@ -19,7 +19,7 @@
 struct export
 {
     struct query *q;               /* borrowed */
-    const struct query_session *s; /* borrowed; valid until the next query_session() */
+    const struct query_session *s; /* the session; borrowed until query_session() is called */
     struct save *file;             /* borrowed */
     const struct filter *filter;   /* borrowed */
     struct session_view view;

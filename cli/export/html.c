@@ -246,7 +246,7 @@ static void page_add_title(struct export *x)
 static void page_add_template(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));
-    assert(at != NULL); /* report.html contains each mark */
+    assert(at != NULL); /* cannot fail, because report.html contains all marks */
     buf_add(&x->b, rest->p, (size_t)(at - rest->p));
     at += strlen(mark);
     *rest = (struct slice){at, (size_t)(rest->p + rest->n - at)};

@@ -24,7 +24,7 @@ struct html_results {
     struct html_result {
         int64_t seq; /* seq of the request */
         struct context_result result;
-    } * list; /* owned; sorted by seq after all results are known */
+    } * list; /* the results; owned; sorted by seq when all results are known */
     size_t n, cap;
 };
 

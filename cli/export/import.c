@@ -103,8 +103,8 @@ static int import_bundle_add_messages(struct import *d, const struct bundle *b, 
 }
 
 /* Verifies the bundle and imports its session. If `key` is not NULL, also verifies that the key has
- * signed the bundle. *ret_status: as import_commit(). Returns 0, MI_ENOMEM, or MI_EINVAL; then
- * `error` holds a sentence. */
+ * signed the bundle. *ret_status is set as by import_commit(). Returns 0, MI_ENOMEM, or MI_EINVAL;
+ * then `error` holds a sentence. */
 static int import_bundle(struct import *d, struct slice text, const struct public_key *key,
                          const char *name, int *ret_status, struct buf *error)
 {

@@ -38,7 +38,7 @@ static bool otlp_on_answer(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Returns the request to which the next span is added. */
+/* Returns the request to the collector to which the next span is added. */
 static struct otlp_request *next_span_request(struct spans *p)
 {
     if (p->n == SPANS_A_LINE) {

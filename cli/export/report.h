@@ -1,8 +1,8 @@
 /* report.h - the page that `export --format html` fills. The Makefile embeds it from
  * cli/export/report.html.
  *
- * The page contains three marks, @TITLE@, @COST@ and @DATA@, in this order. It does not end in a
- * NUL. */
+ * The page contains three marks, @TITLE@, @COST@ and @DATA@, in this order. The text does not end
+ * in a NUL. */
 #ifndef MI_CLI_EXPORT_REPORT_H
 #define MI_CLI_EXPORT_REPORT_H
 

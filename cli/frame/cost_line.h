@@ -18,7 +18,7 @@ struct cost_tool_line {
 
 /* Flags for show_list.when, in the lists of servers and of tools: */
 #define COST_BAR 1u                       /* the bar is shown */
-#define COST_BINARIES 2u                  /* images, audio and blobs are shown */
+#define COST_BINARIES 2u                  /* the column of images, audio and blobs is shown */
 extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
 
 /* Sets *ret to an array of s->tool_n lines, the largest definition first; the caller frees the

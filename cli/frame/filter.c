@@ -53,7 +53,7 @@ struct picking {
     struct query *q;
     int64_t newest; /* id of the newest matching session; 0: none */
     int64_t used;   /* id of the newest matching session that has a message; 0: none */
-    int status;     /* result of the last query */
+    int status;     /* status of the last query of the vault */
 };
 
 static bool pick_on_session(void *ctx, const struct query_session *s)

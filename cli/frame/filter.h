@@ -1,8 +1,8 @@
 /* filter.h - the options of several commands that select sessions, messages and calls.
  *
- * The options are read into a filter (vault/query/filter.h). --since and --until take a WHEN
- * (base/when.h). Lists of sessions compare this time with the start of a session, other commands
- * compare it with the time of a message or call.
+ * The options are read into a filter (vault/query/filter.h). --since and --until take a time
+ * (base/when.h). Lists of sessions compare this time with the start of a session; other commands
+ * compare this time with the time of a message or call.
  *
  * Owns      the path of --project, until the options are read again; the names belong to the
  *           settings.
@@ -47,7 +47,7 @@
         0, "session", "SESSION", NULL, "only this session, named as for `show`"                    \
     }
 
-/* Reads the options that the command has into *f. */
+/* Sets *f from the options that the command of the settings `s` has. */
 void filter_read(struct filter *f, const struct settings *s);
 /* Looks up the session of --session, which filter_read() ignores. Returns 0, or the error of
  * query_session(). */

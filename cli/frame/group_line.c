@@ -201,7 +201,7 @@ int make_group_lines(struct count *c, const struct count *again, const char *sor
         add_operation_figures(&l[i], c->requests ? other : c, c->requests ? c : other);
     }
     while (strncmp(by->field.name, name, strlen(name)) != 0)
-        by++; /* the option allows only words that some column name begins with */
+        by++; /* finds a column: the option allows only words with which a column name begins */
     sort_array(l, n, sizeof *l, compare_lines, (void *)(uintptr_t)&by->field);
     *ret = l;
     return 0;

@@ -13,11 +13,11 @@
 struct group_line {
     /* values that all calls of the group share */
     struct slice server, tool, client, day, method;
-    struct slice key; /* key of the group in the count */
+    struct slice key; /* key that identifies the group in struct count */
     struct tally_group g;
     int64_t p50_us, p95_us, p99_us, max_us, bytes;
     int64_t result_tokens; /* tokens of all requests' results; -1: unknown */
-    /* numbers and times of operations, even if c->requests is set */
+    /* number and times of the operations, even if the count is of requests */
     int64_t operations, server_us, person_us;
     bool utf8; /* the terminal displays UTF-8 */
 };
@@ -28,10 +28,10 @@ struct show_list group_line_columns(const struct count *c);
  * time into *again: as requests if *c counts operations, as operations if *c counts requests. Call
  * count_close() for *c and *again in any case. */
 MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
-/* Sets *ret to the groups, an array of c->tally.n lines that the caller frees. again: from
- * count_groups(); may be equal to `c`. sort: the beginning of a column's name. Rows are sorted by
- * this column, the largest first; equal rows by calls, then by key. If `sort` is NULL, rows are
- * sorted by calls; days are sorted by date, the newest first. Returns 0 or MI_ENOMEM. */
+/* Sets *ret to the groups, an array of c->tally.n lines that the caller frees. again: the second
+ * count of count_groups(); may be equal to `c`. sort: the beginning of a column's name. Rows are
+ * sorted by this column, the largest first; equal rows by calls, then by key. If `sort` is NULL,
+ * rows are sorted by calls; days are sorted by date, the newest first. Returns 0 or MI_ENOMEM. */
 MI_MUST int make_group_lines(struct count *c, const struct count *again, const char *sort,
                              struct group_line **ret);
 

@@ -22,7 +22,8 @@ struct search {
     bool vault_exists, failed;
 };
 
-/* Is this path the vault? Compares device and inode, because a directory has several paths. */
+/* Whether the path is the directory of the vault. Compares device and inode, because a directory
+ * can have several paths. */
 static bool is_path_of_vault(const struct search *s, struct slice path)
 {
     char text[4200];
@@ -200,7 +201,7 @@ const struct journal_view *journals_find(const struct journals *j, const char *u
 
 struct awaited {
     struct journal_view *v;
-    uint64_t wanted; /* position up to which rows must be stored */
+    uint64_t wanted; /* the wait ends when all rows up to this position are stored */
     bool found;      /* the journal still exists */
 };
 

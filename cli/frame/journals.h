@@ -47,7 +47,7 @@ struct journals {
     /* number of journals of all vaults that are damaged or of another version, and that no process
      * has open */
     size_t unreadable;
-    struct stranded stranded; /* journals that are not among the rows */
+    struct stranded stranded; /* journals that nothing can store now; `row` does not list them */
 };
 
 /* Lists the journals of this vault's sessions, oldest first. A missing directory has no journals.

@@ -176,7 +176,7 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     size_t max = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : width;
     struct slice head = text;
     if (text.p != NULL && max < SIZE_MAX / 16)
-        head = text_prefix(text, 8 * max + 64); /* more bytes than these never fit into the cell */
+        head = text_prefix(text, 8 * max + 64); /* longer text never fits into the cell */
     struct slice v = out_make_visible(o, head);
     size_t taken;
     size_t n = out_fit_text(v, max, &taken);

@@ -40,9 +40,9 @@ void out_printf(struct out *o, const char *fmt, ...) MI_FORMAT(2, 3);
 void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */
 /* Sets the style of the following output, until the next call. OUT_PLAIN ends a style. */
 void out_style(struct out *o, enum out_style style);
-/* Writes text of this program in a style. */
+/* Writes text of this program in a style, such as OUT_BOLD. */
 void out_print_styled_words(struct out *o, enum out_style style, const char *text);
-/* Writes recorded text in a style. */
+/* Writes recorded text, escaped, in a style. */
 void out_write_styled(struct out *o, enum out_style style, struct slice text);
 void out_end_line(struct out *o); /* writes a newline, and the buffer if it is large */
 /* Returns an arrow to the server or to the client; the arrow takes one column, or two columns

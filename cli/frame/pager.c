@@ -23,7 +23,7 @@ static const char *pager_command(const struct out *o)
     return pager[0] == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
 }
 
-/* Sets $LESS. The user's options follow ours, so that they win if both are given. */
+/* Sets $LESS. The user's options follow ours, so that the user's option wins a conflict. */
 static bool set_less_variable(void)
 {
     const char *own = getenv("LESS");

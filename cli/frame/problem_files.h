@@ -19,17 +19,17 @@ struct problem_file {
 struct problem_files {
     /* descriptor of the directory; -1: the directory does not exist yet */
     int fd;
-    struct problem_file *name; /* owned; sorted by name, which begins with the time */
+    struct problem_file *name; /* owned; sorted by name; a name begins with a time */
     size_t n, cap;
 };
 
 MI_MUST int problem_files_open(struct problem_files *e, const char *vault);
 void problem_files_close(struct problem_files *e); /* must also be called after an error */
-/* Returns a name without its suffix. */
+/* Returns the name of file `i` without its suffix. */
 struct slice problem_files_title(const struct problem_files *e, size_t i);
 /* Appends the text of a file. */
 MI_MUST int problem_files_read(const struct problem_files *e, const char *name, struct buf *text);
-/* Removes the file: the problem is solved. */
+/* Removes the file, because the problem is solved. */
 MI_MUST int problem_files_remove(const struct problem_files *e, const char *name);
 
 #endif

@@ -25,8 +25,8 @@ void record_json_call_members(struct json_out *j, const struct query_call *c);
 /* The next three functions add one object without a newline. */
 void record_json_append_session(struct buf *b, const struct query_session *s,
                                 const struct session_view *v);
-/* operations: those of the session; NULL: not known. body: the body of the message, which the
- * caller has read from its file if it is large; {NULL, 0}, and the reason in body_error, if the
+/* operations: the operations of the session; NULL: not known. body: the body of the message, which
+ * the caller has read from its file if it is large; {NULL, 0}, and the reason in body_error, if the
  * file cannot be read. */
 void record_json_message(struct buf *b, const struct query_session *s,
                          const struct query_message *m, const struct operation_list *operations,

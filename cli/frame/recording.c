@@ -8,7 +8,7 @@ bool recording_is_file(const char *operand)
     return operand != NULL && strpbrk(operand, "/.") != NULL;
 }
 
-/* Opens the session and describes it. */
+/* Opens the session, and sets r->title to its description. */
 static int recording_open_session(struct recording *r, const struct query_session *session,
                                   struct buf *error)
 {

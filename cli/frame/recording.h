@@ -15,9 +15,9 @@
 #include "replay/source/recording.h"
 
 struct recording {
-    struct query *query; /* NULL: the operand is a file */
+    struct query *query; /* reads the vault; NULL: the operand is a file */
     struct source *source;
-    const char *file;   /* borrowed; NULL: the operand is a session */
+    const char *file;   /* path of the file; borrowed; NULL: the operand is a session */
     int64_t session_id; /* the session's number; 0: a file */
     struct slice name;  /* the file, or the session's UID; borrowed from the source */
     /* owned; the file, or "session 7 of NAME (2026-01-31 23:59:59, 12 messages)" */

@@ -78,7 +78,7 @@ int replace_check_file(struct replace *r)
     return 0;
 }
 
-/* Writes and syncs a new file in the same directory, and renames it to the path. */
+/* Writes and syncs a new file in the same directory, and renames it to r->path. */
 int replace_write_file(struct replace *r, struct slice text)
 {
     char *beside;

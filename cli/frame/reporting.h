@@ -28,7 +28,7 @@ struct reporting {
     struct report report;
     struct out out;
     struct json_out row; /* the current JSON row */
-    bool text, json;     /* the form of the output on stdout; both false: all forms go to files */
+    bool text, json;     /* stdout gets text or JSON; both false: all output goes to files */
     /* file that gets the output instead of stdout (--output); NULL: stdout */
     const char *output;
     const char *junit, *sarif; /* paths of the report files; NULL: not requested */

@@ -45,8 +45,9 @@ static void open_temporary_file(struct save *s, enum save_access access)
         return;
     save_note_error(s);
     if (s->fd >= 0)
-        return;      /* save_close() removes the new file */
-    free(s->beside); /* a file with that name may belong to another process */
+        return; /* save_close() removes the new file */
+    /* open() has failed: an existing file with this name belongs to another process */
+    free(s->beside);
     s->beside = NULL;
 }
 

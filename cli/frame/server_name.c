@@ -84,7 +84,7 @@ void server_name_choose(const char *given, char *const *argv, char *ret)
     if (given != NULL && given[0] != '\0') {
         name = slice_of(given);
     } else if (word != NULL) {
-        /* for `sh -c 'server --flag x/y'`, the first word of the code */
+        /* if the word is code, as in `sh -c 'server --flag x/y'`, only its first word is used */
         word += strspn(word, " \t\n");
         name = last_path_part((struct slice){word, strcspn(word, " \t\n")}, true);
     } else {

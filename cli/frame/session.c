@@ -56,7 +56,7 @@ static int open_query_at_path(const struct reading *how, const struct settings *
     orphans_store(path, NULL, NULL); /* stores the messages that killed sessions left in journals */
     int st = how->query(ret, path, error);
     if (st == 0 && how->closes && query_has_running_session(*ret))
-        /* closing fails if the vault is not writable, which is not an error here */
+        /* dead sessions cannot be closed if the vault is not writable; this is not an error */
         (void)running_close_dead_sessions(path);
     bool named = opt_get_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))

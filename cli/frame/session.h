@@ -45,12 +45,12 @@ struct session_wait session_get_store_wait(void);
  * (query_open_empty_vault()), but a directory named with --vault must exist. Returns EXIT_FINE or,
  * after a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
-/* Opens the vault at `path` in the same way, without a message. Returns 0, MI_EIO with the reason
- * in `error`, or MI_ENOMEM. */
+/* Opens the vault at `path` like session_vault_open(), but prints no message. Returns 0, MI_EIO
+ * with the reason in `error`, or MI_ENOMEM. */
 MI_MUST int session_vault_open_at_path(const struct settings *s, const char *path,
                                        struct query **ret, struct buf *error);
-/* Opens the vault of --vault without closing killed sessions that have no journal: for `reap`,
- * which reports what it closes. */
+/* Opens the vault of --vault, but does not close killed sessions that have no journal. This is for
+ * `reap`, which closes these sessions itself and reports them. */
 MI_MUST int session_vault_open_without_reaping(const struct settings *s, struct query **ret);
 /* Opens the vault of --vault even if its database was not made by this program: for `audit verify`,
  * which reports what is wrong. */

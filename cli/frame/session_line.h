@@ -20,7 +20,7 @@ struct session_line {
 };
 
 /* Returns the columns. several: rows come from several vaults, so that session numbers are not
- * unique. requests: people see the number of requests, not of operations. */
+ * unique. requests: the table for people counts requests, not operations. */
 struct show_list session_list_columns(bool several, bool requests);
 
 struct session_line session_line(const struct query_session *s, const struct session_view *v);

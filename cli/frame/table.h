@@ -29,7 +29,7 @@ struct table_column {
  * column of a table may have this value, and rows with the same text in it must be adjacent. */
 #define TABLE_ABOVE INT_MAX
 struct table_cell {
-    size_t at, n; /* offset and length in table.text */
+    size_t at, n; /* offset and length of the text in table.text */
     enum out_style style;
 };
 

@@ -65,7 +65,7 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
 static int list_print_of_query(struct query *q, const struct settings *s)
 {
     struct list_reading r = {.q = q, .vault = query_vault(q)};
-    /* the list is the first member of the command */
+    /* the command is the first member of the list, so both have the same address */
     return list_print((const struct list *)s->command, s, &r);
 }
 

@@ -12,7 +12,7 @@
 #include "vault/query/reader.h"
 
 struct list_reading {
-    struct query *q;   /* borrowed; NULL: the list needs only the directory of the vault */
+    struct query *q;   /* reads the vault; borrowed; NULL: only files are read */
     const char *vault; /* the path of the vault */
     /* called for each row; returns false to end the reading */
     bool (*row)(void *ctx, const void *row);
@@ -53,7 +53,7 @@ MI_MUST int list_print(const struct list *l, const struct settings *s, struct li
  * run(). */
 MI_MUST int list_run(const struct settings *s);
 
-/* options of the commands of lists that have no other options */
+/* options of a command that prints a list and has no options of its own */
 extern const struct opt list_options[];
 extern const struct list list_running, list_escalations, list_asked, list_cost;
 /* A row of list_escalations. */

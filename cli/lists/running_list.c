@@ -36,7 +36,7 @@ struct server {
     struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: id of the last event that was read */
     int64_t open_from;       /* seq below which all calls have ended */
-    int64_t calls, failed;   /* numbers of calls in the last RECENT_MINUTES minutes */
+    int64_t calls, failed;   /* numbers of calls and of failed calls in RECENT_MINUTES minutes */
 };
 
 static enum out_style running_state_style(const void *row)
@@ -154,8 +154,8 @@ static int read_server_activity(const struct list_reading *r, struct server *s)
 
 /* ---- for ps ---- */
 
-/* Reads the processes of a session. starter: receives the client's process, whose name s->client
- * may point to. */
+/* Reads the processes of a session. Sets *starter to the process of the client; s->client may point
+ * to the name in *starter. */
 static int read_process_numbers(const struct list_reading *r, const struct journals *journals,
                                 const struct running_row *row, struct process *starter,
                                 struct server *s)

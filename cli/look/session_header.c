@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define FIELD 10 /* columns of a field's name */
+#define FIELD 10 /* width in columns of the name of a field */
 
 static void session_header_print_label(struct out *o, const char *name)
 {

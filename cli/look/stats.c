@@ -44,7 +44,7 @@ static const char about[] =
     "--since and --until select calls by their own time, not by their session's.\n";
 /* clang-format on */
 
-/* Prints the groups. again: from count_groups(). */
+/* Prints the groups. again: the second count of count_groups(). */
 static int print_groups(struct list_out *o, struct count *c, const struct count *again,
                         const char *sort, size_t limit)
 {

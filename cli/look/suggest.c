@@ -93,7 +93,7 @@ static void add_name_pattern(struct buf *b, struct slice name)
 
 /* The tools that were called, and the rule that keeps them. */
 struct used {
-    /* owned; sorted by name; called tools that hide-tools and read-only do not hide */
+    /* the called tools that hide-tools and read-only do not hide, sorted by name; owned */
     const struct tool **tool;
     size_t n;
     int64_t calls;
@@ -103,7 +103,7 @@ struct used {
     /* owned; value of `tools`: patterns for tool[] and for the tools that `gone` counts */
     struct buf names;
     struct buf hidden;         /* owned; names of called tools that stay hidden, for a message */
-    struct slice without;      /* name of a called tool that no rule can name; n == 0: none */
+    struct slice without;      /* name of a called tool that a rule cannot contain; n == 0: none */
     struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */
     struct tool_rule rule;     /* owned; rule made of `names` */
 };
@@ -125,7 +125,7 @@ static bool configuration_keeps_tool(const struct used *u, const struct tool *t)
            (!u->in_force.read_only || json_get(hint, "readOnlyHint").type == JSON_TRUE);
 }
 
-/* Adds a pattern for the name to the rule. If no rule can name the tool, sets u->without. */
+/* Adds a pattern for the name to the rule. If a rule cannot contain the name, sets u->without. */
 static void add_name_to_rule(struct used *u, struct slice name)
 {
     bool fits = name.n > 0 && name.n <= TOOL_RULE_NAME_MAX &&
@@ -148,7 +148,7 @@ static int64_t count_calls_of_tool(const struct count *c, const char *server, st
     return 0;
 }
 
-/* Adds names that the server does not list, if a call with that name succeeded. */
+/* Adds each tool that the server does not list, if a call of the tool succeeded. */
 static void find_unlisted_tools(const struct count *c, const char *server,
                                 const struct tool_list *list, struct used *u)
 {

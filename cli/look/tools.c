@@ -190,7 +190,7 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
         tool_diff_compare(before->text, now->text, tools_on_difference, p);
 }
 
-/* Prints the differences from the newest earlier list of tools that differs. */
+/* Finds the newest earlier list of tools that differs from `now`, and prints the differences. */
 static int print_tools_diff(struct out *o, struct query *q, const char *server,
                             enum tool_list_from kind, const struct tool_list *now, bool json)
 {

@@ -154,7 +154,8 @@ static int body_find_value(struct tool_call *c, const struct body_view *v, struc
     return own->failed ? MI_ENOMEM : 0;
 }
 
-/* Returns at most max bytes. A character is not split. Invalid UTF-8 may be cut anywhere. */
+/* Returns the first bytes of s, at most `max`. Does not split a character. Invalid UTF-8 may be cut
+ * anywhere. */
 static struct slice body_cut_text_head(struct slice s, size_t max)
 {
     struct slice head = text_prefix(s, max);

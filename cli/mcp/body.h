@@ -3,8 +3,8 @@
  * Rules     a string is shown by its content, any other value as JSON text, and a body that is not
  *           JSON by its bytes. Offsets count these bytes before anything is escaped. A part
  *           has at most max_bytes bytes; fewer, if escapes would make it more than twice as long.
- *           In JSON text, base64 in `data` or `blob` is replaced by its size. A pointer to the
- *           base64 returns it.
+ *           In JSON text, base64 in `data` or `blob` is replaced by its size. If the JSON Pointer
+ *           names the base64 itself, the part is the base64.
  * Owns      nothing; scratch memory is freed at the end of the call.
  * Errors    MI_ENOMEM; or MI_EINVAL, then c->error holds a sentence: there is no such value, or the
  *           offset is beyond its end.
@@ -22,7 +22,8 @@ struct body_view {
     int64_t offset, max_bytes;
 };
 
-/* Adds the members pointer, type, offset, length, text and next_offset, and the text. */
+/* Adds the members pointer, type, offset, length, text and next_offset to the JSON of the result,
+ * and the part to the text of the result. */
 MI_MUST int body_add_members(struct tool_call *c, const struct body_view *v, struct slice body);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct inbox_line {
     struct inbox_line *next;
-    bool too_long; /* only the first bytes of the line are here */
+    bool too_long; /* `text` has only the first bytes of the line */
     size_t n;
     char text[];
 };

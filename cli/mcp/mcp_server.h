@@ -2,7 +2,8 @@
  *
  * Revisions `initialize` selects one of 2024-11-05 to 2025-11-25 for the connection. A request
  *           whose _meta has the protocol version belongs to 2026-07-28, even without `initialize`.
- *           Both kinds of requests may come on one connection (mcp-wire.md 3).
+ *           Requests of 2026-07-28 and of the selected revision may come on one connection
+ *           (mcp-wire.md 3).
  * Errors    the client gets a JSON-RPC error if a line, method, params, cursor or tool is invalid,
  *           and a result with isError if a call fails. From 2025-11-25 on, the client also gets
  *           such a result if arguments do not fit (mcp-wire.md 4.1).

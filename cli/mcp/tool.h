@@ -4,7 +4,8 @@
  * Rules     the arguments fit the inputSchema of the tool (cli/mcp/tools.json), and the result fits
  *           its outputSchema. A tool only reads. The rows in structuredContent are those that the
  *           command prints with --json; the same function makes both. c->j cuts and escapes the
- *           texts in structuredContent (json_out.max_text), cli/mcp/shown.h those in the text.
+ *           texts in structuredContent (json_out.max_text); the functions of
+ *           cli/mcp/shown.h do this in the text.
  * Owns      the values of arguments, and both forms; tool_close() frees them. The query and the
  *           arguments are borrowed.
  * Errors    a tool returns 0; MI_EINVAL, then `error` holds a sentence; MI_ESTORE, see
@@ -38,7 +39,7 @@ struct tool_call {
 
     struct filter filter;  /* the filter that the arguments ask for */
     struct buf values;     /* owned; strings of arguments, each ended by a NUL */
-    struct buf json, text; /* owned; the result */
+    struct buf json, text; /* owned; the two forms of the result */
     struct json_out j;     /* writes the members of the result into `json` */
     struct buf error;      /* owned; holds a sentence after MI_EINVAL */
     int64_t late_us;       /* time on the monotonic clock at which TOOL_PATIENCE_US is over */
@@ -50,7 +51,7 @@ typedef int (*tool_fn)(struct tool_call *c);
  * result. Returns 0, MI_EINVAL or MI_ENOMEM; call tool_close() in any case. */
 MI_MUST int tool_open(struct tool_call *c);
 void tool_close(struct tool_call *c);
-/* Ends the object. Returns 0 or MI_ENOMEM. */
+/* Ends the JSON object of the result. Returns 0 or MI_ENOMEM. */
 MI_MUST int tool_end_result(struct tool_call *c);
 
 /* Return the value of an argument. If the argument is missing, these functions return JSON_NONE,

@@ -12,7 +12,7 @@
 #define BODY_MAX ((size_t)16 << 20) /* maximum bytes of a body; a larger body is not shown at all */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
-/* number of messages after which the call checks whether the client still waits */
+/* number of messages after which `get_call` checks whether the client still waits */
 #define LOOK_UP 1000
 /* maximum time, in microseconds, of checking messages to explain the findings */
 #define CHECK_US ((int64_t)500000)

@@ -22,7 +22,7 @@ struct kept {
 struct listing {
     struct rows rows;
     struct query_session session; /* the session of the row */
-    struct kept *kept;            /* owned; has room for one row more than a page */
+    struct kept *kept;            /* the calls; owned; room for one call more than a page */
     size_t n;
     struct buf large, brief; /* owned; scratch */
     int error;

@@ -9,10 +9,10 @@
 
 #include <stdlib.h>
 
-/* Limit in bytes for each form of a row, after which no further difference is listed. */
+/* If the JSON or the text of a row has this many bytes, no further difference is added to it. */
 #define ROW_BYTES ((size_t)2 << 10)
 
-/* names of the two sessions in texts */
+/* names of the two sessions in the text of the result */
 static const char *const names[DIFF_SIDES] = {"base", "session"};
 
 struct comparing {

@@ -7,14 +7,14 @@
 
 struct listing {
     struct rows rows;
-    struct check_report options; /* of this report, only of_client and of_server are used */
+    struct check_report options; /* only the members of_client and of_server are used */
     enum severity lowest;
     int64_t checked; /* the number of sessions whose findings were read */
     int status;
 };
 
 /* Adds a text such as: error: invalid-params of seq 7 from the client, "tools/call" "read_file".
- * What it means. "Why" */
+ * Then come the meaning of the finding, and the details in quotes. */
 void findings_add_finding(struct tool_call *c, const struct check_report *report,
                           const struct check_finding *f)
 {

@@ -78,8 +78,8 @@ bool rows_end_row(struct rows *r)
     return tool_should_continue(c);
 }
 
-/* Adds a line such as: SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. Times are in UTC, as
- * in `since`. */
+/* Adds a line such as: SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. Times are in UTC,
+ * as in the argument `since`. */
 static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const void *row)
 {
     struct buf cell = {0};

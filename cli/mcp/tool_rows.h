@@ -37,18 +37,19 @@ struct rows {
     int64_t counted;
     struct rows_place first; /* position at which this page begins; session 0: the first row */
     struct rows_place next;  /* position at which the next page begins; session 0: no next page */
-    struct rows_place row;   /* the current row */
+    struct rows_place row;   /* position of the current row */
     struct json_out mark;    /* state of c->j before the current row */
     size_t json_n, text_n;   /* lengths of the JSON and of the text before the current row */
-    /* time at which counting ends, on the monotonic clock; 0: the page is not full */
+    /* time on the monotonic clock at which the rows after the page are no longer counted; 0: the
+     * page is not full */
     int64_t count_until_us;
     bool worked;  /* rows_should_end_page() was called */
     bool skipped; /* the current row is only counted */
     bool stopped; /* the reading ended before the last row, so there may be more rows */
 };
 
-/* Begins the array `name`. `limit` is used if the argument is missing. Returns MI_EINVAL if the
- * cursor is invalid. */
+/* Begins the array `name`. limit: maximum number of rows of a page if the argument `limit` of the
+ * tool is missing. Returns MI_EINVAL if the cursor is invalid. */
 MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit);
 /* Whether all further rows are only counted. */
 bool rows_page_is_full(const struct rows *r);
@@ -57,11 +58,12 @@ MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
 /* Ends the row. Call it even if rows_begin_row() returned false. If the row does not fit, it is
  * removed. Returns false if no further row is wanted. */
 MI_MUST bool rows_end_row(struct rows *r);
-/* Adds a complete row, with the values of `row`, a row of the list `l`. */
+/* Adds a complete row. Its values come from `row`, which is a row of the list `l`. */
 MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
                       const void *row);
-/* Call this before the work for a row, or for the rows of a session. Returns true if the page has
- * taken too long and therefore ends here. Each page does at least one piece of work. */
+/* Call this before the work for a row, or for the rows of a session. Returns true if the page ends
+ * here, because it has taken too long or the client has cancelled the call. The first call for a
+ * page never returns true because of the time. */
 MI_MUST bool rows_should_end_page(struct rows *r, int64_t session, int64_t n);
 /* For a list that did not pass all its rows: sets the number of rows, including those on the pages
  * before. If `all` is false, the number is only a lower limit. */

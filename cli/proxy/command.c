@@ -54,7 +54,7 @@ static const struct opt proxy_opts[] = {
      "0: none"},
     {0, "grace", "DURATION", "1.5s",
      "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
-    /* `wrap --remote` writes this option for `unwrap`: the text that was replaced. */
+    /* `wrap --remote` writes this option: the text that was replaced, which `unwrap` restores. */
     {0, "original", "TEXT...", NULL, NULL},
     /* `send` gives this option: the recorded request that is sent again. The option is recorded as
      * an event. */

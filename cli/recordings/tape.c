@@ -13,12 +13,12 @@
 
 struct message {
     int64_t at_us;
-    size_t at, n; /* offset and length in tape.text */
+    size_t at, n; /* offset and length of the text in tape.text */
     bool from_client;
 };
 
 struct tape {
-    const char *from, *to;              /* borrowed; see tape_open() */
+    const char *from, *to;              /* paths of the files, see tape_open(); borrowed */
     const struct query_session *header; /* borrowed */
     struct message *messages;           /* owned; the new messages */
     size_t n, cap;
@@ -143,7 +143,8 @@ static bool tape_write_lines(void *ctx, struct slice lines)
     return save_write(ctx, lines);
 }
 
-/* Writes the session. If it ends before its last message, corrects its end. */
+/* Writes the session. If the recorded end of the session is before the last message, moves the end
+ * to the last message. */
 static bool write_final_session_to_cassette(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;

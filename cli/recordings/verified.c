@@ -160,7 +160,7 @@ static void print_verdict_line(struct out *o, const struct verify_result *one,
     const struct reporting_cell verdict = {verify_verdict_name(one->verdict), 15,
                                            styles[one->verdict]};
     struct buf line = {0};
-    /* the name without its leading # */
+    /* the name of the case without its leading # */
     buf_slice_add(&line, (struct slice){c->name.p + 1, c->name.n - 1});
     buf_adds(&line, c->message.n > 0 ? ": " : "");
     buf_slice_add(&line, buf_slice(&c->message));

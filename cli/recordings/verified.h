@@ -16,7 +16,7 @@
 
 struct verified {
     struct reporting reporting;
-    struct report_place place;        /* the recording, as reports name it */
+    struct report_place place;        /* the name of the recording in reports */
     bool verbose;                     /* requests whose answers match are printed as well */
     uint64_t counts[VERIFY_VERDICTS]; /* number of requests, by verdict */
     struct buf json;                  /* owned; the results so far, separated by commas */

@@ -48,11 +48,11 @@ static const char about[] =
 
 struct answer {
     int64_t seq;
-    size_t at, n; /* offset and length in update.text */
+    size_t at, n; /* offset and length of the answer in update.text */
 };
 
 struct update {
-    struct answer *answers; /* owned; sorted by seq, ascending */
+    struct answer *answers; /* the new answers, sorted by seq, ascending; owned */
     size_t n, cap;
     size_t next;     /* index of the first answer that is not written yet */
     struct buf text; /* owned; the texts of the answers */
@@ -173,7 +173,7 @@ static int update_write_file(struct update *u, const char *path)
 
 struct verifying {
     struct verified verified;
-    struct update *update; /* NULL: --update was not given */
+    struct update *update; /* collects new answers; NULL: no --update */
     int status;            /* the first error of update_replace_answer(); 0: none */
 };
 
@@ -213,7 +213,7 @@ static int verify_recording(const struct settings *s, struct recording *r,
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* Writes the summary or the JSON to stdout, and writes the files. */
+/* Writes the summary or the JSON report to stdout, and the reports that are requested to files. */
 static int verify_command_finish(const struct settings *s, struct verifying *v,
                                  struct slice recording, int64_t lasted_us)
 {

@@ -15,7 +15,7 @@
 #define CLI_VALUE_MAX ((size_t)16 << 20) /* maximum size of a value in bytes */
 
 struct cli_value {
-    struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
+    struct slice name; /* name of an argument, or a JSON Pointer; borrowed, maybe from `place` */
     /* owned; JSON Pointer of a secret that the user typed; empty: the value is not such a secret */
     struct buf place;
     bool is_json;     /* true: the value is JSON; false: UTF-8 text */

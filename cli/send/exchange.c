@@ -163,8 +163,8 @@ static int exchange_edit_params(const struct exchange *x)
     return EXIT_TROUBLE;
 }
 
-/* Checks the arguments of a typed request. A recorded request is not checked, because it may be
- * sent for its errors. */
+/* Checks the arguments of a typed request. A recorded request is not checked, because the
+ * user may send it to get an error. */
 static int check_arguments(const struct exchange *x, struct tool *t)
 {
     struct schema_fault fault = {0};

@@ -12,7 +12,7 @@
 
 struct exchange {
     const struct settings *s;
-    struct peer *peer;        /* the recording must be loaded into the peer */
+    struct peer *peer;        /* the server; the caller has loaded the recording into `peer` */
     struct outgoing *request; /* request to send; NULL: lists the tools */
     const struct cli_value_list *sets;
     uint32_t item;     /* index of the recorded request; TALK_NONE: none */

@@ -8,14 +8,14 @@
 
 #include "replay/live/talk.h"
 
-#define INPUT_ROUNDS 20 /* a request is sent at most this many times */
+#define INPUT_ROUNDS 20 /* maximum number of times that a request is sent */
 
 /* Whether the answer asks for input instead of giving the result. */
 bool input_is_required(const struct rpc *answer);
-/* Writes the next request to `message`: the request `sent`, to which it adds the request state of
- * `answer`, and a recorded response to each question in `answer`. The responses are searched in the
- * recorded requests after number *item; sets *item to the request that has them. Sets *ret_found to
- * false if no request has them, or if the sanitizer changed them. */
+/* Writes the next request to `message`: the request `sent`, with the request state of `answer` and
+ * a recorded response to each question in `answer`. Searches the recorded requests after number
+ * *item for the responses, and sets *item to the request that has them. Sets *ret_found to false if
+ * no request has the responses, or if the sanitizer changed the responses. */
 MI_MUST int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
                               uint32_t *item, struct buf *message, bool *ret_found);
 /* Appends the methods of the questions, such as "elicitation/create, roots/list". */

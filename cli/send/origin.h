@@ -16,7 +16,7 @@ struct origin {
      * origin_read_command(). */
     char **command;
     size_t command_n, command_cap;
-    struct buf name; /* owned; name of the server in records */
+    struct buf name; /* owned; name of the server in recordings */
     struct buf dir;  /* owned; working directory of the server; empty: unknown or missing */
 };
 

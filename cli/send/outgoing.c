@@ -39,7 +39,7 @@ static const struct {
     {"logging/setLevel", "level", false, false},
 };
 
-/* Returns the row of this method; MI_COUNT(targets) if there is none. */
+/* Returns the index of the request's method in `targets`; MI_COUNT(targets) if it is not there. */
 static size_t find_target(const struct outgoing *r)
 {
     size_t i = 0;
@@ -176,7 +176,7 @@ static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
            pointer_unescape(b, (struct slice){pointer.p + n, pointer.n - n});
 }
 
-/* Writes the value of a change to `b`, as JSON. */
+/* Appends the value of an option --set to `b`, as JSON. */
 static void outgoing_type_value(struct buf *b, struct slice params, const struct cli_value *g,
                                 struct json_value input_schema)
 {

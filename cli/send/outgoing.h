@@ -47,10 +47,11 @@ MI_MUST int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorde
  * `params` may be a buffer outside of the request. */
 MI_MUST int outgoing_set_params(struct buf *params, const struct cli_value_list *sets,
                                 struct json_value input_schema, struct buf *error);
-/* Calls fn for each mark of the sanitizer in params, except in values that `sets` gives. */
+/* Calls fn for each mark of the sanitizer in params, except in values that `sets` replaces. */
 MI_MUST int outgoing_for_each_secret(struct slice params, const struct cli_value_list *sets,
                                      secrets_fn fn, void *ctx);
-/* Reports the marks that remain on stderr, one line each. Returns EXIT_FINE if there is none. */
+/* Reports on stderr the marks that `sets` does not replace, one line each. Returns EXIT_FINE if
+ * there is none. */
 MI_MUST int outgoing_refuse_secrets(struct slice params, const struct cli_value_list *sets);
 /* Writes the complete message, with the id 0. */
 void outgoing_write_message(const struct outgoing *r, struct buf *b);

@@ -199,7 +199,7 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
 bool peer_says_server_ended(const struct rpc *answer)
 {
     int64_t code;
-    /* revision 2026-07-28 has the code -31000 for the same error */
+    /* in revision 2026-07-28, RPC_SERVER_GONE has the code -31000 */
     return rpc_is_interposer_error(answer) && json_int(answer->error_code, &code) &&
            (code == RPC_SERVER_GONE || code == -31000);
 }

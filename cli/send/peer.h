@@ -2,8 +2,9 @@
  * the exchange is recorded as a session.
  *
  * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording;
- *           else a new `initialize`. If the server rejects the new one, server/discover asks
- *           whether it speaks 2026-07-28, where each request has `_meta` instead of a handshake.
+ *           else a new `initialize`. If the server rejects a new `initialize`, server/discover asks
+ *           whether the server speaks 2026-07-28, where each request has `_meta` instead of a
+ *           handshake.
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
  * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
  *           in peer.error.

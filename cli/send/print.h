@@ -15,8 +15,10 @@
 #include "wire/rpc.h"
 
 struct print_files {
-    const char *dir; /* borrowed; NULL: a new directory below $TMPDIR, made for the first file */
-    char *made;      /* owned; path of the new directory */
+    /* directory for the files; borrowed; NULL: a new directory below $TMPDIR, made for the first
+     * file */
+    const char *dir;
+    char *made; /* owned; path of the new directory */
     bool failed;
     unsigned n; /* number of files written */
     /* the name of the newest file is KIND-NUMBER.EXT; `kind` and `ext` are static strings */

@@ -7,7 +7,8 @@
 
 #include <time.h>
 
-#define NEWEST 50 /* number of newest sessions in which the session of the proxy is searched */
+/* the session of the proxy is searched for among this many newest sessions */
+#define NEWEST 50
 
 struct search {
     struct query *q;

@@ -10,8 +10,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* The system calls of SQLite, libc, the sanitizer and the recorder, grouped by purpose; some C
- * libraries use the older calls. */
+/* The system calls of SQLite, libc, the sanitizer and the recorder, grouped by purpose. Some C
+ * libraries use the older of two equivalent calls, such as open(2) instead of openat(2). */
 static const char *const allowed[] = {
     /* descriptors */
     "read", "readv", "write", "writev", "pread64", "pwrite64", "preadv", "pwritev", "lseek",

@@ -14,7 +14,7 @@ static size_t area_n;
  * it. */
 __attribute__((used)) static char **copies;
 
-/* Returns the number of strings in `v`. Moves *end behind all strings that follow each other in
+/* Returns the number of strings in `v`. Moves *end past all strings that are contiguous in
  * memory from *end on. */
 static size_t count_adjacent_strings(char **v, char **end)
 {

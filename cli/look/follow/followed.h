@@ -14,7 +14,7 @@
 #define FOLLOWED_WHAT_MAX 96
 
 struct followed_session {
-    struct query_session s; /* its strings point into `text` */
+    struct query_session s; /* the row of the session; the strings point into `text` */
     struct buf text;        /* owned */
     int64_t seq, event;     /* last seq and last event id that were read */
     bool ended;             /* the end of the session is recorded */
@@ -28,7 +28,7 @@ struct followed_call {
 };
 
 struct followed {
-    struct followed_session *session[FOLLOWED_MAX]; /* owned; ordered by id */
+    struct followed_session *session[FOLLOWED_MAX]; /* the sessions, ordered by id; owned */
     size_t n;
     /* some sessions are not followed, because the list is full */
     bool left_out;

@@ -11,7 +11,7 @@
 
 struct newest_row {
     int64_t at_us, session_id;
-    int64_t number; /* seq of a message, id of an event */
+    int64_t number; /* seq of the message, or id of the event */
     bool is_event;
 };
 

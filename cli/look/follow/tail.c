@@ -53,7 +53,7 @@ struct tail {
     struct followed live;
     bool said_left_out; /* the warning that some running sessions are not followed was printed */
     const struct followed_session *of; /* the session being read */
-    int64_t newest;                    /* sessions with a higher id are new */
+    int64_t newest;                    /* sessions with an id above `newest` are new */
     int64_t seen;                      /* highest session id that was read */
     int64_t version;
     int status;
@@ -154,8 +154,8 @@ static bool tail_read_new_rows(struct tail *t)
     return some;
 }
 
-/* Follows a session. If there are too many sessions, the newest sessions of a vault are followed;
- * of a store, those that were found first are followed. *ret stays NULL if s is not followed. */
+/* Follows a session. If there are too many sessions, follows the newest sessions of a vault, or the
+ * sessions of a store that were found first. *ret stays NULL if s is not followed. */
 static int tail_follow_session(struct tail *t, const struct query_session *s,
                                struct followed_session **ret)
 {
@@ -218,8 +218,8 @@ static void drop_ended_sessions(struct tail *t)
     tail_print_page(t);
 }
 
-/* Reads and prints what is new in the vault. Returns false if there is more: then the caller must
- * not wait before the next call. */
+/* Reads and prints new rows of the vault. Returns false if there are more new rows: then the caller
+ * must not wait before it calls this function again. */
 static bool tail_poll_vault(struct tail *t)
 {
     int64_t version = t->version;
@@ -241,7 +241,7 @@ static bool tail_poll_vault(struct tail *t)
         tail_print_page(t);
         out_flush(&t->page.out);
     }
-    if (some) /* there is more to read; the next call first looks for new sessions */
+    if (some) /* more rows can be read; the caller must not wait before it calls again */
         return false;
     drop_ended_sessions(t);
     t->version = version;
@@ -335,8 +335,8 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
         out_flush(&t->page.out);
 }
 
-/* Prints the newest `last` recorded rows, and then follows the running sessions after these
- * rows. */
+/* Prints the newest recorded rows, at most `last`. Prepares to follow the running sessions from
+ * their newest row on. */
 static int tail_begin_following(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);
@@ -429,8 +429,8 @@ static bool watch_nearest_directory(struct watch *w, char *watched, const char *
     return true;
 }
 
-/* Waits until the first session is recorded, and replaces *q. Returns false if a signal arrived, or
- * on an error, which sets *ret_status. */
+/* Waits until the first session is recorded. Replaces *q, because the vault must be opened again.
+ * Returns false if a signal arrived, or on an error, which sets *ret_status. */
 static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_status)
 {
     struct watch w = {.fd = -1, .input = -1};

@@ -51,7 +51,8 @@ void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id)
 /* Gives the timeline the operations of the session that the next line belongs to. */
 static int tail_page_use_operations(struct tail_page *p)
 {
-    static const struct operation_list none; /* always empty: operations of a store are not read */
+    /* an empty list for a store, because the operations of a store are not read */
+    static const struct operation_list none;
     size_t i = 0;
     p->timeline.operations = &none;
     if (query_is_store(p->q))
@@ -123,7 +124,7 @@ int tail_page_add_session(struct tail_page *p, const struct query_session *now, 
 
 void tail_page_print_titles(struct tail_page *p)
 {
-    p->timeline.out = &p->out; /* the titles are not among the sorted lines */
+    p->timeline.out = &p->out; /* the titles are printed at once, not sorted with the lines */
     timeline_print_titles(&p->timeline);
     p->timeline.out = &p->page;
 }

@@ -46,7 +46,7 @@ struct tail_page {
     struct session_view view; /* all zero, because lines do not use a summary */
     struct buf text;          /* owned; the line of open calls */
     struct tail_operations known[TAIL_KNOWN];
-    size_t next_known;              /* index of the entry to replace next */
+    size_t next_known;              /* index in `known` of the entry that is replaced next */
     const struct query_session *of; /* borrowed; the session of the next lines */
 };
 
@@ -54,9 +54,10 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json);
 /* Returns EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
 MI_MUST int tail_page_close(struct tail_page *p);
 
-/* Sets the session of the next lines, which is borrowed. */
+/* Sets the session of the next lines. The session is borrowed. */
 void tail_page_set_session(struct tail_page *p, const struct query_session *s);
-/* Must be called before new messages of this session are added. Its operations are read again. */
+/* Must be called before new messages of a session are added, so that the operations of the session
+ * are read again. */
 void tail_page_mark_session_stale(struct tail_page *p, int64_t session_id);
 MI_MUST int tail_page_add_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_add_event(struct tail_page *p, const struct query_event *e);

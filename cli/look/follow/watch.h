@@ -42,10 +42,11 @@ enum watch_result {
 void watch_open(struct watch *w, const char *vault);
 void watch_close(struct watch *w);
 bool watch_is_stopped(void); /* whether SIGINT or SIGTERM has arrived */
-/* Waits until `ms` milliseconds have passed, until there is input, or until WATCH_END. Ignores
- * writes: stores do not report changes. */
+/* Waits until `ms` milliseconds have passed, until there is input, or until the result is
+ * WATCH_END. Does not wait for writes, because stores do not report changes. */
 enum watch_result watch_wait_for_input(const struct watch *w, int ms);
-/* Waits for a write, at most max_ms. max_ms 0: only pauses before the next poll. */
+/* Waits for a write, at most max_ms milliseconds. If max_ms is 0, only pauses before the next
+ * poll. */
 enum watch_result watch_wait_for_change(struct watch *w, int max_ms);
 
 #endif

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define QUIET_US 1000000 /* time after which the progress of indexing is shown */
-/* Maximum number of candidates of a session that are read one by one. With more candidates, one
- * pass over the session is cheaper. */
+/* Maximum number of candidates of a session that are read one by one. For more candidates,
+ * reading all rows of the session without bodies is cheaper. */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024 /* maximum number of messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* maximum bytes stored of a server name */
@@ -22,7 +22,7 @@ struct session_row {
     bool wanted; /* the session may have matching messages */
     int64_t number, started_at_us;
     size_t uid_shown; /* characters of the UID that identify the session */
-    size_t name;      /* offset in finder.names */
+    size_t name;      /* offset of the server's name in finder.names */
 };
 
 /* A list of seqs: messages of one session. */
@@ -41,7 +41,7 @@ struct finder {
     bool ended;   /* the limit is reached, or the callback ended the search */
     int status;
 
-    struct search *index;    /* owned; NULL: messages are read without an index */
+    struct search *index;    /* the index; owned; NULL: messages are read without an index */
     struct buf match;        /* owned; query for the index */
     struct session_row *row; /* owned; sessions of one index file, newest first */
     size_t rows_n, rows_cap;
@@ -50,7 +50,7 @@ struct finder {
     struct buf large, text;
     /* seqs of the messages of a session that may contain the words, in ascending order */
     struct seq_list candidates;
-    const struct session_row *session; /* session of the messages in callbacks */
+    const struct session_row *session; /* session whose messages are being read */
     /* for showing the progress: when indexing began, when the progress was shown last, number of
      * indexed messages */
     int64_t index_began_us, shown_us, indexed;
@@ -152,8 +152,8 @@ static bool finder_add_seq(struct finder *f, struct seq_list *l, int64_t seq)
     return true;
 }
 
-/* Tries the messages whose fields match, newest first. If `list` is not NULL, tries only messages
- * in the list. */
+/* Reads the messages whose fields match, newest first, and passes those that match the question to
+ * the callback. If `list` is not NULL, reads only messages in the list. */
 static void finder_try_matching_messages(struct finder *f, const struct session_row *r,
                                          const struct seq_list *list)
 {
@@ -176,8 +176,9 @@ static void finder_try_matching_messages(struct finder *f, const struct session_
     }
 }
 
-/* Tries the messages in f->candidates, newest first. If the question has fields and there are many
- * candidates, one pass over the session without bodies is cheaper than reading each candidate. */
+/* Reads the messages in f->candidates, newest first, and passes those that match to the callback.
+ * If the question has fields and there are many candidates, first selects messages by their fields
+ * without reading bodies, which is cheaper than reading each candidate. */
 static void finder_try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
@@ -239,7 +240,8 @@ struct group {
     size_t at; /* index of the session of f->candidates; n: none */
 };
 
-/* Tries the candidates that the index has found in the current session. */
+/* Reads the candidates that the index has found in the current session, and passes those that match
+ * to the callback. */
 static void try_indexed_candidates(struct group *g)
 {
     struct finder *f = g->f;
@@ -272,7 +274,7 @@ static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
         return finder_should_continue(f);
     if (f->question->narrowed || f->question->all_exact)
         return finder_add_seq(f, &f->candidates, seq);
-    /* The message is read now, not later with the candidates: a few matches may reach the limit. */
+    /* Read the message now, not later with other candidates: a few matches may be enough. */
     finder_try_message(f, &g->row[g->at], seq);
     return finder_should_continue(f);
 }
@@ -311,7 +313,7 @@ static void finder_search_group(struct finder *f)
         return;
     int64_t left = f->left;
     int st = search_with_index(f, row, n);
-    /* no scan after a match, because the scan would find the match again */
+    /* after a match do not read all messages, because that would find the same match again */
     if (st != MI_EIO || f->left != left) {
         finder_set_status(f, st);
         return;

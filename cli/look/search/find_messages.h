@@ -15,7 +15,7 @@ struct found {
     const struct query_message *message;
     /* values of the session, as in struct query_session */
     int64_t session_id, session_number, started_at_us;
-    bool several; /* true: several vaults were searched, so session numbers may not be unique */
+    bool several; /* several vaults were searched, so session numbers may not be unique */
     const char *uid, *server;
     size_t uid_shown;  /* characters of the UID that identify the session */
     struct slice text; /* searched text of the message */

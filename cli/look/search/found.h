@@ -9,11 +9,11 @@
 #include "cli/frame/out.h"
 #include "cli/look/search/find_messages.h"
 
-/* Returns the match with at most this many bytes before and after it. */
+/* Returns the match with at most `before` bytes before it and at most `after` bytes after it. */
 struct slice found_get_context(const struct found *f, size_t before, size_t after);
 /* Adds the members of a JSON object. */
 void found_add_json_members(struct json_out *j, const struct found *f);
-/* Prints two lines: what the message is, and the match in its context. */
+/* Prints two lines: a description of the message, and the match with the text around it. */
 void found_print_text(struct out *o, const struct found *f);
 
 #endif

@@ -144,7 +144,7 @@ bool question_set_field(struct question *x, enum question_field field, const cha
     case QUESTION_KIND:
         f->kinds = 1u << value_find_by_word(&row_kinds, slice_of(value));
         break;
-    case QUESTION_TOOK: /* `took:1s` is accepted as well, because a shell needs no quotes for it */
+    case QUESTION_TOOK: /* `took:1s` means `took:>1s`, but needs no quotes in a shell */
         value += value[0] == '>';
         return units_parse_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
     case QUESTION_FIELDS:

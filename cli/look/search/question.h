@@ -38,14 +38,15 @@ struct question {
     bool narrowed;             /* the question asks for a message field, or has no search text */
     bool all_exact;            /* every term is searched byte for byte */
     /* The search covers the session newest_session up to the message newest_seq, and all older
-     * sessions completely. 0: no limit. */
+     * sessions completely. newest_session is 0 if there is no limit. */
     int64_t newest_session, newest_seq;
 };
 
 /* Returns the name of a field. *ret_values: its values as `a|b`; NULL: any value. */
 const char *question_field(size_t field, const char **ret_values);
 
-/* Returns EXIT_FINE, or an exit status. question_close() must be called in any case. */
+/* Returns EXIT_FINE or, after a message on stderr, EXIT_USAGE or EXIT_TROUBLE. question_close()
+ * must be called in any case. */
 MI_MUST int question_open(struct question *x, const struct settings *s);
 void question_close(struct question *x);
 

@@ -71,7 +71,8 @@ static bool search_stop_at_match(void *ctx, const struct found *f)
     return false;
 }
 
-/* Tells a person that nothing was found, and whether prefixes would find something. */
+/* Tells a person that nothing was found, and whether longer words that begin with the searched
+ * words would be found. */
 static int print_nothing_found(struct searching *s, struct query *q)
 {
     bool any = false;

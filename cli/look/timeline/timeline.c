@@ -15,7 +15,7 @@
 #define MANY_SHORT_METHOD 16 /* assumed width of METHOD without `tools/call` */
 /* minimum columns of the content; with fewer columns, the content is omitted */
 #define CONTENT_MIN 4
-#define NOTES_MIN 8 /* minimum columns of the notes; with fewer columns, dots replace them */
+#define NOTES_MIN 8 /* minimum columns of the notes; with fewer columns, dots replace the notes */
 #define NOTES_DOTS 3
 #define CONTENT_HEAD 12    /* columns that notes must leave for the content */
 #define PREVIEW_BYTES 2048 /* maximum bytes of a preview; more than a line of a terminal holds */
@@ -100,8 +100,8 @@ static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
 
 /* ---- METHOD ---- */
 
-/* Whether the message is a line of stderr or noise. Its text replaces METHOD and the columns after
- * METHOD. */
+/* Whether the row is a line of stderr, or a line that is not a message (noise). The text of such a
+ * line replaces METHOD and the columns after METHOD. */
 static bool is_stderr_or_noise(const struct query_message *m)
 {
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
@@ -147,8 +147,7 @@ void timeline_measure_columns(struct timeline *t, const struct query_message *m)
         w->id = id > w->id ? id : w->id;
     }
     if (w->of_many)
-        /* The level does not change, because the lines already printed have the columns of this
-         * level. */
+        /* Keep the level, because lines with the columns of this level were already printed. */
         layout_set_columns(&t->layout, w, t->layout.level);
     else
         layout_choose_level(&t->layout, w);
@@ -156,7 +155,7 @@ void timeline_measure_columns(struct timeline *t, const struct query_message *m)
 
 /* ---- the beginning of a line ---- */
 
-/* Adds the columns up to the arrow, and the gap after it. */
+/* Adds the columns up to the arrow, and the gap after the arrow. */
 static void timeline_begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
                                 enum out_style style)
 {

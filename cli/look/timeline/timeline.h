@@ -25,7 +25,7 @@ struct timeline {
     struct query *q;
     const struct query_session *session;
     const struct session_view *view;
-    const struct operation_list *operations; /* borrowed; NULL: not known */
+    const struct operation_list *operations; /* the session's operations; borrowed; NULL: unknown */
     enum timeline_bodies bodies;
     struct layout_widths widths; /* measured widths of the cells */
     struct layout layout;

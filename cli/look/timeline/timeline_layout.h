@@ -20,8 +20,8 @@ enum layout_level {
     LAYOUT_SHORT_NAMES,
     LAYOUT_NO_SIZE,
     LAYOUT_NO_ID, /* no ID column, and no milliseconds in the time of day */
-    /* gaps of one column, and no padding after WHAT; below 80 columns, lines have no session ID,
-     * and a narrower column SERVER */
+    /* one blank between columns, and no padding of METHOD and TOOK; on a terminal with fewer than
+     * 80 columns, lines of several sessions have no session ID, and a narrower column SERVER */
     LAYOUT_PACKED,
 };
 
@@ -29,7 +29,7 @@ struct layout_widths {
     size_t columns; /* width of the terminal; OUT_UNLIMITED: no limit */
     bool of_many;   /* lines begin with the time of day, a session's ID and its server */
     size_t seq, time, id, arrow;
-    /* width of the widest METHOD; short_method: the same with LAYOUT_SHORT_NAMES */
+    /* width of the widest METHOD; short_method: its width with LAYOUT_SHORT_NAMES */
     size_t method, short_method;
     unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
     /* number of METHODs of each width; by_width[1] is for LAYOUT_SHORT_NAMES. The last element
@@ -39,10 +39,10 @@ struct layout_widths {
 
 struct layout {
     enum layout_level level;
-    size_t gap;    /* number of blanks between columns */
-    size_t time;   /* width of the column TIME */
-    size_t server; /* width of the column SERVER; 0 (also for session and seq): no such column */
-    size_t session, seq;
+    size_t gap;          /* number of blanks between columns */
+    size_t time;         /* width of the column TIME */
+    size_t server;       /* width of the column SERVER; 0: no such column */
+    size_t session, seq; /* widths of the columns of the session ID and SEQ; 0: no such column */
     size_t what, method, took; /* widths; with LAYOUT_PACKED, method and took are 0 (not padded) */
     size_t id, size;           /* widths of the columns ID and SIZE; 0: no such column */
 };
