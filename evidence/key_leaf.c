@@ -79,7 +79,8 @@ static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin
     if (previous != NULL && (key_read_public(l->previous, &named) < 0 || !key_eq(&named, previous)))
         return "the leaf names a key other than the previous one";
     if ((l->previous.p == NULL) != (l->previous_signature.p == NULL))
-        return "the leaf has only one of the previous key and the signature with this key";
+        return "the leaf has a previous key without its signature, or a signature without the "
+               "previous key";
     append_signed_text(text, origin, l->key, l->previous);
     if (text->failed)
         return NULL;

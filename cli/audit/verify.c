@@ -25,7 +25,7 @@ static const struct opt table_of_options[] = {
     {0, "anchor", "WHERE...", NULL,
      "also compare with the checkpoints copied to a FILE or git:DIR"},
     {0, "key", "KEY", NULL,
-     "a verifier key that must be one of the vault's keys, or a file with it"},
+     "a verifier key that must be one of the vault's keys, or a file with this key"},
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the vault"},
     REPORTING_OPTS,

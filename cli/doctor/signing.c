@@ -62,7 +62,8 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
                 "mcp-interposer audit verify says what was changed; if you know the reason, such "
                 "as a restored or a new vault, and want to sign the log: mcp-interposer audit "
                 "checkpoint --new-vault",
-                "the log does not continue the log that was signed, so it is no longer signed");
+                "this vault's log does not continue the log that was signed before, so it is no "
+                "longer signed");
             break;
         }
     }

@@ -26,7 +26,7 @@ static const struct opt table_of_options[] = {
     {0, "speed", "FACTOR", "0", "how fast to answer; 0: at once; 1: as recorded; 2: twice as fast"},
     {0, "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
     {0, "on-miss", "error|live", "error",
-     "answer to a request that was not recorded: an error, or from SERVER"},
+     "how to answer a request that was not recorded: with an error, or from SERVER"},
     {0, "record-mode", "none|append|new|once|all|new_episodes", "none",
      "which answers of SERVER are written, and to which file (see below)"},
     {'o', "output", "FILE", NULL, "the new file of --record-mode new"},
@@ -45,10 +45,11 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Use this as the command of a server in a test: it answers on stdin and stdout\n"
     "what the recorded server answered, and nothing else.\n" COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
-    "selects the newest finished session with other requests than `server/discover`.\n"
-    "A request that was not recorded gets an error that names the nearest recorded\n"
-    "one; it is also reported on stderr, and the exit status is 1.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. The name of a server,\n"
+    "`last` or no argument selects the newest finished session with other requests\n"
+    "than `server/discover`. A request that was not recorded gets an error that names\n"
+    "the nearest recorded one; it is also reported on stderr, and the exit status is\n"
+    "1.\n"
     "\n"
     "--on-miss live: SERVER answers requests that were not recorded. --record-mode\n"
     "records these answers: append (new_episodes) adds them to FILE; new writes them\n"

@@ -36,10 +36,10 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Sends the requests of a recording to SERVER, one after the other, and compares\n"
     "its answers.\n" COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
-    "selects the newest finished session. Only requests that read are sent, and calls\n"
-    "of tools marked read-only or idempotent; --all sends the others, too. The order\n"
-    "of tools, prompts and resources in a list is ignored.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. The name of a server,\n"
+    "`last` or no argument selects the newest finished session. Only requests that\n"
+    "read are sent, and calls of tools marked read-only or idempotent; --all sends\n"
+    "the others, too. The order of tools, prompts and resources in a list is ignored.\n"
     "Exit status: 0 all answers match; 1 some differ or are missing; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */

@@ -146,7 +146,8 @@ void repeat_note_forwarded(struct traffic *t, const struct message *x, struct pe
         return; /* a user who cancels a call may intentionally repeat it */
     buf_printf(&happened, "this call (");
     message_append_name(&happened, x->m.method, rpc_target(&x->m));
-    buf_printf(&happened, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
+    buf_printf(&happened,
+               ") equals request %llu, which was received %s ago, at %s, and may have run: %s; %s",
                (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
                clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
                explain_late_answer(r->late));

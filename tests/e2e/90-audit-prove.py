@@ -95,7 +95,7 @@ def _(t):
     eq((v["records"], v["checkpoint"]["key"], v["checkpoint"]["compared"]), (3, key, False), "verdict")
     for bodies in ([], ["--bodies"]):
         out = ok(t.run("audit", "check", save(t, bundle), "--key", key, *bodies))
-        for says in ("PROVEN", "ok after ", "tools/call mail", "not proven  that this checkpoint was anchored"):
+        for says in ("PROVEN", "ok after ", "tools/call mail", "not proven  whether this checkpoint was anchored"):
             check(says in out, f"{says!r} is not in {out}")
         eq("person-0@example.org" in out, bodies != [], "bodies")
 

@@ -538,7 +538,7 @@ def _(t):
     reads = [tool(x, annotations=READS) for x in ("r1", "r2", "r3")]
     week(t, "srv", [*reads, tool("w"), tool("d")], ["r1", "w", "d"])
     for text, rule, says in (
-            ("[server srv]\nhide-tools = d\n", "r1, w", "called, but still hidden by hide-tools or read-only of the configuration: d"),
+            ("[server srv]\nhide-tools = d\n", "r1, w", "these tools were called, but hide-tools or read-only of the configuration still hides them: d"),
             ("[server srv]\nread-only = yes\n", "r1", "still hidden by hide-tools or read-only of the configuration: d, w"),
             ("[proxy]\nhide-tools = d\n[server srv]\nhide-tools = w, r1\n", "d", "of the configuration: r1, w"),
             ("[proxy]\nread-only = yes\n", "r1", "of the configuration: d, w"),

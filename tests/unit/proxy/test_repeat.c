@@ -116,7 +116,8 @@ static void test_repeat_warn_forwards_with_finding_event_and_escalation(void **s
     assert_true(row_is("c2s request forwarded 2 tools/call send - - - repeat-of-uncertain"));
     assert_string_equal(decisions(), "forwarded");
     assert_int_equal(r.escalated, 1);
-    assert_non_null(strstr(r.happened, "(tools/call send) equals request 1 of 2.00s ago"));
+    assert_non_null(
+        strstr(r.happened, "(tools/call send) equals request 1, which was received 2.00s ago"));
     assert_non_null(
         strstr(r.happened, "the call was not answered before its deadline; no answer to the call"));
     assert_true(said_holds("a call equals one that may have run: server=srv"));
@@ -381,8 +382,8 @@ static void test_repeat_large_call_whose_tool_turns_out_harmful_is_said(void **s
         "{'name':'read','inputSchema':{'type':'object'}}]}}");
     let_pass(2 * S);
     assert_false(said_holds("out of memory"));
-    assert_true(said_holds(
-        "because the call is too long to be remembered, and its tool was marked harmless"));
+    assert_true(said_holds("when the call arrived, its tool was marked read-only or idempotent, "
+                           "and the call is too long to be stored"));
     end();
 }
 
