@@ -372,7 +372,7 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
         if (st < 0)
             return report_invalid_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
-            return bundle_reject(why, "the bundle's records are not in the order of their places");
+            return bundle_reject(why, "the bundle's records are not in the order of `place`");
         if (r.kind == BUNDLE_MESSAGE && !read_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
             return bundle_reject(why,
                                  "the bundle's messages are not in the order of their numbers");

@@ -236,7 +236,7 @@ static int verify_named_sessions(const struct settings *s, struct query *q, stru
                                    : audit_verify_fail(query_error(q));
         st = audit_check_session(a, one.id);
         if (st == MI_ENOENT) {
-            log_warn("session %s was removed meanwhile", s->operands[i]);
+            log_warn("session %s was removed during the verification", s->operands[i]);
             st = 0;
         }
     }

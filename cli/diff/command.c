@@ -16,7 +16,7 @@
 
 static const struct opt table_of_options[] = {
     {'i', "ignore", "POINTER...", NULL,
-     "place in params and answers to ignore, such as /content/0/text; * matches one level"},
+     "value in params and answers to ignore, such as /content/0/text; * matches one level"},
     {0, "slower", "FACTOR", NULL,
      "report a call as different if it took more than FACTOR times as long, such as 1.5"},
     {0, "slower-by", "DURATION", "10ms",
@@ -81,7 +81,7 @@ static int read_ignore_option(struct diffing *x)
         if (pointers_add(&x->rules.canon.ignore, "", slice_of(pointer), &error) < 0)
             status = settings_fail_usage(x->s, "--ignore: %s", buf_str(&error));
     if (status == EXIT_FINE && x->s->set.overflow)
-        status = settings_fail_usage(x->s, "--ignore: at most %d places", OPT_MANY_MAX);
+        status = settings_fail_usage(x->s, "--ignore: at most %d pointers", OPT_MANY_MAX);
     buf_close(&error);
     return status;
 }

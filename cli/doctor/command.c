@@ -75,9 +75,10 @@ static void check_wal_size(struct doctor *d, const struct health *h)
             d, "wal",
             "stop the program that keeps the database open; the next idle proxy then shrinks the "
             "write-ahead log",
-            "the write-ahead log has %s: a long-running reader prevents a checkpoint", wal.s);
+            "the write-ahead log has a size of %s: a long-running reader prevents a checkpoint",
+            wal.s);
     else
-        doctor_report_fine(d, "wal", "the write-ahead log has %s", wal.s);
+        doctor_report_fine(d, "wal", "the write-ahead log has a size of %s", wal.s);
     doctor_report_fine(d, "database", "%s for %lld session%s, %s of it free",
                        units_format_bytes(h->db_bytes).s, (long long)h->sessions,
                        h->sessions == 1 ? "" : "s", units_format_bytes(h->free_bytes).s);

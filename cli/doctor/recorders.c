@@ -41,7 +41,7 @@ static void report_silent_recorder(struct doctor *d, const struct journal_view *
 {
     char remedy[128];
     if (v->reader) {
-        snprintf(remedy, sizeof remedy, "kill -9 %d: the proxy starts another recorder",
+        snprintf(remedy, sizeof remedy, "kill -9 %d; the proxy then starts another recorder",
                  (int)v->recorder);
         doctor_report_fault(d, "recorders", remedy,
                             "the recorder of %s has stored nothing for %d ms; %s not yet stored",

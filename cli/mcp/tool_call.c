@@ -339,7 +339,7 @@ static int mcp_call_begin(struct reading *r)
         st = mcp_call_add_operation(r);
     if (st == 0 && r->is_call && r->parts == PART_BOTH &&
         (r->view.offset > 0 || r->view.pointer[0] != '\0')) {
-        buf_adds(&c->error, "pointer and offset need part: request or answer");
+        buf_adds(&c->error, "pointer and offset require the argument part: request or answer");
         st = MI_EINVAL;
     }
     if (st < 0 || r->is_call)

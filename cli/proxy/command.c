@@ -53,7 +53,7 @@ static const struct opt proxy_opts[] = {
      "limit for messages that wait in memory, in all sessions, while the vault cannot be written; "
      "0: no limit"},
     {0, "grace", "DURATION", "1.5s",
-     "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
+     "time from closing the server's stdin to SIGKILL; SIGTERM is sent after half of this time"},
     /* `wrap --remote` writes this option for `unwrap`: the text that was replaced. */
     {0, "original", "TEXT...", NULL, NULL},
     /* `send` gives this option: the recorded request that is sent again. The option is recorded as

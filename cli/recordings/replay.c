@@ -18,7 +18,7 @@
 static const struct opt table_of_options[] = {
     {0, "name", "NAME", NULL, "use the newest session of the server with this name"},
     {'i', "ignore", "POINTER...", NULL,
-     "place in the parameters to ignore, such as /arguments/path; * matches one level"},
+     "value in the parameters to ignore, such as /arguments/path; * matches one level"},
     {0, "check-answers", NULL, NULL, "compare the client's answers to requests of the server, too"},
     {0, "repeat", "last|fail", "last",
      "what to answer if a request is sent more often than recorded"},

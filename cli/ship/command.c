@@ -5,8 +5,9 @@
 
 static const struct opt init_options[] = {
     {0, "print", NULL, NULL,
-     "print the SQL, for an administrator who runs it with psql; no URL is needed; not with "
-     "--device; with --shards: the SQL of the router, made from the data in the shards"},
+     "print the SQL for an administrator, who runs it with psql; needs no URL; cannot be combined "
+     "with --device; with --shards: the SQL of the router, which is made from the data in the "
+     "shards"},
     {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
     {0, "shards", "FILE", NULL,
      "spread the store over the databases in FILE, one URL in each line; URL is that of the "

@@ -493,7 +493,7 @@ static void test_bundle_leaves_of_the_session(void **state)
     m.twice = true; /* it must not pass for a whole session */
     buf_clear(&b);
     bundle(&m, &m.key, 0, 2, &b);
-    REFUSED(buf_slice(&b), &m.key.public, "not in the order of their places");
+    REFUSED(buf_slice(&b), &m.key.public, "not in the order of `place`");
     buf_close(&b);
     buf_close(&why);
     buf_close(&open_text);
