@@ -73,7 +73,7 @@ static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin
     if (l->key.p == NULL || key_read_public(l->key, key) < 0)
         return "the leaf's key is not a verifier key";
     if (previous == NULL && l->previous.p != NULL)
-        return "the leaf names a previous key, but there is none";
+        return "the leaf names a previous key, but it is the first leaf with a key";
     if (previous != NULL && l->previous.p == NULL)
         return "the leaf does not name the previous key";
     if (previous != NULL && (key_read_public(l->previous, &named) < 0 || !key_eq(&named, previous)))

@@ -104,7 +104,7 @@ static int add_notes_of_text(struct reading *r, struct slice text)
             "%s ends with an incomplete note, which is ignored: remove everything after note %d",
             r->path, r->notes);
     if (st == 0 && !none && r->own == 0)
-        log_warn("anchor %s: no checkpoint of this vault has been copied there", r->path);
+        log_warn("no checkpoint of this vault has been copied to the anchor %s", r->path);
     return st < 0 || none ? EXIT_USAGE : EXIT_FINE;
 }
 
@@ -115,7 +115,7 @@ static int add_notes_of_file(struct reading *r)
     int e = r->anchor ? anchor_file_read(r->path, &text)
                       : input_read_file(r->path, ANCHOR_FILE_MAX, &text);
     if (e == ENOENT && r->anchor) {
-        log_warn("anchor %s: no checkpoint has been copied there", r->path);
+        log_warn("no checkpoint has been copied to the anchor %s", r->path);
     } else if (e != 0) {
         log_error("cannot read %s: %s", r->path, strerror(e));
         status = EXIT_TROUBLE;

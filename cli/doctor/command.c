@@ -97,11 +97,11 @@ static void check_integrity(struct doctor *d)
         doctor_report_fault(d, "integrity", UNLOCK, "the database was not checked: %s",
                             buf_str(&error));
     else
-        doctor_report_fault(
-            d, "integrity",
-            "see mcp-interposer audit verify; if it is damaged, copy the vault, then: "
-            "sqlite3 interposer.db '.recover' | sqlite3 new.db",
-            "the database is damaged, or was changed by another program: %s", buf_str(&error));
+        doctor_report_fault(d, "integrity",
+                            "see mcp-interposer audit verify; if the database is damaged, copy the "
+                            "vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
+                            "the database is damaged, or was changed by another program: %s",
+                            buf_str(&error));
     buf_close(&error);
 }
 

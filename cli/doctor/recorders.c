@@ -115,7 +115,7 @@ static void check_journal_directory(struct doctor *d)
     struct buf where = {0}, problem = {0};
     char remedy[160];
     snprintf(remedy, sizeof remedy,
-             "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on one",
+             "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on another tmpfs",
              memory_get_directory());
     journal_file_append_dir(&where);
     journal_file_find_problem(&problem);

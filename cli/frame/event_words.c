@@ -26,7 +26,8 @@ static const struct {
     {"asked", NULL, NULL,
      "the server has been silent for {waited_ms} since message {seq}: message {question} asks "
      "whether it is alive"},
-    {"alive", "because", "message", "the server is not killed: it answered when it was asked"},
+    {"alive", "because", "message",
+     "the server is not killed: it answered the question whether it is alive"},
     {"alive", "because", "at-work", "the server is not killed: its child processes use the CPU"},
     {"alive", "because", "starting", "the server is not killed: it is starting"},
     {"hang", NULL, NULL,

@@ -75,7 +75,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
         st = body_add_members(c, &r->view, body);
         json_out_end(&c->j);
         if (m->is_large && (uint64_t)m->body_length > BODY_MAX)
-            error = "only the first 16 MiB can be read here";
+            error = "get_call reads only the first 16 MiB of a body";
     }
     json_out_str(&c->j, "body_error", error);
     json_out_end(&c->j);

@@ -112,7 +112,7 @@ static int read_record_mode(struct live_choice *l, const struct settings *s)
 {
     bool live = settings_value_equals(s, "on-miss", "live");
     if (settings_value_equals(s, "record-mode", "once") && live)
-        return settings_fail_usage(s, "--record-mode once answers from FILE, or records it: omit "
+        return settings_fail_usage(s, "--record-mode once answers from FILE, or records FILE: omit "
                                       "--on-miss live, or use --record-mode append");
     if (!settings_value_equals(s, "record-mode", "none") && l->file == NULL)
         return settings_fail_usage(s, "--record-mode requires a FILE: export the session first");

@@ -149,8 +149,8 @@ static int redact_command_fail(const char *why)
 static int scrub_target_session(struct job *j, struct scrub *s, const struct target *t)
 {
     if (j->apply && t->runs) {
-        log_warn("session %lld may still be running and is not changed; run this again when it has "
-                 "ended",
+        log_warn("session %lld may still be running and is not changed; run redact again when the "
+                 "session has ended",
                  (long long)t->id);
         j->left = true;
         return EXIT_FINE;

@@ -215,7 +215,7 @@ def _(t):
         config = t.tmp / "c.ini"
         config.write_text(f"[audit]\nanchor = {where}\n")
         r = t.run("audit", "verify", "--vault", t.vault, "--config", config)
-        eq((r.returncode, b"no checkpoint has been copied there" in r.stderr), (0, True), f"{where}: {r.stderr}")
+        eq((r.returncode, b"no checkpoint has been copied to the anchor" in r.stderr), (0, True), f"{where}: {r.stderr}")
         eq(t.run("audit", "checkpoint", "--vault", t.vault, "--config", config).returncode, 0, "checkpoint")
         eq(verify(t, "--config", config)[1][1]["status"], "valid", where)
     session(t, vault=t.tmp / "another")

@@ -150,7 +150,7 @@ def _(t):
     note = checkpoint(t)
     fails(t.run("audit", "prove", "last", "--vault", t.vault, "--seq", 999), "has no message 999")
     fails(t.run("audit", "prove", "--vault", t.vault), "missing SESSION", 2)
-    fails(t.run("audit", "prove", "1", "--seq", "0", "--vault", t.vault), "the first message is 1", 2)
+    fails(t.run("audit", "prove", "1", "--seq", "0", "--vault", t.vault), "message numbers start at 1", 2)
     fails(t.run("audit", "prove", "last", "--vault", t.vault, "--checkpoint", 9999), "no checkpoint of 9999 leaves")
     fails(t.run("audit", "prove", "last", "--vault", t.vault, "--checkpoint", t.tmp / "none"), "none")
     uid, = t.rows("SELECT uid FROM sessions")[0]

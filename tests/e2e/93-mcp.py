@@ -360,7 +360,7 @@ def _(t):
     m = Mcp(t).initialize()
     got, text = m.call("get_call", session=1, seq=1)
     check(image[:100] not in text and "A" * 300 in text and '"image/png"' in text, text)
-    body["result"]["content"][0]["data"] = f"[base64 of {len(image[:-2]) * 3 // 4} bytes: a pointer to this string returns it]"
+    body["result"]["content"][0]["data"] = f"[base64 of {len(image[:-2]) * 3 // 4} bytes: pass a pointer to this string to read it]"
     eq(json.loads(got["answer"]["body"]["text"]), body, "the answer")
     check("next_offset" not in got["answer"]["body"], got)
     got, text = m.call("get_call", session=1, seq=1, part="answer", pointer="/result/content/0/data", max_bytes=5000)

@@ -426,7 +426,7 @@ def _(t):
         refused(p, i, "h")
     p.end()
     got = t.run("doctor", "--vault", t.vault).stdout.decode()
-    check("h of srv: in the last 7 days a client called it 3 times, and a rule hides it" in got, got)
+    check("h of srv: in the last 7 days a client called this tool 3 times, and a rule hides it" in got, got)
     check("[server srv]" in got and "tools = a" in got, got)
     check(b"a rule hides it" not in fine, fine)
 

@@ -74,9 +74,10 @@ static const struct {
                            "Another pending request has this progress token.",
                            "The sender uses the same token for every request. The progress of the "
                            "two requests cannot be told apart."},
-    [RULE_PROGRESS_NOT_INCREASING] = {"progress-not-increasing", SEVERITY_ERROR,
-                                      "The progress is not greater than the value reported before.",
-                                      "The sender reports a state instead of a growing count."},
+    [RULE_PROGRESS_NOT_INCREASING] =
+        {"progress-not-increasing", SEVERITY_ERROR,
+         "The progress is not greater than the value that was reported last for this request.",
+         "The sender reports a state instead of a growing count."},
     [RULE_STRAY_PROGRESS] =
         {"stray-progress", SEVERITY_ERROR, "No pending request has this progress token.",
          "The sender reports progress after its answer, or invents a token. Some clients then "

@@ -38,7 +38,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"at-work\"}",
          "the server is not killed: its child processes use the CPU"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"message\"}",
-         "the server is not killed: it answered when it was asked"},
+         "the server is not killed: it answered the question whether it is alive"},
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"starting\"}",
          "the server is not killed: it is starting"},
         {"hang", "{\"seq\":5,\"waited_ms\":300,\"post_mortem\":{\"a\":[1]}}",

@@ -138,7 +138,8 @@ static void test_repeat_refuse_names_the_first_call_and_how_to_insist(void **sta
     const char *error = strstr(buf_str(&r.f->got[ROW_S2C]), "\"id\":2");
     assert_non_null(error);
     assert_non_null(strstr(
-        error, "Check whether it took effect. To run it again, send the same call once more.\""));
+        error,
+        "Check whether that call took effect. To run it again, send the same call once more.\""));
     assert_non_null(strstr(error, "Not sent: the same call was sent 2.00s ago (message 1) and may "
                                   "have run: the call was not answered"));
     assert_non_null(strstr(error, "\"tool\":\"send\""));
