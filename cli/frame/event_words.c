@@ -31,7 +31,7 @@ static const struct {
     {"alive", "because", "at-work", "the server is not killed: its child processes use the CPU"},
     {"alive", "because", "starting", "the server is not killed: it is starting"},
     {"hang", NULL, NULL,
-     "the server hangs and is killed: it was silent for {waited_ms} after message {seq}"},
+     "the server hangs and is killed, silent for {waited_ms} after message {seq}"},
     {"imported", NULL, NULL, "the recording was imported; its digest is {digest}"},
     {"escalation", NULL, NULL, "a person is needed ({cause}): see {path} in the vault"},
     {"restart", NULL, NULL, "the server is restarted after {delay_ms}, attempt {attempt}"},

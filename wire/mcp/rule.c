@@ -99,7 +99,7 @@ static const struct {
          "The sender uses an error code of another revision, or of a draft."},
     [RULE_MISSING_ERROR_DATA] =
         {"missing-error-data", SEVERITY_ERROR,
-         "The member `data` of the error lacks what the error's code requires.",
+         "The member data of the error lacks what the error's code requires.",
          "The sender assembles errors by hand. In `data`, -32021 requires `requiredCapabilities`, "
          "-32022 `supported` and `requested`, -32042 `elicitations`: the client cannot act without "
          "these members."},

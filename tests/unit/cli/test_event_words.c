@@ -42,7 +42,7 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"alive", "{\"seq\":5,\"waited_ms\":300,\"because\":\"starting\"}",
          "the server is not killed: it is starting"},
         {"hang", "{\"seq\":5,\"waited_ms\":300,\"post_mortem\":{\"a\":[1]}}",
-         "the server hangs and is killed: it was silent for 300ms after message 5"},
+         "the server hangs and is killed, silent for 300ms after message 5"},
         {"imported", "{\"digest\":\"ab\"}", "the recording was imported; its digest is ab"},
         {"escalation", "{\"cause\":\"hang\",\"path\":\"Escalations/x.md\"}",
          "a person is needed (hang): see Escalations/x.md in the vault"},
@@ -109,9 +109,9 @@ static void test_event_words_without_a_sentence_are_the_members(void **state)
         {"hang", "not JSON", "not JSON"},
         {"hang", "[1]", "[1]"},
         {"hang", "{\"seq\":{},\"waited_ms\":-1}",
-         "the server hangs and is killed: it was silent for -1 after message {}"},
+         "the server hangs and is killed, silent for -1 after message {}"},
         {"hang", "{\"seq\":1,\"waited_ms\":9223372036854775807}",
-         "the server hangs and is killed: it was silent for 9223372036854775807 after message 1"},
+         "the server hangs and is killed, silent for 9223372036854775807 after message 1"},
         {"tool-changed", "{\"tools\":[1,\"x\",[2],{}]}", "the tools have changed: 1, x, [2], "},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
