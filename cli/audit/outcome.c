@@ -303,8 +303,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
                            outcome_verdict(r));
     if (wrong > 0)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
-                   v->stopped ? "nothing else was compared"
-                              : "data of the vault was changed after it was recorded");
+                   v->stopped ? "nothing else was compared" : "recorded data was changed");
     else if (open > 0)
         out_printf(o, ": %llu session%s incomplete; the rest agrees with the log", open,
                    open == 1 ? " is" : "s are");

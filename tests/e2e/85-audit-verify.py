@@ -322,7 +322,7 @@ def _(t):
     wait_until(lambda: verify(t)[1][2]["status"] == "incomplete", 30, "the end of the session")
     eq(last_line(t), (1, "verdict: incomplete: 1 session is incomplete; the rest agrees with the log"), "incomplete")
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
-    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; data of the vault was changed after it was recorded"), "two sessions were changed")
+    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; recorded data was changed"), "two sessions were changed")
 
 
 @case("the text says what was not compared")
@@ -359,7 +359,7 @@ def _(t):
     eq(r.returncode, 1, "status")
     check("session 1: message 3: the record does not agree with its commitment (changed)." in " ".join(text.split()), text)
     check("1 session: 1 TAMPERED" in text, text)
-    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; data of the vault was changed after it was recorded\n"), text)
+    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; recorded data was changed\n"), text)
     suite = ET.parse(t.tmp / "j.xml").getroot()[0]
     eq((suite.get("tests"), suite.get("failures")), ("2", "1"), "tests and failures")
     eq([x.get("name") for x in suite.findall("testcase")], ["session 1", "log"], "cases")
