@@ -414,7 +414,7 @@ static int check_end_record(const struct bundle *b, struct bundle_walk *w, struc
         json_unescape(&stated, seal->end);
     st = stated.failed ? MI_ENOMEM
          : (reason.p == NULL) != (seal->end.p == NULL) || !slice_eq(buf_slice(&stated), reason)
-             ? bundle_reject(why, "the seal states another end reason")
+             ? bundle_reject(why, "the seal and the record `end` state different reasons")
              : 0;
     buf_close(&stated);
     return st;

@@ -179,8 +179,8 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     print_text_line(p, "not proven",
                     slice_of(v->anchor != NULL
                                  ? "whether the contents of the messages are true"
-                                 : "whether this checkpoint was anchored: to prove that, give the "
-                                   "copy in an anchor with --checkpoint NOTE"));
+                                 : "whether this checkpoint was anchored: to prove that, pass a "
+                                   "copy from an anchor with --checkpoint NOTE"));
     buf_close(&key);
 }
 
