@@ -582,7 +582,7 @@ def _(t):
                          ("/params/name/x", "the type is string"), ("/~2", "the pointer leads to no value")):
         check(why in m.fails("get_call", session=1, seq=1, part="request", pointer=pointer), f"{pointer}: {why}")
     check("beyond the end" in m.fails("get_call", session=1, seq=1, part="request", offset=10**9), "offset")
-    check("need part" in m.fails("get_call", session=1, seq=1, offset=10), "offset without part")
+    check("require the argument part" in m.fails("get_call", session=1, seq=1, offset=10), "offset without part")
     got, text = m.call("get_call", session=1, seq=3)
     check("body" not in got["request"] and 'no text: "no body was recorded"' in text, got)
 

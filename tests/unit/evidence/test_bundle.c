@@ -402,7 +402,7 @@ static void test_bundle_parts_agree(void **state)
     struct leaf l;
     struct buf saved = m.leaf[k];
     assert_int_equal(leaf_read(buf_slice(&saved), &l), 0);
-    static const char *const says[] = {"several sessions", "another end",
+    static const char *const says[] = {"several sessions", "state different reasons",
                                        "groups do not have the form", "`end` is not the one",
                                        "do not belong to its session"};
     for (size_t i = 0; i < MI_COUNT(says); i++) {
