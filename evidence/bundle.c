@@ -372,7 +372,7 @@ static int check_all_records(struct bundle *b, struct bundle_walk *w, struct buf
         if (st < 0)
             return report_invalid_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
-            return bundle_reject(why, "the bundle's records are not in the order of their places");
+            return bundle_reject(why, "the bundle's records are not in the order of `place`");
         if (r.kind == BUNDLE_MESSAGE && !read_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
             return bundle_reject(why,
                                  "the bundle's messages are not in the order of their numbers");
@@ -414,7 +414,7 @@ static int check_end_record(const struct bundle *b, struct bundle_walk *w, struc
         json_unescape(&stated, seal->end);
     st = stated.failed ? MI_ENOMEM
          : (reason.p == NULL) != (seal->end.p == NULL) || !slice_eq(buf_slice(&stated), reason)
-             ? bundle_reject(why, "the seal states another end of the session")
+             ? bundle_reject(why, "the seal and the record `end` state different reasons")
              : 0;
     buf_close(&stated);
     return st;

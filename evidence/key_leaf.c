@@ -73,13 +73,14 @@ static const char *key_leaf_find_fault(const struct leaf *l, struct slice origin
     if (l->key.p == NULL || key_read_public(l->key, key) < 0)
         return "the leaf's key is not a verifier key";
     if (previous == NULL && l->previous.p != NULL)
-        return "the leaf names a previous key, but there is none";
+        return "the leaf names a previous key, but it is the first leaf with a key";
     if (previous != NULL && l->previous.p == NULL)
         return "the leaf does not name the previous key";
     if (previous != NULL && (key_read_public(l->previous, &named) < 0 || !key_eq(&named, previous)))
         return "the leaf names a key other than the previous one";
     if ((l->previous.p == NULL) != (l->previous_signature.p == NULL))
-        return "the leaf has only one of the previous key and the signature with this key";
+        return "the leaf has a previous key without its signature, or a signature without the "
+               "previous key";
     append_signed_text(text, origin, l->key, l->previous);
     if (text->failed)
         return NULL;

@@ -161,7 +161,7 @@ void silence_ask_server(struct proxy *p)
     struct silence *s = &p->silence;
     struct buf sentence = {0};
     take_process_sample(p, &s->asked);
-    log_warn("the server is silent, asking it whether it lives: server=%s pid=%d", p->cfg->name,
+    log_warn("the server is silent, asking it whether it is alive: server=%s pid=%d", p->cfg->name,
              (int)p->child.pid);
     describe_server_processes(p, "asked", expire_ask_server(&p->traffic, s->modern), &sentence);
     buf_clear(&s->found);
@@ -181,7 +181,7 @@ void silence_report_hang(struct proxy *p)
     buf_clear(&s->found);
     if (s->asked.at_us != 0)
         buf_printf(&s->found,
-                   ", sent nothing in %.1f s, and did not answer the question whether it lives",
+                   ", sent nothing in %.1f s, and did not answer the question whether it is alive",
                    (double)us / 1e6);
     else if (p->machine.due_us != 0 && p->machine.due_us == p->machine.max_timeout_at_us)
         buf_printf(&s->found, ", and sent nothing in %.1f s", (double)us / 1e6);
@@ -240,11 +240,11 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
         /* the error of the request that led to the question has the details */
         if (before == SERVER_ASKED) {
             buf_adds(why,
-                     " and sent nothing else in that time; it is being asked whether it lives");
+                     " and sent nothing else in that time; it is being asked whether it is alive");
             return LIVENESS_SILENT;
         }
         buf_slice_add(why, buf_slice(&s->found));
-        buf_adds(why, "; it is being asked whether it lives, and killed if it does not answer");
+        buf_adds(why, "; it is being asked whether it is alive, and killed if it does not answer");
         return LIVENESS_SILENT;
     case SERVER_AT_WORK:
     case SERVER_PREPARING:
@@ -264,8 +264,8 @@ void silence_report_work(struct proxy *p)
     describe_server_processes(p, NULL, 0, &sentence);
     buf_clear(&p->silence.found);
     buf_printf(&p->silence.found, " and sent nothing else in that time, but %s: %s",
-               starts ? "the server's processes work, so the server is starting"
-                      : "the server's child processes work",
+               starts ? "the server's processes use the CPU, so the server is starting"
+                      : "the server's child processes use the CPU",
                buf_str(&sentence));
     report_server_alive(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
     buf_close(&sentence);
@@ -280,7 +280,7 @@ bool silence_ended_by_message(const struct proxy *p)
 void silence_report_answer(struct proxy *p)
 {
     struct silence *s = &p->silence;
-    buf_printf(&s->found, "; asked whether it lives, it sent a message after %.1f s",
+    buf_printf(&s->found, "; it was asked whether it is alive, and sent a message after %.1f s",
                (double)(clock_mono_us() - s->asked.at_us) / 1e6);
     report_server_alive(p, "message");
 }

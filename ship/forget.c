@@ -49,7 +49,7 @@ static int forget_after_question(const struct settings *s, struct unsent *u, str
                                  const char *url)
 {
     if (!settings_is_on(s, "yes") &&
-        !ask_user_for_yes("Forget this target? What was sent stays there.")) {
+        !ask_user_for_yes("Forget this target? It keeps the recordings that it has received.")) {
         out_raw(o, "nothing was forgotten");
         out_end_line(o);
         return EXIT_FOUND;

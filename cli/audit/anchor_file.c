@@ -83,7 +83,7 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
     if (st == 0 && last.size > now.size) {
         buf_printf(a->error,
                    "the log has only %" PRIu64 " leaves, but %s has a checkpoint of %" PRIu64
-                   " leaves: the vault was replaced by an older one",
+                   " leaves: the vault was replaced by an older copy",
                    now.size, path, last.size);
         return MI_EINVAL;
     }

@@ -155,10 +155,10 @@ static int audit_key_rotate(const struct settings *s, char *path)
         int printed = audit_key_print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;
         keyfile_append_old_path(&old_path, path, &old.public);
-        log_warn(
-            "the old key is in %s; each vault needs it once, to sign the change to the new key: "
-            "remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
-            buf_str(&old_path));
+        log_warn("the old key is in %s; each vault needs the old key once, to sign the change to "
+                 "the new key: remove the old key when `mcp-interposer audit checkpoint` has "
+                 "signed all of your vaults",
+                 buf_str(&old_path));
     }
     key_erase(&old);
     key_erase(&k);

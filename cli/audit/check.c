@@ -88,7 +88,8 @@ static int audit_check_run(const struct settings *s)
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing FILE: a bundle that `audit prove` has written");
     if (settings_get_text(s, "key") == NULL)
-        return settings_fail_usage(s, "missing --key: the verifier key, or a file with it");
+        return settings_fail_usage(s,
+                                   "missing --key: give the verifier key, or a file with this key");
     int status = input_read_public_key(settings_get_text(s, "key"), &key);
     if (status == EXIT_FINE)
         status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);

@@ -173,15 +173,14 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     key_write_public(&key, &v->b->signer);
     print_text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
-        print_text_line(p, "", slice_of("a key that was signed by the given key, its predecessor"));
+        print_text_line(p, "", slice_of("the given key has signed this key as its successor"));
     if (v->anchor != NULL)
         print_text_line(p, "anchored", slice_of(v->anchor));
-    print_text_line(
-        p, "not proven",
-        slice_of(v->anchor != NULL
-                     ? "that the contents of the messages are true"
-                     : "that this checkpoint was anchored: compare it with the copy of an "
-                       "anchor (--checkpoint NOTE)"));
+    print_text_line(p, "not proven",
+                    slice_of(v->anchor != NULL
+                                 ? "whether the contents of the messages are true"
+                                 : "whether this checkpoint was anchored: to prove that, pass a "
+                                   "copy from an anchor with --checkpoint NOTE"));
     buf_close(&key);
 }
 
@@ -190,10 +189,13 @@ static void print_verdict(struct page *p, const struct verdict *v)
     long long sealed = v->b->leaf[v->b->seal].leaf.records;
     out_print_styled_words(&p->o, OUT_GREEN, "PROVEN");
     if (bundle_has_all_records(v->b))
-        out_printf(&p->o, "      all %lld records of this session are as they were sealed", sealed);
+        out_printf(&p->o,
+                   "      all %lld records of this session are unchanged since they were sealed",
+                   sealed);
     else
         out_printf(&p->o,
-                   "      these %llu of the %lld records of this session are as they were sealed",
+                   "      these %llu of the %lld records of this session are unchanged since they "
+                   "were sealed",
                    (unsigned long long)v->b->records_n, sealed);
     out_end_line(&p->o);
 }

@@ -172,7 +172,7 @@ const struct command audit_checkpoint = {
              "  [audit]\n"
              "  anchor = /mnt/worm/checkpoints\n"
              "\n"
-             "FILE      the note is appended, unless it contradicts the last one of this vault\n"
+             "FILE      the note is appended, unless it contradicts this vault's last note\n"
              "git:DIR   the note is appended to a file in this git work tree, and committed\n"
              "syslog    the note is sent as one line\n",
     .table = table_of_options,

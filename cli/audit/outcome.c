@@ -285,9 +285,8 @@ static void print_what_was_compared(struct outcome *r, const struct audit_vault 
                    r->n[AUDIT_OPEN] == 1 ? "" : "s");
     if (v->has_key && !v->trusted)
         out_raw(o, "the key (--key), ");
-    out_raw(o, "the tables running, operations, escalations, shipped and ship_targets, Logs/, "
-               "Escalations/, "
-               "Search/");
+    out_raw(o, "the tables `running`, `operations`, `escalations`, `shipped` and `ship_targets`, "
+               "and the directories Logs/, Escalations/ and Search/");
     out_fill_line(o, from, 2);
 }
 
@@ -304,8 +303,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
                            outcome_verdict(r));
     if (wrong > 0)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
-                   v->stopped ? "nothing else was compared"
-                              : "data of the vault was changed later");
+                   v->stopped ? "nothing else was compared" : "recorded data was changed");
     else if (open > 0)
         out_printf(o, ": %llu session%s incomplete; the rest agrees with the log", open,
                    open == 1 ? " is" : "s are");

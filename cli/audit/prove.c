@@ -59,7 +59,8 @@ static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
     if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
         return read_last_note(text, b, &w->note);
     w->size = strtoll(text, &end, 10);
-    return w->size > 0 ? EXIT_FINE : settings_fail_usage(s, "--checkpoint: a size is 1 or more");
+    return w->size > 0 ? EXIT_FINE
+                       : settings_fail_usage(s, "--checkpoint: the size must be at least 1");
 }
 
 static int write_bundle(const struct settings *s, const struct query_session *session,
@@ -108,7 +109,7 @@ static int audit_prove_run(const struct settings *s)
     if (s->operands_n == 0)
         return settings_fail_usage(s, "missing SESSION");
     if (settings_get_text(s, "seq") != NULL && settings_get_number(s, "seq") < 1)
-        return settings_fail_usage(s, "--seq: the first message is 1");
+        return settings_fail_usage(s, "--seq: message numbers start at 1");
     return session_run_command(s, prove_one_session);
 }
 

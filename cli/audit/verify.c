@@ -25,7 +25,7 @@ static const struct opt table_of_options[] = {
     {0, "anchor", "WHERE...", NULL,
      "also compare with the checkpoints copied to a FILE or git:DIR"},
     {0, "key", "KEY", NULL,
-     "a verifier key that must be one of the vault's keys, or a file with it"},
+     "a verifier key that must be one of the vault's keys, or a file with this key"},
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the vault"},
     REPORTING_OPTS,
@@ -104,7 +104,7 @@ static int add_notes_of_text(struct reading *r, struct slice text)
             "%s ends with an incomplete note, which is ignored: remove everything after note %d",
             r->path, r->notes);
     if (st == 0 && !none && r->own == 0)
-        log_warn("anchor %s: no checkpoint of this vault has been copied there", r->path);
+        log_warn("no checkpoint of this vault has been copied to the anchor %s", r->path);
     return st < 0 || none ? EXIT_USAGE : EXIT_FINE;
 }
 
@@ -115,7 +115,7 @@ static int add_notes_of_file(struct reading *r)
     int e = r->anchor ? anchor_file_read(r->path, &text)
                       : input_read_file(r->path, ANCHOR_FILE_MAX, &text);
     if (e == ENOENT && r->anchor) {
-        log_warn("anchor %s: no checkpoint has been copied there", r->path);
+        log_warn("no checkpoint has been copied to the anchor %s", r->path);
     } else if (e != 0) {
         log_error("cannot read %s: %s", r->path, strerror(e));
         status = EXIT_TROUBLE;
@@ -236,7 +236,7 @@ static int verify_named_sessions(const struct settings *s, struct query *q, stru
                                    : audit_verify_fail(query_error(q));
         st = audit_check_session(a, one.id);
         if (st == MI_ENOENT) {
-            log_warn("session %s was removed meanwhile", s->operands[i]);
+            log_warn("session %s was removed during the verification", s->operands[i]);
             st = 0;
         }
     }

@@ -41,9 +41,9 @@ static const char about[] =
     "Reports unusual messages and protocol violations in recordings: the findings\n"
     "that were noted while recording, and those of the rules of this version.\n"
     "findings.md explains them (documents, see: mcp-interposer help).\n" COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. Without SESSION and FILE: the\n"
-    "newest session that has a message, or with --all, --server, --client, --since or\n"
-    "--until all matching sessions, oldest first.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. Without SESSION and FILE:\n"
+    "the newest session that has a message, or with --all, --server, --client,\n"
+    "--since or --until all matching sessions, oldest first.\n"
     "--tool, --method, --failed, --slow, --since and --until select the messages\n"
     "that are reported.\n"
     "Exit status: 0 no finding of --fail-on; 1 such a finding; 2 usage error;\n"

@@ -16,10 +16,11 @@
 
 static const struct opt table_of_options[] = {
     {'i', "ignore", "POINTER...", NULL,
-     "place in params and answers to ignore, such as /content/0/text; * matches one level"},
+     "value in params and answers to ignore, such as /content/0/text; * matches one level"},
     {0, "slower", "FACTOR", NULL,
      "report a call as different if it took more than FACTOR times as long, such as 1.5"},
-    {0, "slower-by", "DURATION", "10ms", "with --slower: and took at least this much longer"},
+    {0, "slower-by", "DURATION", "10ms",
+     "with --slower: only if the call took at least this much longer, too"},
     FILTER_CALL_OPTS,
     {'v', "verbose", NULL, NULL, "print the calls that are the same, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each call, and one for the sums"},
@@ -34,10 +35,10 @@ static const char about[] =
     "Compares the second recording with the first, and reports calls that were added,\n"
     "are missing, were moved, or differ in arguments, results or status. A single\n"
     "SESSION is compared with the previous session of its server; without SESSION,\n"
-    "the newest finished session is.\n"
+    "the newest finished session is compared.\n"
     COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
-    "selects the newest finished session.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. The name of a server,\n"
+    "`last` or no argument selects the newest finished session.\n"
     "Exit status: 0 the same; 1 different; 2 usage error; 3 failure.\n";
 /* clang-format on */
 
@@ -80,7 +81,7 @@ static int read_ignore_option(struct diffing *x)
         if (pointers_add(&x->rules.canon.ignore, "", slice_of(pointer), &error) < 0)
             status = settings_fail_usage(x->s, "--ignore: %s", buf_str(&error));
     if (status == EXIT_FINE && x->s->set.overflow)
-        status = settings_fail_usage(x->s, "--ignore: at most %d places", OPT_MANY_MAX);
+        status = settings_fail_usage(x->s, "--ignore: at most %d pointers", OPT_MANY_MAX);
     buf_close(&error);
     return status;
 }

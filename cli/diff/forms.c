@@ -161,7 +161,7 @@ static void diff_forms_add_details(const struct out *o, const struct result *r, 
     if (r->look.slower)
         buf_adds(b, "slower\n");
     if (r->look.unread)
-        buf_adds(b, "the answers were not compared: one was not recorded\n");
+        buf_adds(b, "the answers were not compared: one of them was not recorded\n");
     for (size_t i = 0; i < r->listed; i++) {
         diff_forms_add_location(b, r, &r->difference[i]);
         diff_forms_add_value(b, o, r, &r->difference[i], DIFF_A);
@@ -175,7 +175,7 @@ static void diff_forms_add_details(const struct out *o, const struct result *r, 
 
 static const struct report_rule rules[RESULT_CHANGES] = {
     [RESULT_CHANGED] = {"changed", "The call has other arguments or another outcome.",
-                        "The message names each place that differs. `--ignore POINTER` leaves out "
+                        "The message names each value that differs. `--ignore POINTER` leaves out "
                         "a value that differs each time.",
                         REPORT_ERROR},
     [RESULT_MOVED] = {"moved", "The call was made at another point.",

@@ -75,9 +75,10 @@ static void check_wal_size(struct doctor *d, const struct health *h)
             d, "wal",
             "stop the program that keeps the database open; the next idle proxy then shrinks the "
             "write-ahead log",
-            "the write-ahead log has %s: a long-running reader prevents a checkpoint", wal.s);
+            "the write-ahead log has a size of %s: a long-running reader prevents a checkpoint",
+            wal.s);
     else
-        doctor_report_fine(d, "wal", "the write-ahead log has %s", wal.s);
+        doctor_report_fine(d, "wal", "the write-ahead log has a size of %s", wal.s);
     doctor_report_fine(d, "database", "%s for %lld session%s, %s of it free",
                        units_format_bytes(h->db_bytes).s, (long long)h->sessions,
                        h->sessions == 1 ? "" : "s", units_format_bytes(h->free_bytes).s);
@@ -96,11 +97,11 @@ static void check_integrity(struct doctor *d)
         doctor_report_fault(d, "integrity", UNLOCK, "the database was not checked: %s",
                             buf_str(&error));
     else
-        doctor_report_fault(
-            d, "integrity",
-            "see mcp-interposer audit verify; if it is damaged, copy the vault, then: "
-            "sqlite3 interposer.db '.recover' | sqlite3 new.db",
-            "the database is damaged, or was changed by another program: %s", buf_str(&error));
+        doctor_report_fault(d, "integrity",
+                            "see mcp-interposer audit verify; if the database is damaged, copy the "
+                            "vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
+                            "the database is damaged, or was changed by another program: %s",
+                            buf_str(&error));
     buf_close(&error);
 }
 

@@ -95,8 +95,10 @@ static void check_vault_is_writable(struct doctor *d)
         else if (e == ENOSPC || e == EDQUOT)
             buf_adds(&remedy, "free some space, or: mcp-interposer prune --older-than 30d");
         else
-            buf_printf(&remedy, "chown -R %u '%s'; and see its attributes: lsattr",
-                       (unsigned)geteuid(), buf_str(&where));
+            buf_printf(
+                &remedy,
+                "chown -R %u '%s'; if that does not help, see the attributes of the files: lsattr",
+                (unsigned)geteuid(), buf_str(&where));
         doctor_report_fault(d, "writing", buf_str(&remedy),
                             "%s cannot be written, so nothing is recorded: %s", buf_str(&where),
                             strerror(e));
@@ -180,7 +182,7 @@ void doctor_check_files(struct doctor *d)
     doctor_files_check_tree(&w, d->vault, 0);
     if (w.bad > NAMED_MAX)
         doctor_report_fault(
-            d, "permissions", "chmod -R go= on the vault",
+            d, "permissions", "run chmod -R go= on the directory of the vault",
             "%lld more files are accessible to other users or belong to another user",
             (long long)(w.bad - NAMED_MAX));
     if (w.bad == 0)

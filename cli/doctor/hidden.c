@@ -38,16 +38,16 @@ static bool doctor_on_hidden_tool(void *ctx, const struct cell *row, size_t n)
     long long calls = row[2].number;
     (void)n;
     if (h->found++ < NAMED_MAX) {
-        buf_printf(
-            &remedy,
-            "to let clients call it, change the line of the rule in section [server %s] of the "
-            "configuration, or --tools, --hide-tools or --read-only before the '--' of this "
-            "server: %s",
-            buf_str(&server), buf_str(&rule));
-        doctor_report_fault(
-            h->d, "tools", buf_str(&remedy),
-            "%s of %s: in the last %d days a client called it %lld time%s, and a rule hides it",
-            buf_str(&tool), buf_str(&server), HIDDEN_DAYS, calls, calls == 1 ? "" : "s");
+        buf_printf(&remedy,
+                   "to let clients call the tool, change the line of the rule in section [server "
+                   "%s] of the configuration, or --tools, --hide-tools or --read-only before the "
+                   "'--' in the command of this server: %s",
+                   buf_str(&server), buf_str(&rule));
+        doctor_report_fault(h->d, "tools", buf_str(&remedy),
+                            "%s of %s: in the last %d days a client called this tool %lld time%s, "
+                            "and a rule hides it",
+                            buf_str(&tool), buf_str(&server), HIDDEN_DAYS, calls,
+                            calls == 1 ? "" : "s");
     }
     buf_close(&server);
     buf_close(&tool);

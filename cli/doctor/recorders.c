@@ -41,7 +41,7 @@ static void report_silent_recorder(struct doctor *d, const struct journal_view *
 {
     char remedy[128];
     if (v->reader) {
-        snprintf(remedy, sizeof remedy, "kill -9 %d: the proxy starts another recorder",
+        snprintf(remedy, sizeof remedy, "kill -9 %d; the proxy then starts another recorder",
                  (int)v->recorder);
         doctor_report_fault(d, "recorders", remedy,
                             "the recorder of %s has stored nothing for %d ms; %s not yet stored",
@@ -115,7 +115,7 @@ static void check_journal_directory(struct doctor *d)
     struct buf where = {0}, problem = {0};
     char remedy[160];
     snprintf(remedy, sizeof remedy,
-             "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on one",
+             "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on another tmpfs",
              memory_get_directory());
     journal_file_append_dir(&where);
     journal_file_find_problem(&problem);
@@ -161,21 +161,20 @@ static void check_confinement(struct doctor *d, const struct journals *l)
         filtered += v->filtered;
     }
     if (version == 0)
-        doctor_report_fine(d, "confinement", "recorders may use all files: %s", text);
+        doctor_report_fine(d, "confinement", "recorders may access all files: %s", text);
     else if (confined < recorders)
         doctor_report_fault(d, "confinement", "start the session again",
-                            "%zu of %zu recorders may use all files", recorders - confined,
+                            "%zu of %zu recorders may access all files", recorders - confined,
                             recorders);
     else
         doctor_report_fine(d, "confinement",
-                           "%s %d: recorders can use only the vault and the journals", text,
+                           "%s %d: recorders can access only the vault and the journals", text,
                            version);
     if (filtered < recorders)
-        doctor_report_fine(
-            d, "confinement",
-            "%zu of %zu recorders may use all system calls: the kernel, or a filter of the "
-            "container, does not permit another filter",
-            recorders - filtered, recorders);
+        doctor_report_fine(d, "confinement",
+                           "%zu of %zu recorders may use all system calls: the kernel, or the "
+                           "container's seccomp filter, does not permit a filter for the recorder",
+                           recorders - filtered, recorders);
 }
 
 void doctor_check_recorders(struct doctor *d)

@@ -56,10 +56,12 @@ static void report_unsealed(struct doctor *d, int64_t n, const char *what, const
 
 static void seals_report_all(struct doctor *d, const struct unsealed *x)
 {
-    report_unsealed(d, x->elsewhere,
-                    "on another machine or in a container, without a message for more than a day",
-                    "run mcp-interposer reap there; if the machine or the container is gone, the "
-                    "session stays unsealed, and audit verify reports it as incomplete");
+    report_unsealed(
+        d, x->elsewhere,
+        "the proxy ran on another machine or in a container, and has recorded no "
+        "message for more than a day",
+        "run mcp-interposer reap on that machine or in that container; if that machine or "
+        "container is gone, the session stays unsealed, and audit verify reports it as incomplete");
     report_unsealed(d, x->lost,
                     "the proxy was killed before its process was recorded, and the journal is gone",
                     "nothing can be done; the session's records can still be verified, and audit "

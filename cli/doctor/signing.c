@@ -35,10 +35,11 @@ static void check_anchors(struct doctor *d, const struct settings *own,
             doctor_report_fault(d, "anchor", REMEDY, "%s",
                                 st == MI_ENOMEM ? "out of memory" : buf_str(&error));
         else if (size < last->size && strcmp(where, "syslog") != 0)
-            doctor_report_fault(d, "anchor", REMEDY,
-                                "%s is behind: the last checkpoint has %" PRIu64
-                                " leaves, and the last one that was copied to it has %" PRIu64,
-                                where, last->size, size);
+            doctor_report_fault(
+                d, "anchor", REMEDY,
+                "the anchor %s is behind: the last checkpoint has %" PRIu64
+                " leaves, and the last checkpoint that was copied to the anchor has %" PRIu64,
+                where, last->size, size);
         else
             doctor_report_fine(d, "anchor", "%s", where);
     }
@@ -62,7 +63,8 @@ static void check_kept_checkpoint(struct doctor *d, const char *key_path)
                 "mcp-interposer audit verify says what was changed; if you know the reason, such "
                 "as a restored or a new vault, and want to sign the log: mcp-interposer audit "
                 "checkpoint --new-vault",
-                "the log does not continue the log that was signed, so it is no longer signed");
+                "this vault's log does not continue the log that was signed before, so it is no "
+                "longer signed");
             break;
         }
     }

@@ -45,11 +45,10 @@ static void report_slow_tool(struct slow *s)
         buf_printf(&text, "%s%lld call%s ended at the deadline", s->longest_us > 0 ? ", and " : "",
                    (long long)s->ended, s->ended == 1 ? "" : "s");
     buf_printf(&text, "; the deadline is %s", units_format_duration(s->deadline_us).s);
-    buf_printf(
-        &remedy,
-        "raise the deadline: %s = %lldm in section [timeout] of the configuration, or --timeout "
-        "%s=%lldm before the '--' of this server",
-        buf_str(&rule), minutes, buf_str(&rule), minutes);
+    buf_printf(&remedy,
+               "raise the deadline: %s = %lldm in section [timeout] of the configuration, or "
+               "--timeout %s=%lldm before the '--' in the command of this server",
+               buf_str(&rule), minutes, buf_str(&rule), minutes);
     doctor_report_fault(s->d, "deadlines", buf_str(&remedy), "%s", buf_str(&text));
     buf_close(&text);
     buf_close(&remedy);

@@ -126,7 +126,7 @@ static void html_add_sum(struct buf *b, const struct cost_server *s)
         show_append_tokens(b, s->result_tokens);
         buf_adds(b, ". ");
     }
-    buf_adds(b, "Numbers with ~ are estimates; images, audio and blobs are not in them.</p>\n");
+    buf_adds(b, "Numbers with ~ are estimates; they do not include images, audio and blobs.</p>\n");
 }
 
 static void html_add_table(struct buf *b, const struct cost_server *s,

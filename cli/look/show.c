@@ -174,7 +174,7 @@ static int show_call(struct showing *s)
             log_error("session %lld has no messages; see: mcp-interposer sessions",
                       (long long)s->session.number);
         else
-            log_error("session %lld has no message %lld; it has 1 to %lld",
+            log_error("session %lld has no message %lld; its messages are 1 to %lld",
                       (long long)s->session.number, (long long)s->seq, (long long)last);
         return MI_ENOENT;
     }

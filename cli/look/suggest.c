@@ -369,7 +369,8 @@ static void suggest_print_basis(const struct basis *b, const struct tool_list *l
                 u->gone, u->gone == 1 ? "" : "s", u->gone == 1 ? "is" : "are");
     if (u->hidden.n > 0)
         fprintf(stderr,
-                "called, but still hidden by hide-tools or read-only of the configuration: %s\n",
+                "these tools were called, but hide-tools or read-only of the configuration still "
+                "hides them: %s\n",
                 buf_str(&u->hidden));
 }
 

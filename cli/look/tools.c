@@ -31,9 +31,10 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "SERVER is a name as `sessions` prints it; without it, the server of the newest\n"
-    "session. The tools are those of the first complete tools/list in its newest\n"
-    "session that has one. Imported sessions are read if no other session has one.\n"
+    "SERVER is a name as `sessions` prints it; by default, the server of the newest\n"
+    "session. The tools are those of the first complete tools/list in the newest\n"
+    "session of SERVER that has one. Imported sessions are read only if no other\n"
+    "session has one.\n"
     "--suggest prints one line, `tools = NAME, ...`, for section [server SERVER] of\n"
     "the configuration; --apply writes it there, and shows the change on stderr.\n"
     "Exit status: 0 listed, or no difference; 1 there are differences, or no rule can\n"

@@ -118,7 +118,7 @@ static void append_json_without_blobs(struct buf *b, struct slice json)
         size_t size = is_blob ? base64_size_if_binary(text) : 0;
         if (size > 0) {
             buf_slice_add(b, (struct slice){json.p + done, begin - done});
-            buf_printf(b, "[base64 of %zu bytes: a pointer to this string returns it]", size);
+            buf_printf(b, "[base64 of %zu bytes: pass a pointer to this string to read it]", size);
             done = i;
         }
         name = text; /* the string is the name of a member if a value follows the string */

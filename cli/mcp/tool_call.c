@@ -75,7 +75,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
         st = body_add_members(c, &r->view, body);
         json_out_end(&c->j);
         if (m->is_large && (uint64_t)m->body_length > BODY_MAX)
-            error = "only the first 16 MiB can be read here";
+            error = "get_call reads only the first 16 MiB of a body";
     }
     json_out_str(&c->j, "body_error", error);
     json_out_end(&c->j);
@@ -339,7 +339,7 @@ static int mcp_call_begin(struct reading *r)
         st = mcp_call_add_operation(r);
     if (st == 0 && r->is_call && r->parts == PART_BOTH &&
         (r->view.offset > 0 || r->view.pointer[0] != '\0')) {
-        buf_adds(&c->error, "pointer and offset need part: request or answer");
+        buf_adds(&c->error, "pointer and offset require the argument part: request or answer");
         st = MI_EINVAL;
     }
     if (st < 0 || r->is_call)

@@ -137,7 +137,7 @@ static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
     append_quoted_method_and_target(b, call->method, call->target);
     mcp_diff_add_call(b, r, DIFF_A);
     mcp_diff_add_call(b, r, DIFF_B);
-    buf_adds(b, r->look.unread ? ", answers not compared: one was not recorded" : "");
+    buf_adds(b, r->look.unread ? ", answers not compared: one of them was not recorded" : "");
     if (r->params.n > 0) {
         buf_addc(b, ' ');
         append_quoted_or_dash(b, r->params, SHOWN_BRIEF);

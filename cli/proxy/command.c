@@ -20,8 +20,8 @@ static const struct opt proxy_opts[] = {
      "deadline of a request; WHAT: method, glob, tool:NAME; 0: never"},
     {0, "max-timeout", "DURATION", "10m", "deadline that progress does not extend; 0: never"},
     {0, "on-hang", "kill|kill-now|cancel", "kill",
-     "what to do if a server is silent until a deadline; kill: ask it whether it lives, then kill "
-     "it; kill-now: kill it at once; cancel: do not kill it"},
+     "what to do if a server is silent until a deadline; kill: ask it whether it is alive, then "
+     "kill it; kill-now: kill it at once; cancel: do not kill it"},
     {0, "on-repeat", "warn|answer|refuse", "warn",
      "what to do if a call equals an earlier one that failed but may have run; warn: note it; "
      "answer: give the late answer of the earlier call; refuse: return an error"},
@@ -51,9 +51,9 @@ static const struct opt proxy_opts[] = {
     {0, "max-message", "SIZE", "128MiB", "reject longer messages"},
     {0, "max-waiting", "SIZE", "256MiB",
      "limit for messages that wait in memory, in all sessions, while the vault cannot be written; "
-     "0: none"},
+     "0: no limit"},
     {0, "grace", "DURATION", "1.5s",
-     "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
+     "time from closing the server's stdin to SIGKILL; SIGTERM is sent after half of this time"},
     /* `wrap --remote` writes this option: the text that was replaced, which `unwrap` restores. */
     {0, "original", "TEXT...", NULL, NULL},
     /* `send` gives this option: the recorded request that is sent again. The option is recorded as

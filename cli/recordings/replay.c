@@ -18,7 +18,7 @@
 static const struct opt table_of_options[] = {
     {0, "name", "NAME", NULL, "use the newest session of the server with this name"},
     {'i', "ignore", "POINTER...", NULL,
-     "place in the parameters to ignore, such as /arguments/path; * matches one level"},
+     "value in the parameters to ignore, such as /arguments/path; * matches one level"},
     {0, "check-answers", NULL, NULL, "compare the client's answers to requests of the server, too"},
     {0, "repeat", "last|fail", "last",
      "what to answer if a request is sent more often than recorded"},
@@ -26,7 +26,7 @@ static const struct opt table_of_options[] = {
     {0, "speed", "FACTOR", "0", "how fast to answer; 0: at once; 1: as recorded; 2: twice as fast"},
     {0, "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
     {0, "on-miss", "error|live", "error",
-     "answer to a request that was not recorded: an error, or from SERVER"},
+     "how to answer a request that was not recorded: with an error, or from SERVER"},
     {0, "record-mode", "none|append|new|once|all|new_episodes", "none",
      "which answers of SERVER are written, and to which file (see below)"},
     {'o', "output", "FILE", NULL, "the new file of --record-mode new"},
@@ -45,10 +45,11 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Use this as the command of a server in a test: it answers on stdin and stdout\n"
     "what the recorded server answered, and nothing else.\n" COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
-    "selects the newest finished session with other requests than `server/discover`.\n"
-    "A request that was not recorded gets an error that names the nearest recorded\n"
-    "one; it is also reported on stderr, and the exit status is 1.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. The name of a server,\n"
+    "`last` or no argument selects the newest finished session with other requests\n"
+    "than `server/discover`. A request that was not recorded gets an error that names\n"
+    "the nearest recorded one; it is also reported on stderr, and the exit status is\n"
+    "1.\n"
     "\n"
     "--on-miss live: SERVER answers requests that were not recorded. --record-mode\n"
     "records these answers: append (new_episodes) adds them to FILE; new writes them\n"
@@ -111,7 +112,7 @@ static int read_record_mode(struct live_choice *l, const struct settings *s)
 {
     bool live = settings_value_equals(s, "on-miss", "live");
     if (settings_value_equals(s, "record-mode", "once") && live)
-        return settings_fail_usage(s, "--record-mode once answers from FILE, or records it: omit "
+        return settings_fail_usage(s, "--record-mode once answers from FILE, or records FILE: omit "
                                       "--on-miss live, or use --record-mode append");
     if (!settings_value_equals(s, "record-mode", "none") && l->file == NULL)
         return settings_fail_usage(s, "--record-mode requires a FILE: export the session first");

@@ -18,12 +18,12 @@
 
 static const struct opt table_of_options[] = {
     {'i', "ignore", "POINTER...", NULL,
-     "place in the results to ignore, such as /content/0/text; * matches one level"},
+     "value in the results to ignore, such as /content/0/text; * matches one level"},
     {'a', "all", NULL, NULL, "call every tool, even if it may change something"},
     {'u', "update", NULL, NULL, "write the new answers into FILE"},
     {'t', "timeout", "DURATION", "30s", "deadline of each answer"},
     {0, "grace", "DURATION", "1.5s",
-     "time from closing the server's stdin to SIGKILL; SIGTERM is sent half-way"},
+     "time from closing the server's stdin to SIGKILL; SIGTERM is sent after half of this time"},
     {0, "report", "FILE", NULL, "write the results as JSON; -: stdout, in place of the text"},
     {0, "json", NULL, NULL, "the same as --report -"},
     REPORTING_OPTS,
@@ -36,10 +36,10 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Sends the requests of a recording to SERVER, one after the other, and compares\n"
     "its answers.\n" COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or no argument\n"
-    "selects the newest finished session. Only requests that read are sent, and calls\n"
-    "of tools marked read-only or idempotent; --all sends the others, too. The order\n"
-    "of tools, prompts and resources in a list is ignored.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. The name of a server,\n"
+    "`last` or no argument selects the newest finished session. Only requests that\n"
+    "read are sent, and calls of tools marked read-only or idempotent; --all sends\n"
+    "the others, too. The order of tools, prompts and resources in a list is ignored.\n"
     "Exit status: 0 all answers match; 1 some differ or are missing; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */
@@ -280,7 +280,7 @@ static int verify_command_compare(const struct settings *s, const char *ref, cha
     if (status == EXIT_FINE && settings_is_on(s, "update") && !recording_is_file(ref))
         status = settings_fail_usage(s, "--update requires a FILE: export the session first");
     if (status == EXIT_FINE && s->set.overflow)
-        status = settings_fail_usage(s, "--ignore: at most %d places", OPT_MANY_MAX);
+        status = settings_fail_usage(s, "--ignore: at most %d pointers", OPT_MANY_MAX);
     if (status == EXIT_FINE)
         status = recording_open(&r, s, ref, NULL);
     if (status == EXIT_FINE)

@@ -16,7 +16,7 @@ static const struct opt table_of_options[] = {
     {0, "session", "SESSION", NULL,
      "the recording: a session or a cassette; default: the newest session"},
     {0, "set", "POINTER=VALUE...", NULL,
-     "change params of the request: /arguments/path=/tmp; :=JSON in place of =VALUE"},
+     "set a value in the params: /arguments/path=/tmp, or POINTER:=JSON"},
     {'e', "edit", NULL, NULL, "edit the params in $VISUAL or $EDITOR first"},
     {'l', "list", NULL, NULL, "print the server's tools with their arguments"},
     {'y', "yes", NULL, NULL, "do not ask before a request that may change something"},

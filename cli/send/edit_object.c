@@ -166,7 +166,7 @@ enum edit_result edit_object(struct buf *text)
     while (good) {
         good = run_editor(p.path);
         if (good && !send_edit_read_text(&p, text)) {
-            log_error("cannot read what was edited: %s", strerror(errno));
+            log_error("cannot read the edited file: %s", strerror(errno));
             good = false;
         }
         if (!good || send_edit_is_empty(text) || edited_is_object(text))

@@ -108,7 +108,7 @@ static int origin_copy_command(struct origin *o, const struct query_session *ses
     bool good = true;
     for (struct json_walk w = json_walk_begin(command); good && json_walk_next(&w, &key, &word);) {
         if (word.type != JSON_STRING) {
-            log_error("the recorded command is not a list of texts; " NAME_THE_SERVER);
+            log_error("the recorded command is not a list of strings; " NAME_THE_SERVER);
             return EXIT_USAGE;
         }
         good = append_command_word(o, json_string_raw(word));

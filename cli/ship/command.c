@@ -5,11 +5,13 @@
 
 static const struct opt init_options[] = {
     {0, "print", NULL, NULL,
-     "print the SQL, for an administrator who runs it with psql; no URL is needed; not with "
-     "--device; with --shards: the SQL of the router, made from the data in the shards"},
+     "print the SQL for an administrator, who runs it with psql; needs no URL; cannot be combined "
+     "with --device; with --shards: the SQL of the router, which is made from the data in the "
+     "shards"},
     {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
     {0, "shards", "FILE", NULL,
-     "spread the store over the databases in FILE, one URL in each line; URL is the router's"},
+     "spread the store over the databases in FILE, one URL in each line; URL is that of the "
+     "router"},
     COMMAND_OPTS,
 };
 
@@ -23,9 +25,10 @@ const struct command ship_init = {
              "--device makes the role NAME if it is missing; set its password with psql:\n"
              "\\password \"NAME\". Passwords are read from ~/.pgpass or a service file, never\n"
              "from the URL.\n"
-             "With --shards, URL is a database with PL/Proxy, for a superuser: devices and\n"
-             "readers connect to it, and it forwards their calls. A line that is added to\n"
-             "FILE adds a database; lines cannot be removed or reordered.\n",
+             "With --shards, URL is that of the router, a database with PL/Proxy, for a role\n"
+             "that is a superuser: devices and readers connect to the router, which forwards\n"
+             "their calls. A line that is added to FILE adds a database; lines cannot be\n"
+             "removed or reordered.\n",
     .table = init_options,
     .operands_max = 1,
 };
@@ -39,8 +42,8 @@ static const struct opt to_options[] = {
     {0, "deadline", "DURATION", NULL,
      "with --once: give up after this time; until then, try again"},
     {0, "level", "full|minimal", "full", "minimal: send no bodies of messages"},
-    {0, "content", NULL, NULL, "to a collector: spans have arguments and results, too"},
-    {0, "notifications", NULL, NULL, "to a collector: notifications are spans, too"},
+    {0, "content", NULL, NULL, "to a collector: send arguments and results in spans, too"},
+    {0, "notifications", NULL, NULL, "to a collector: send notifications as spans, too"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -79,7 +82,7 @@ static const struct opt status_options[] = {
 
 const struct command ship_status = {
     .name = "ship status",
-    .summary = "what was sent, and how much is missing",
+    .summary = "show what was sent to each target, and how much is missing",
     .usage = "[OPTIONS]",
     .about = "For each target to which this vault was sent, says what is missing there, and\n"
              "the last error. It reads the vault only, and does not ask the targets.\n"
@@ -99,13 +102,13 @@ const struct command ship_forget = {
     .name = "ship forget",
     .summary = "forget a target that is no longer used",
     .usage = "[OPTIONS] URL",
-    .about = "URL is that of a target, as `ship status` prints it. What was sent stays there.\n"
-             "`ship status` and `doctor` do not count the target any more. While its URL is in\n"
-             "[ship], `prune` removes nothing until the vault was sent there again. If the\n"
-             "vault is sent there again, a store is asked what it has; a collector gets\n"
-             "everything a second time. The command asks on the terminal, and requires --yes\n"
-             "without a terminal. A target to which a process sends this vault is not\n"
-             "forgotten.\n"
+    .about = "URL is that of a target, as `ship status` prints it. The target keeps the\n"
+             "recordings that it has received. `ship status` and `doctor` do not count the\n"
+             "target any more. While its URL is in [ship], `prune` removes nothing until the\n"
+             "vault was sent there again. If the vault is sent there again, a store is asked\n"
+             "what it has; a collector gets everything a second time. The command asks on the\n"
+             "terminal, and requires --yes without a terminal. A target to which a process\n"
+             "sends this vault is not forgotten.\n"
              "Exit status: 0 the target was forgotten; 1 the answer was not yes; 3 failure.\n",
     .table = forget_options,
     .operands_max = 1,

@@ -94,7 +94,8 @@ static int handle_press(struct ui *u, const struct press *p)
     buf_clear(&u->message);
     u->alarm = false;
     if (p->pasted) {
-        ui_say(u, "pasted text is ignored here: press a key such as / or f first");
+        ui_say(u,
+               "pasted text is ignored here: first press a key that asks for text, such as / or f");
         return 0;
     }
     const struct view_ops *v = stack_top(u)->view;

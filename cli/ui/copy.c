@@ -26,7 +26,7 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
         buf_adds(name, what == DETAIL_COPY_VALUE ? "the value" : "the pointer");
     }
     if (b->n == 0 && u->message.n == 0)
-        ui_say_error(u, "there is no text here");
+        ui_say_error(u, "this line has no text to copy");
     return b->n > 0;
 }
 

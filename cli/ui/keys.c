@@ -16,9 +16,9 @@ static const struct keys_row rows[] = {
     {ACTION_PAGE_DOWN,
      {PRESS_PAGE_DOWN, PRESS_CTRL('f'), PRESS_CTRL('d')},
      "PgDn ^F ^D",
-     "next page; Space, too, except in a detail"},
+     "next page; also Space, except in a detail"},
     {ACTION_FIRST, {PRESS_HOME, 'g'}, "Home g", "first row"},
-    {ACTION_LAST, {PRESS_END, 'G', 'F'}, "End G F", "last row; a list follows new rows then"},
+    {ACTION_LAST, {PRESS_END, 'G', 'F'}, "End G F", "last row; the list then follows new rows"},
     {ACTION_NEXT_PANE, {PRESS_TAB}, "Tab", "next pane"},
     {ACTION_PREVIOUS_PANE, {PRESS_BACK_TAB}, "Shift-Tab", "previous pane"},
     {ACTION_NEXT_ROW_BEFORE, {'J'}, "J", "next call or session, in the previous pane"},
@@ -28,7 +28,7 @@ static const struct keys_row rows[] = {
     {ACTION_BACK,
      {PRESS_ESCAPE, PRESS_BACKSPACE},
      "Esc Backspace",
-     "back: search, zoom, filter, pane, view"},
+     "leave search, zoom, filter, pane or view"},
     {ACTION_ZOOM, {'z'}, "z", "one pane on the whole screen, and back"},
     {ACTION_OVERVIEW, {'o'}, "o", "overview of the session, and back"},
     {ACTION_SERVERS, {'S'}, "S", "all running servers, and back"},
@@ -37,7 +37,7 @@ static const struct keys_row rows[] = {
     {ACTION_DONE, {'D'}, "D", "remove a solved problem from its list"},
 
     {ACTION_NONE, {0}, "Finding", NULL},
-    {ACTION_FILTER, {'f', '&', PRESS_F4}, "f & F4", "filter, as `search`: status:error text"},
+    {ACTION_FILTER, {'f', '&', PRESS_F4}, "f & F4", "filter as in `search`: status:error text"},
     {ACTION_SEARCH, {'/', PRESS_F3}, "/ F3", "search in the list or page that is active"},
     {ACTION_NEXT_MATCH, {'n'}, "n", "next match"},
     {ACTION_PREVIOUS_MATCH, {'N'}, "N", "previous match"},
@@ -70,7 +70,7 @@ static const struct keys_row rows[] = {
      "^L ^R F5",
      "draw the screen again"},
     {ACTION_HELP, {'?', PRESS_F1}, "? F1", "this page"},
-    {ACTION_LEAVE, {'q'}, "q", "one step back; at the first, quit"},
+    {ACTION_LEAVE, {'q'}, "q", "go back one view; quit from the first one"},
     {ACTION_QUIT, {'Q', PRESS_F10}, "Q F10", "quit"},
 };
 

@@ -109,7 +109,8 @@ void pair_view_toggle_selected_call(struct ui *u)
         return;
     }
     pair_view_close(u);
-    ui_say_error(u, st == MI_EINVAL ? "only JSON can be compared" : "this cannot be compared");
+    ui_say_error(u,
+                 st == MI_EINVAL ? "only JSON can be compared" : "these calls cannot be compared");
 }
 
 /* ---- keys ---- */

@@ -29,8 +29,8 @@ static const char about[] =
     "Shows sessions, their calls or messages, and the details of a call or a message,\n"
     "and follows what is being recorded. The key ? lists all keys; Q quits.\n"
     COMMAND_SESSION_HELP
-    "FILE is a recording, as for `import`; it must contain a `/` or a `.`. It is\n"
-    "not imported. Without a terminal, use `show`, `tail` and `stats`.\n"
+    "FILE is a recording, as for `import`; its name must contain a `/` or a `.`. FILE\n"
+    "is not imported. Without a terminal, use `show`, `tail` and `stats`.\n"
     "A store (--from) is asked every 2 seconds. A store has no running servers and no\n"
     "escalations, and its calls cannot be sent again.\n";
 /* clang-format on */

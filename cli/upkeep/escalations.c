@@ -17,7 +17,7 @@
 
 static const struct opt options_of_show[] = {COMMAND_OPT_VAULT, COMMAND_OPTS};
 static const struct opt options_of_done[] = {
-    {'a', "all", NULL, NULL, "remove all of them"},
+    {'a', "all", NULL, NULL, "remove all problems"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

@@ -299,8 +299,8 @@ static int prune_by_rules(struct query *q, const struct retention *rule, enum mo
         st = prune_and_print_text(q, p, mode, some, &o, &kept, &error);
     }
     if (st == 0 && prune_get_plan_totals(p)->unsent > 0)
-        log_warn("%lld session%s kept: not sent to %s, or less than an hour ago; see "
-                 "`mcp-interposer ship status`; --unsent removes them, too",
+        log_warn("%lld session%s kept, because `prune` removes only what was sent to %s at least "
+                 "an hour ago; see `mcp-interposer ship status`; --unsent removes them, too",
                  (long long)prune_get_plan_totals(p)->unsent,
                  prune_get_plan_totals(p)->unsent == 1 ? "" : "s", rule->target);
     if (st == 0 && rule->max_bytes > 0) {

@@ -28,10 +28,10 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. The rules are the built-in ones\n"
-    "and those of [redact] in the configuration. A session includes its large bodies,\n"
-    "its lines in the log directory and its escalations. Places and rules are\n"
-    "printed, never the secrets.\n"
+    "FILE is a cassette; its name contains a `/` or a `.`. The rules are the built-in\n"
+    "ones and those of [redact] in the configuration. A session includes its large\n"
+    "bodies, its lines in the log directory and its escalations. The output names the\n"
+    "places of secrets and the rules that match, never the secrets.\n"
     "--apply skips running sessions, and today's log file while a session is running.\n"
     "Exit status: 0 nothing was found, or nothing is left; 1 otherwise.\n";
 /* clang-format on */
@@ -149,8 +149,8 @@ static int redact_command_fail(const char *why)
 static int scrub_target_session(struct job *j, struct scrub *s, const struct target *t)
 {
     if (j->apply && t->runs) {
-        log_warn("session %lld may still be running and is not changed; run this again when it has "
-                 "ended",
+        log_warn("session %lld may still be running and is not changed; run redact again when the "
+                 "session has ended",
                  (long long)t->id);
         j->left = true;
         return EXIT_FINE;

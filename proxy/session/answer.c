@@ -110,7 +110,7 @@ const char *answer_fault_text(findings f)
     if (f & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
         return "an envelope key occurs twice";
     if (f & FINDING(FIND_CALL_AND_ANSWER))
-        return "a method and also a result or an error";
+        return "the message has a method and also a result or an error";
     return "not a JSON-RPC 2.0 message";
 }
 

@@ -67,7 +67,7 @@ uint64_t expire_ask_server(struct traffic *t, bool modern)
     uint64_t seq =
         b.failed ? 0 : message_record_and_stage(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b));
     if (seq == 0)
-        log_warn("out of memory, cannot ask the server whether it lives: server=%s", t->server);
+        log_warn("out of memory, cannot ask the server whether it is alive: server=%s", t->server);
     buf_close(&b);
     return seq;
 }

@@ -77,11 +77,12 @@ static void repeat_refuse_call(struct traffic *t, struct message *x, struct unce
 {
     struct buf why = {0};
     const struct repeat *r = &x->again;
-    buf_printf(&why,
-               "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. "
-               "Check whether it took effect. To run it again, send the same call once more.",
-               units_format_duration(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
-               explain_uncertainty(r->cause), explain_late_answer(r->late));
+    buf_printf(
+        &why,
+        "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. Check "
+        "whether that call took effect. To run it again, send the same call once more.",
+        units_format_duration(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
+        explain_uncertainty(r->cause), explain_late_answer(r->late));
     uint64_t seq = answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why),
                                         &x->again);
     if (first->refused_at == 0)
@@ -146,7 +147,8 @@ void repeat_note_forwarded(struct traffic *t, const struct message *x, struct pe
         return; /* a user who cancels a call may intentionally repeat it */
     buf_printf(&happened, "this call (");
     message_append_name(&happened, x->m.method, rpc_target(&x->m));
-    buf_printf(&happened, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
+    buf_printf(&happened,
+               ") equals request %llu, which was received %s ago, at %s, and may have run: %s; %s",
                (unsigned long long)r->first_seq, units_format_duration(r->age_ms * 1000).s,
                clock_utc(r->first_at_us).s, explain_uncertainty(r->cause),
                explain_late_answer(r->late));

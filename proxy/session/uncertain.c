@@ -31,9 +31,9 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
         .task = p->asks_for_task,
     };
     if (u.key == 0 && p->text.p == NULL) {
-        log_warn("a repeat of a call that may have run would not be noticed, because the call is "
-                 "too long to be remembered, and its tool was marked harmless when it arrived: "
-                 "server=%s seq=%llu",
+        log_warn("a repeat of this call, which may have run, would not be noticed: when the call "
+                 "arrived, its tool was marked read-only or idempotent, and the call is too long "
+                 "to be stored for a later comparison: server=%s seq=%llu",
                  t->server, (unsigned long long)p->request_seq);
         return;
     }

@@ -182,7 +182,7 @@ static void escalate_no_progress(struct store *s, struct no_progress_found f)
         .tool = tool.n > 0 ? buf_slice(&tool) : (struct slice){0},
         .action = "observed",
         .happened = buf_slice(&happened),
-        .done = slice_of("Nothing: the calls were handled like all other calls."),
+        .done = slice_of("The interposer did nothing: it handled the calls like all other calls."),
     };
     if (happened.failed || tool.failed ||
         escalation_write(&s->escalations, s->dir.fd, s->w, &e, &path, &is_new) < 0)

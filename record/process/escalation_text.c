@@ -29,14 +29,14 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "Check that the disk is not full, and that the vault exists and is writable. When "
         "recording works again, `gap` events say how many messages were not recorded. With "
         "`--on-record-error stop`, a session ends instead of continuing without a record.",
-    [ESCALATION_TIMEOUT] =
-        "The server is alive, but the client has got an error instead of its answer. If such calls "
-        "are just slow, give them more time: `--timeout tool:NAME=5m`. If not, the server may be "
-        "waiting for something that never arrives.",
+    [ESCALATION_TIMEOUT] = "The server is alive, but the client has got an error instead of the "
+                           "server's answer. If such calls are just slow, give them more time: "
+                           "`--timeout tool:NAME=5m`. Otherwise the server may be waiting for "
+                           "something that never arrives, such as an answer from the network.",
     [ESCALATION_EVIDENCE] =
         "Find out who or what has written to this vault since its last checkpoint, and whether it "
-        "was restored from a copy or begun anew. `mcp-interposer audit verify`, with the "
-        "checkpoints that were anchored, says what does not agree.",
+        "was restored from a copy or begun anew. `mcp-interposer audit verify` compares the vault "
+        "with its checkpoints and with those that were anchored, and says what differs.",
     [ESCALATION_TOOLS_RULE] =
         "The rule is in `--tools`, `--hide-tools` or `--read-only` of the client's configuration, "
         "or in section `[server NAME]` of the interposer's configuration. `mcp-interposer tools` "

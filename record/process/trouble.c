@@ -66,10 +66,9 @@ static bool move_damaged_database_away(struct store *s)
     int st = damaged_move_database(&s->dir, name, &why);
     s->aside = st == 0 ? DAMAGED_DONE : DAMAGED_TRIED;
     if (st == 0) {
-        log_error(
-            "the database is damaged, and was put aside; recording into a new one: file=%s/%s "
-            "damage=\"%s\"",
-            s->dir.path, name, buf_str(&why));
+        log_error("the database is damaged, and was put aside; recording into a new database: "
+                  "file=%s/%s damage=\"%s\"",
+                  s->dir.path, name, buf_str(&why));
         escalate_damage(s, name, buf_slice(&why));
     } else if (st == MI_EIO) {
         log_warn("the damaged database cannot be put aside: %s", strerror(errno));

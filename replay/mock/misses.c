@@ -14,7 +14,7 @@ static const struct {
     [MISS_UNKNOWN_TARGET] = {"unknown-target", "never recorded"},
     [MISS_DIFFERENT] = {"different", "not recorded with these parameters"},
     [MISS_EXHAUSTED] = {"exhausted", "requested more often than recorded"},
-    [MISS_OUT_OF_ORDER] = {"out-of-order", "recorded, but not at this point"},
+    [MISS_OUT_OF_ORDER] = {"out-of-order", "recorded, but at another point of the session"},
     [MISS_NO_ANSWER] = {"no-answer", "recorded without an answer"},
     [MISS_VERSION] = {"version", "another protocol revision than the recorded one"},
     [MISS_NOT_A_MESSAGE] = {"not-a-message", "the client sent an invalid message"},

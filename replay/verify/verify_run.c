@@ -48,7 +48,7 @@ static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
 {
     static const struct verify_skip again = {
         "the recording contains more than one initialize",
-        "verify starts one server; record each part as a session of its own"};
+        "verify sends one initialize only; record each connection as a session of its own"};
     static const struct verify_skip stream = {
         "a subscription gets no answer", "the notifications of a subscription are not compared"};
     static const struct verify_skip tool = {"the tool is not marked read-only or idempotent",

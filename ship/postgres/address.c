@@ -24,7 +24,7 @@ int address_check_url(const char *url, struct buf *error)
         if (i->val == NULL || strstr(i->keyword, "password") == NULL)
             continue;
         buf_adds(error, "the URL has a password, which others could see in `ps` and in the vault: "
-                        "put it into ~/.pgpass or a service file");
+                        "put the password into ~/.pgpass or a service file");
         st = MI_EINVAL;
         break;
     }

@@ -27,7 +27,8 @@ int sender_add_message_words(struct sender *s, const struct shipped_session *x,
     }
     int st = s->words == NULL ? search_words_open(&s->words) : 0;
     if (st == MI_ESTORE)
-        return sender_set_refusal(s, "this SQLite has no FTS5, which finds the words of messages");
+        return sender_set_refusal(
+            s, "this SQLite has no FTS5, which is needed to search the messages");
     if (st == 0)
         st = read_body_for_words(s, x, cell, large, &body);
     if (st < 0)

@@ -10,7 +10,7 @@ from misbehave import D, Event, Started, Wait, gone, handshake, modern, ms, n_ms
 KILL = {"MCP_INTERPOSER_ON_HANG": "kill"}
 ENDS = (0, 3, 124, 137, 143)       # a busy server may not have exited within half of a short grace
 DEADLINE = ["--timeout", f"tools/call={ms(D)},tool:answer={ms(600)}"]
-ASKED = "; it is being asked whether it lives, and killed if it does not answer"
+ASKED = "; it is being asked whether it is alive, and killed if it does not answer"
 HUNG = "spawn timeout asked hang kill exit restart spawn"
 INIT = handshake()[0]
 
@@ -80,11 +80,11 @@ hung("a server that ignores SIGTERM", "ignore:15 freeze")
 hung("the other pending requests get an error when it is killed", "freeze", play=[tool("o", "answer"), Wait("o")], want={"o": gone("server-killed")},
      grace=120)
 for name, script in (("child works", f"work:{n_ms(20)}"), ("forked child works with its stdin and stdout", f"work:{n_ms(20)}:pipes")):
-    alive(f"a single-threaded server whose {name}, until it is done", script, asked=0, because="at-work", words=["child processes work"],
+    alive(f"a single-threaded server whose {name}, until it is done", script, asked=0, because="at-work", words=["child processes use the CPU"],
           play=[tool(2, "answer"), Wait(2)], want={2: ok("1.2")}, launch=launched)
 case_of("killed: after --max-timeout, also if a child process is working", "spawn timeout alive asked hang kill exit restart spawn",
         [tool(1, "work:60000"), Wait(1), Event("spawn", 2)], options=[*DEADLINE, "--max-timeout", ms(20)], asked=1, because="at-work",
-        words=["child processes work"], want={1: timed_out(D)})
+        words=["child processes use the CPU"], want={1: timed_out(D)})
 
 # --- before the first answer: it is never asked ---
 

@@ -372,7 +372,7 @@ def _(t):
         eq(replay.ask(call(i, "echo", {"n": "anything"}))["result"]["content"][0]["text"], f"answer {i}", "in order")
     replay.end()
     replay = Replay(t, "--ordering", "strict", file, vault=False).play(script[:5])
-    replay.refuses(call(5, "echo", {"n": 2}), -32602, "not at this point", "--ordering match")
+    replay.refuses(call(5, "echo", {"n": 2}), -32602, "at another point of the session", "--ordering match")
     replay.play(script[5:])
     replay.end(1)
     Replay(t, "--strict", file, vault=False).play(script).end(0)

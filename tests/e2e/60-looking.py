@@ -491,7 +491,7 @@ def _(t):
     eq(seqs(run(t, "show", "--seq", 18)), [17, 18], "a cancelled call")
     eq(seqs(run(t, "show", "--seq", 3)), [3], "a notification")
     text = fails(t, 3, "show", "--seq", 99, "--vault", t.vault)
-    eq(text, "session 1 has no message 99; it has 1 to 25\n", "a number that is not there")
+    eq(text, "session 1 has no message 99; its messages are 1 to 25\n", "a number that is not there")
 
 
 @case("show: the members of a batch name the batch")

@@ -1105,7 +1105,7 @@ def _(t):
         db.execute("COMMIT")
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
     s.keys("g")
-    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed: silent for 5.0", gone=["Silence", "asked-1", "event "])
+    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed, silent for", gone=["Silence", "asked-1", "event "])
     s.keys("j")
     s.sees("calls 1/5", "event ", "▾ hang", '"name": "hung-1"')
     s.keys("r")

@@ -866,7 +866,7 @@ def _(t):
     r = run(t, "wrap", stderr=None)
     for name, why in (("anchor", "`command` is not a string"), ("lines", "`command` is not a string"),
                       ("alias", "`command` is not a string"), ("number", "`args` is not an array of strings"),
-                      ("below", "the first string of `args` is not on the same line as its dash")):
+                      ("below", "the first string of `args` is not on the line of the dash before it")):
         check(f"server '{name}' is not changed: {why}".encode() in r.stderr, f"{name}: {r.stderr!r}")
     eq(path.read_text(), text, "the file")
     # A plain scalar that means something else in brackets: the round trip in memory fails.

@@ -409,7 +409,7 @@ def _(t):
     with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
         db.execute("""UPDATE sessions SET command = '["sh", 1]'""")
     s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
-    check("the recorded command is not a list of texts; name the server's command after --" in s.err, s.err)
+    check("the recorded command is not a list of strings; name the server's command after --" in s.err, s.err)
 
 
 @case("secrets that were not recorded are named and never sent; they are given anew")

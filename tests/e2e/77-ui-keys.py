@@ -498,7 +498,7 @@ def _(t):
     s.keys("/")
     s.type('"text"')
     s.keys("Enter", "y")
-    s.sees("there is no text here")
+    s.sees("this line has no text to copy")
     s.quit()
 
 

@@ -215,7 +215,7 @@ def _(t):
         config = t.tmp / "c.ini"
         config.write_text(f"[audit]\nanchor = {where}\n")
         r = t.run("audit", "verify", "--vault", t.vault, "--config", config)
-        eq((r.returncode, b"no checkpoint has been copied there" in r.stderr), (0, True), f"{where}: {r.stderr}")
+        eq((r.returncode, b"no checkpoint has been copied to the anchor" in r.stderr), (0, True), f"{where}: {r.stderr}")
         eq(t.run("audit", "checkpoint", "--vault", t.vault, "--config", config).returncode, 0, "checkpoint")
         eq(verify(t, "--config", config)[1][1]["status"], "valid", where)
     session(t, vault=t.tmp / "another")
@@ -322,7 +322,7 @@ def _(t):
     wait_until(lambda: verify(t)[1][2]["status"] == "incomplete", 30, "the end of the session")
     eq(last_line(t), (1, "verdict: incomplete: 1 session is incomplete; the rest agrees with the log"), "incomplete")
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
-    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; data of the vault was changed later"), "two sessions were changed")
+    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; recorded data was changed"), "two sessions were changed")
 
 
 @case("the text says what was not compared")
@@ -330,7 +330,7 @@ def _(t):
     def said(*args):
         text = " ".join(t.run("audit", "verify", "--vault", t.vault, *args).stdout.decode().split())
         return re.search("not compared: (.*) verdict: (.*)", text).groups()
-    rest = "the tables running, operations, escalations, shipped and ship_targets, Logs/, Escalations/, Search/"
+    rest = "the tables `running`, `operations`, `escalations`, `shipped` and `ship_targets`, and the directories Logs/, Escalations/ and Search/"
     session(t)
     eq(said()[0], rest, "without a key")
     own = key(t)
@@ -359,7 +359,7 @@ def _(t):
     eq(r.returncode, 1, "status")
     check("session 1: message 3: the record does not agree with its commitment (changed)." in " ".join(text.split()), text)
     check("1 session: 1 TAMPERED" in text, text)
-    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; data of the vault was changed later\n"), text)
+    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; recorded data was changed\n"), text)
     suite = ET.parse(t.tmp / "j.xml").getroot()[0]
     eq((suite.get("tests"), suite.get("failures")), ("2", "1"), "tests and failures")
     eq([x.get("name") for x in suite.findall("testcase")], ["session 1", "log"], "cases")

@@ -229,7 +229,7 @@ def _(t):
 
     r = t.run("audit", "checkpoint", "--vault", copy, "--anchor", file)
     eq((r.returncode, r.stdout.decode()), (3, first), "an older copy of the vault")
-    check("the vault was replaced by an older one" in r.stderr.decode(), r.stderr)
+    check("the vault was replaced by an older copy" in r.stderr.decode(), r.stderr)
     session(t, "--vault", copy)
     session(t, "--vault", copy)
     r = t.run("audit", "checkpoint", "--vault", copy, "--anchor", file)
@@ -411,7 +411,7 @@ def _(t):
     checkpoint(t)
     eq(doctor(), {"key": f"ok {key_file(t)}", "signing": "ok all ended sessions are signed", "anchor": f"ok {anchor}"}, "signed")
     anchor.unlink()
-    check("is behind: the last checkpoint has 4 leaves, and the last one that was copied to it has 0" in doctor()["anchor"], "an anchor without it")
+    check("is behind: the last checkpoint has 4 leaves, and the last checkpoint that was copied to the anchor has 0" in doctor()["anchor"], "an anchor without it")
     anchor.write_text("x")
     check("does not end with a complete note" in doctor()["anchor"], "a damaged anchor")
     change(t, "DELETE FROM checkpoints")

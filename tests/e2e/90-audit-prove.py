@@ -95,7 +95,7 @@ def _(t):
     eq((v["records"], v["checkpoint"]["key"], v["checkpoint"]["compared"]), (3, key, False), "verdict")
     for bodies in ([], ["--bodies"]):
         out = ok(t.run("audit", "check", save(t, bundle), "--key", key, *bodies))
-        for says in ("PROVEN", "ok after ", "tools/call mail", "not proven  that this checkpoint was anchored"):
+        for says in ("PROVEN", "ok after ", "tools/call mail", "not proven  whether this checkpoint was anchored"):
             check(says in out, f"{says!r} is not in {out}")
         eq("person-0@example.org" in out, bodies != [], "bodies")
 
@@ -150,7 +150,7 @@ def _(t):
     note = checkpoint(t)
     fails(t.run("audit", "prove", "last", "--vault", t.vault, "--seq", 999), "has no message 999")
     fails(t.run("audit", "prove", "--vault", t.vault), "missing SESSION", 2)
-    fails(t.run("audit", "prove", "1", "--seq", "0", "--vault", t.vault), "the first message is 1", 2)
+    fails(t.run("audit", "prove", "1", "--seq", "0", "--vault", t.vault), "message numbers start at 1", 2)
     fails(t.run("audit", "prove", "last", "--vault", t.vault, "--checkpoint", 9999), "no checkpoint of 9999 leaves")
     fails(t.run("audit", "prove", "last", "--vault", t.vault, "--checkpoint", t.tmp / "none"), "none")
     uid, = t.rows("SELECT uid FROM sessions")[0]
@@ -232,7 +232,7 @@ def _(t):
         eq([m["redacted_at_us"] for m in v["messages"]], [at, None], "redacted")
         check(v["checkpoint"]["key"] != key, "the new key")
     out = ok(t.run("audit", "check", save(t, bundle), "--key", key))
-    check("redacted    after it was recorded, at " in out and "its predecessor" in out, out)
+    check("redacted    after it was recorded, at " in out and "as its successor" in out, out)
     eq(len(verdict(t, prove(t), key)["messages"]), len(t.rows("SELECT 1 FROM messages")), "messages of the session")
     bundle["redactions"][0]["lines"].pop()
     check("the list of redacted records is not that of leaf" in verdict(t, bundle, key, status=1)["why"], "a line less")

@@ -115,7 +115,7 @@ def _(t):
     db.execute("INSERT INTO leaves SELECT max(n) + 1, ? FROM leaves", (f'{{"type":"prune","session":"{uid}","at_us":1795256143000000}}',))
     db.close()
     r = t.run("audit", "verify", "--vault", t.vault)
-    eq((r.returncode, r.stdout.splitlines()[-1]), (1, b"verdict: TAMPERED: 1 thing is wrong; data of the vault was changed later"), "verdict")
+    eq((r.returncode, r.stdout.splitlines()[-1]), (1, b"verdict: TAMPERED: 1 thing is wrong; recorded data was changed"), "verdict")
     check(b"the log says that the session was removed, but the session exists (added)" in b" ".join(r.stdout.split()), r.stdout)
 
 
@@ -233,7 +233,7 @@ def _(t):
     rewrite(t.vault)
     elsewhere = {"HOME": str(t.tmp)}
     eq(verdict(t, elsewhere), (0, "verdict: valid: the vault agrees with its own log, but was compared with nothing else"), "without what is kept")
-    eq(verdict(t), (1, "verdict: TAMPERED: 1 thing is wrong; data of the vault was changed later"), "verdict")
+    eq(verdict(t), (1, "verdict: TAMPERED: 1 thing is wrong; recorded data was changed"), "verdict")
     check(b"it has another history (forked)" in b" ".join(t.run("audit", "verify", "--vault", t.vault).stdout.split()), "forked")
     r = t.run("audit", "checkpoint", "--vault", t.vault)
     check(r.returncode == 3 and b"has other leaves than the log that was signed" in r.stderr, r)

@@ -225,7 +225,7 @@ def _(t):
     eq([(x["seq"], x["finding"], x["severity"], x["why"]) for x in got["findings"]], [(9, "timeout", "error", "no answer within 30s")], "why")
     check("deadline passed" in got["findings"][0]["meaning"] and 'finding: error: timeout of seq 9 from the server' in text, (got, text))
     eq([(x["kind"], x["detail"]) for x in got["related"]], [("hang", '{"seq":8,"waited_ms":500}')], "the event")
-    check('"hang" "the server hangs and is killed: silent for 500ms after message 8"' in text, text)
+    check('"hang" "the server hangs and is killed, silent for 500ms after message 8"' in text, text)
     got, _ = m.call("get_call", session=1, seq=10)
     check(got["status"] == "open" and "answer" not in got and "duration_us" not in got, got)
     got, text = m.call("get_call", session=1, seq=2)
@@ -360,7 +360,7 @@ def _(t):
     m = Mcp(t).initialize()
     got, text = m.call("get_call", session=1, seq=1)
     check(image[:100] not in text and "A" * 300 in text and '"image/png"' in text, text)
-    body["result"]["content"][0]["data"] = f"[base64 of {len(image[:-2]) * 3 // 4} bytes: a pointer to this string returns it]"
+    body["result"]["content"][0]["data"] = f"[base64 of {len(image[:-2]) * 3 // 4} bytes: pass a pointer to this string to read it]"
     eq(json.loads(got["answer"]["body"]["text"]), body, "the answer")
     check("next_offset" not in got["answer"]["body"], got)
     got, text = m.call("get_call", session=1, seq=1, part="answer", pointer="/result/content/0/data", max_bytes=5000)
@@ -582,7 +582,7 @@ def _(t):
                          ("/params/name/x", "the type is string"), ("/~2", "the pointer leads to no value")):
         check(why in m.fails("get_call", session=1, seq=1, part="request", pointer=pointer), f"{pointer}: {why}")
     check("beyond the end" in m.fails("get_call", session=1, seq=1, part="request", offset=10**9), "offset")
-    check("need part" in m.fails("get_call", session=1, seq=1, offset=10), "offset without part")
+    check("require the argument part" in m.fails("get_call", session=1, seq=1, offset=10), "offset without part")
     got, text = m.call("get_call", session=1, seq=3)
     check("body" not in got["request"] and 'no text: "no body was recorded"' in text, got)
 

@@ -452,7 +452,7 @@ def _(t):
     eq(t.rows("SELECT client_name FROM sessions"), [(b"one",)], "the session's client")
     eq([json.loads(d) for d, in t.rows("SELECT detail FROM events WHERE kind = 'client' ORDER BY id")],
        [{"name": "two", "version": "1"}, {"name": "three\u0001", "version": "1"}], "events")
-    check("another client on this pipe: two 1" in run(t, "show"), "show")
+    check("another client sends requests on this pipe: two 1" in run(t, "show"), "show")
 
 
 @case("ui: a call that was several requests is one row with its whole duration; --requests lists each")

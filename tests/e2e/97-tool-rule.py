@@ -426,7 +426,7 @@ def _(t):
         refused(p, i, "h")
     p.end()
     got = t.run("doctor", "--vault", t.vault).stdout.decode()
-    check("h of srv: in the last 7 days a client called it 3 times, and a rule hides it" in got, got)
+    check("h of srv: in the last 7 days a client called this tool 3 times, and a rule hides it" in got, got)
     check("[server srv]" in got and "tools = a" in got, got)
     check(b"a rule hides it" not in fine, fine)
 
@@ -538,7 +538,7 @@ def _(t):
     reads = [tool(x, annotations=READS) for x in ("r1", "r2", "r3")]
     week(t, "srv", [*reads, tool("w"), tool("d")], ["r1", "w", "d"])
     for text, rule, says in (
-            ("[server srv]\nhide-tools = d\n", "r1, w", "called, but still hidden by hide-tools or read-only of the configuration: d"),
+            ("[server srv]\nhide-tools = d\n", "r1, w", "these tools were called, but hide-tools or read-only of the configuration still hides them: d"),
             ("[server srv]\nread-only = yes\n", "r1", "still hidden by hide-tools or read-only of the configuration: d, w"),
             ("[proxy]\nhide-tools = d\n[server srv]\nhide-tools = w, r1\n", "d", "of the configuration: r1, w"),
             ("[proxy]\nread-only = yes\n", "r1", "of the configuration: d, w"),

@@ -128,7 +128,7 @@ def _(t):
     assert said.returncode == 2 and "add --yes" in said.stderr, said
     assert forget(vault, "--yes").returncode == 2
     done, asked = answer(vault, c.url(), b"n\n")
-    assert "Forget this target? What was sent stays there. [y/N]" in asked and (done.returncode, done.stdout) == (1, "nothing was forgotten\n")
+    assert "Forget this target? It keeps the recordings that it has received. [y/N]" in asked and (done.returncode, done.stdout) == (1, "nothing was forgotten\n")
     assert targets(vault) == [c.url()]
     done, asked = answer(vault, c.url(), b"y\n")
     assert done.returncode == 0 and targets(vault) == [], done

@@ -474,7 +474,7 @@ const char *json_fault_text(enum json_fault_kind kind)
         [JSON_UTF8] = "not well-formed UTF-8",
         [JSON_DEEP] = "more than 10,000 levels deep",
         [JSON_CUT] = "the text ends inside a value",
-        [JSON_TRAILING] = "something follows the value",
+        [JSON_TRAILING] = "there is text after the end of the value",
     };
     return texts[kind];
 }

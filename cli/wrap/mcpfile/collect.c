@@ -287,7 +287,7 @@ static void record_server_args(struct mcpfile_server *server, const struct mcpfi
     else if (v->type != MCPFILE_ARRAY || v->mixed)
         server->odd = "`args` is not an array of strings";
     else if (v->uneven)
-        server->odd = "the first string of `args` is not on the same line as its dash";
+        server->odd = "the first string of `args` is not on the line of the dash before it";
     server->first_arg = v->first_arg;
     server->args_n = v->args_n;
     server->dashes = v->dashes;
@@ -357,7 +357,7 @@ static void record_server_member(struct mcpfile_scan *s, size_t level, int role,
         break;
     case ROLE_TYPE:
         if (!record_member(&server->type, v) || v->type != MCPFILE_STRING)
-            server->remote_odd = "the server does not have one `type` that is a string";
+            server->remote_odd = "the server states its type more than once, or not as a string";
         else if (level == 2 && level_key_equals(s, 0, "mcp") &&
                  level_key_equals(s, level + 1, "transport"))
             server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";

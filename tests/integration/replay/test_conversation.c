@@ -95,7 +95,7 @@ static void test_conversation_strict_order_matches_only_the_next_recorded_reques
     client(t, CALL("3", "c", "{}"));
     server_said(t, RESULT("3", TEXT("c")) "\n");
     client(t, CALL("3", "c", "{}"));
-    server_refused(t, "3", -32602, "recorded, but not at this point");
+    server_refused(t, "3", -32602, "recorded, but at another point of the session");
 }
 
 static void test_conversation_ignored_pointer_makes_requests_equal(void **state)

@@ -449,7 +449,7 @@ static void test_cassette_invalid_file_is_rejected_with_line_reason_and_remedy(v
                "again"},
         {HEAD "\n", "c.jsonl:2: nothing but white space (byte 1); repair the line"},
         {HEAD "[]\n", "c.jsonl:2: this is not a JSON object; "},
-        {HEAD C2S("1", "{}}"), "c.jsonl:2: something follows the value (byte 29); "},
+        {HEAD C2S("1", "{}}"), "c.jsonl:2: there is text after the end of the value (byte 29); "},
         {HEAD "{\"dir\":\"c2s\",\"msg\":{}}\n", "c.jsonl:2: `t` is missing; "},
         {HEAD C2S("1.5", "{}"), "c.jsonl:2: `t` must be a whole number, 0 or more; "},
         {HEAD C2S("\"1\"", "{}"), "c.jsonl:2: `t` must be a number; "},

@@ -243,9 +243,9 @@ static void test_body_base64_is_shown_by_its_pointer_only(void **state)
         "\"data\":\"short\"}",
         data, data + 10, data);
     snprintf(want, sizeof want,
-             "{\"a\":[{\"data\":\"[base64 of 149 bytes: a pointer to this string returns "
-             "it]\",\"mimeType\":\"image/png\"},{\"blob\":\"[base64 of 142 bytes: a pointer to "
-             "this string returns it]\"}],\"text\":\"%s\",\"data\":\"short\"}",
+             "{\"a\":[{\"data\":\"[base64 of 149 bytes: pass a pointer to this string to read "
+             "it]\",\"mimeType\":\"image/png\"},{\"blob\":\"[base64 of 142 bytes: pass a pointer "
+             "to this string to read it]\"}],\"text\":\"%s\",\"data\":\"short\"}",
              data);
     assert_int_equal(part(body, "", 0, 5000, &text), -1);
     assert_string_equal(buf_str(&text), want);

@@ -447,7 +447,7 @@ static const struct {
     {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":{\"a\":1}", "a value in `headers`"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "`headers` is not one object"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
-     "the server does not have one `type`"},
+     "the server states its type more than once"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}",
      "the server has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",

@@ -402,7 +402,7 @@ static void test_bundle_parts_agree(void **state)
     struct leaf l;
     struct buf saved = m.leaf[k];
     assert_int_equal(leaf_read(buf_slice(&saved), &l), 0);
-    static const char *const says[] = {"several sessions", "another end",
+    static const char *const says[] = {"several sessions", "state different reasons",
                                        "groups do not have the form", "`end` is not the one",
                                        "do not belong to its session"};
     for (size_t i = 0; i < MI_COUNT(says); i++) {
@@ -493,7 +493,7 @@ static void test_bundle_leaves_of_the_session(void **state)
     m.twice = true; /* it must not pass for a whole session */
     buf_clear(&b);
     bundle(&m, &m.key, 0, 2, &b);
-    REFUSED(buf_slice(&b), &m.key.public, "not in the order of their places");
+    REFUSED(buf_slice(&b), &m.key.public, "not in the order of `place`");
     buf_close(&b);
     buf_close(&why);
     buf_close(&open_text);

@@ -116,7 +116,8 @@ static void test_repeat_warn_forwards_with_finding_event_and_escalation(void **s
     assert_true(row_is("c2s request forwarded 2 tools/call send - - - repeat-of-uncertain"));
     assert_string_equal(decisions(), "forwarded");
     assert_int_equal(r.escalated, 1);
-    assert_non_null(strstr(r.happened, "(tools/call send) equals request 1 of 2.00s ago"));
+    assert_non_null(
+        strstr(r.happened, "(tools/call send) equals request 1, which was received 2.00s ago"));
     assert_non_null(
         strstr(r.happened, "the call was not answered before its deadline; no answer to the call"));
     assert_true(said_holds("a call equals one that may have run: server=srv"));
@@ -137,7 +138,8 @@ static void test_repeat_refuse_names_the_first_call_and_how_to_insist(void **sta
     const char *error = strstr(buf_str(&r.f->got[ROW_S2C]), "\"id\":2");
     assert_non_null(error);
     assert_non_null(strstr(
-        error, "Check whether it took effect. To run it again, send the same call once more.\""));
+        error,
+        "Check whether that call took effect. To run it again, send the same call once more.\""));
     assert_non_null(strstr(error, "Not sent: the same call was sent 2.00s ago (message 1) and may "
                                   "have run: the call was not answered"));
     assert_non_null(strstr(error, "\"tool\":\"send\""));
@@ -381,8 +383,8 @@ static void test_repeat_large_call_whose_tool_turns_out_harmful_is_said(void **s
         "{'name':'read','inputSchema':{'type':'object'}}]}}");
     let_pass(2 * S);
     assert_false(said_holds("out of memory"));
-    assert_true(said_holds(
-        "because the call is too long to be remembered, and its tool was marked harmless"));
+    assert_true(said_holds("when the call arrived, its tool was marked read-only or idempotent, "
+                           "and the call is too long to be stored"));
     end();
 }
 
