@@ -79,7 +79,8 @@ static int opt_set_flag(struct opt_set *s, size_t i, const char *value, enum opt
     return 0;
 }
 
-static int opt_fail_unknown(struct opt_set *s, const char *written, const char *name, size_t len)
+static int opt_fail_unknown_option(struct opt_set *s, const char *written, const char *name,
+                                   size_t len)
 {
     char word[NEAREST_MAX + 2]; /* a name longer than NEAREST_MAX has no nearest candidate */
     s->unknown = written;
@@ -99,7 +100,7 @@ static int opt_parse_long(struct opt_set *s, int argc, char **argv, int *at)
     size_t len = eq != NULL ? (size_t)(eq - word) : strlen(word);
     size_t i = opt_find(s, word, len);
     if (i == s->n)
-        return opt_fail_unknown(s, argv[*at], word, len);
+        return opt_fail_unknown_option(s, argv[*at], word, len);
     if (s->table[i].arg == NULL) {
         if (eq != NULL)
             return opt_fail(s, "option --$1 does not take a value", s->table[i].name, "");

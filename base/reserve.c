@@ -12,7 +12,7 @@ union head {
 static union head reserve[RESERVE_SIZE / sizeof(union head)];
 static size_t used; /* number of elements of `reserve` that are in use */
 
-static bool is_reserved(const union head *h)
+static bool block_is_in_reserve(const union head *h)
 {
     return (uintptr_t)h >= (uintptr_t)reserve &&
            (uintptr_t)h < (uintptr_t)(reserve + MI_COUNT(reserve));
@@ -35,7 +35,7 @@ static union head *reserve_allocate(size_t n)
 
 static void reserve_free(union head *h)
 {
-    if (!is_reserved(h))
+    if (!block_is_in_reserve(h))
         free(h);
 }
 
@@ -56,7 +56,7 @@ void *reserve_realloc(void *p, long n)
             reserve_free(old);
         return NULL;
     }
-    bool leaves_reserve = old != NULL && is_reserved(old);
+    bool leaves_reserve = old != NULL && block_is_in_reserve(old);
     h = realloc(leaves_reserve ? NULL : old, sizeof *h + (size_t)n);
     if (h == NULL)
         reserve_move_contents(h = reserve_allocate((size_t)n), old, (size_t)n);

@@ -44,7 +44,7 @@ void text_append_valid_utf8(struct buf *b, struct slice s)
 
 /* Returns true for characters that move the cursor, change colours, reorder text or end the
  * line. */
-static bool controls_terminal(uint32_t c)
+static bool char_controls_terminal(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
@@ -91,7 +91,7 @@ void text_append_visible(struct buf *b, struct slice s)
     while (i < s.n) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
         uint32_t c = len != 0 ? text_utf8_code(s.p + i, len) : 0;
-        if (len != 0 && !controls_terminal(c)) {
+        if (len != 0 && !char_controls_terminal(c)) {
             i += len;
             continue;
         }
@@ -109,7 +109,7 @@ void text_append_visible(struct buf *b, struct slice s)
 static void append_json_code(struct buf *b, const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
-    if (!controls_terminal(c))
+    if (!char_controls_terminal(c))
         buf_add(b, p, len);
     else if (c < 0x10000)
         buf_printf(b, "\\u%04x", (unsigned)c);
@@ -204,7 +204,7 @@ void text_append_visible_json(struct buf *b, struct slice valid)
         unsigned char c = (unsigned char)valid.p[i];
         size_t len = c < 0x20 ? 1 : text_utf8_len(valid.p + i, valid.n - i);
         bool space = c < 0x20; /* valid JSON has these characters only outside strings */
-        if (space || (len > 0 && controls_terminal(text_utf8_code(valid.p + i, len)))) {
+        if (space || (len > 0 && char_controls_terminal(text_utf8_code(valid.p + i, len)))) {
             buf_add(b, valid.p + from, i - from);
             if (space)
                 buf_addc(b, ' ');

@@ -112,7 +112,7 @@ static size_t tokens_scan_word_blocks(const struct tokens *t, const char *p, siz
 #endif
 
 /* Returns the index of the first byte from i on that is not a small letter. */
-static size_t tokens_end_of_lower_case(const char *p, size_t i, size_t n)
+static size_t tokens_find_end_of_lower_case(const char *p, size_t i, size_t n)
 {
 #ifdef BLOCK
     for (; n - i >= 16; i += 16) {
@@ -130,7 +130,7 @@ static size_t tokens_end_of_lower_case(const char *p, size_t i, size_t n)
 size_t tokens_scan_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     for (;;) {
-        size_t end = tokens_end_of_lower_case(p, i, n);
+        size_t end = tokens_find_end_of_lower_case(p, i, n);
         t->run += end - i;
         i = end;
         if (i + 1 >= n || p[i] != ' ' || token_kinds[(unsigned char)p[i + 1]] != TOKEN_LOWER)

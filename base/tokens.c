@@ -92,7 +92,7 @@ static size_t tokens_read_ascii(struct tokens *t, const char *p, size_t n)
     return i;
 }
 
-static void tokens_add_other(struct tokens *t, enum tokens_class class)
+static void tokens_add_other_char(struct tokens *t, enum tokens_class class)
 {
     tokens_begin_run(t, TOKEN_OTHER);
     t->n[class]++;
@@ -106,7 +106,7 @@ static void tokens_begin_multibyte(struct tokens *t, unsigned char c)
     t->low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
     t->high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
     if (t->want == 0)
-        tokens_add_other(t, TOKENS_CONTROL);
+        tokens_add_other_char(t, TOKENS_CONTROL);
 }
 
 void tokens_add(struct tokens *t, const char *p, size_t n)
@@ -122,12 +122,12 @@ void tokens_add(struct tokens *t, const char *p, size_t n)
             t->low = 0x80;
             t->high = 0xBF;
             if (--t->want == 0)
-                tokens_add_other(t, token_class_of_char(t->code));
+                tokens_add_other_char(t, token_class_of_char(t->code));
             continue;
         }
         if (t->want > 0) { /* the character is incomplete */
             t->want = 0;
-            tokens_add_other(t, TOKENS_CONTROL);
+            tokens_add_other_char(t, TOKENS_CONTROL);
         }
         if (c < 0x80)
             (void)tokens_read_ascii(t, p + i, 1);
@@ -141,7 +141,7 @@ int64_t tokens_count(const struct tokens *t)
     struct tokens end = *t;
     int64_t sum = 0;
     if (end.want > 0)
-        tokens_add_other(&end, TOKENS_CONTROL);
+        tokens_add_other_char(&end, TOKENS_CONTROL);
     tokens_end_run(&end, TOKEN_START);
     for (size_t i = 0; i < TOKENS_CLASSES; i++)
         sum += end.n[i] * weights[i];

@@ -191,7 +191,7 @@ static const char *find_empty_line(struct slice s)
     return NULL;
 }
 
-bool note_read_next(struct slice *rest, struct slice *ret)
+bool note_read_next_note(struct slice *rest, struct slice *ret)
 {
     while (rest->n > 0 && rest->p[0] == '\n')
         *rest = (struct slice){rest->p + 1, rest->n - 1};

@@ -40,7 +40,7 @@ MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 /* Returns the next note of a file with several notes, which are separated by one or more empty
  * lines. Returns false at the end (*rest is then empty), or if *rest does not begin with a complete
  * note. */
-MI_MUST bool note_read_next(struct slice *rest, struct slice *ret);
+MI_MUST bool note_read_next_note(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or
  * MI_ENOMEM. */

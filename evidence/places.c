@@ -13,7 +13,7 @@ void places_add_record(struct places *p, const struct digest *commitment)
     p->n++;
     if (places_count_ungrouped(p) == 0) {
         struct digest leaf = places_digest_commitment_group(p->rest, PLACES_GROUP);
-        tree_add(&p->groups, &leaf);
+        tree_add_leaf(&p->groups, &leaf);
     }
 }
 
@@ -23,6 +23,6 @@ struct digest places_root_digest(const struct places *p)
         return tree_root_digest(&p->groups);
     struct tree t = p->groups;
     struct digest leaf = places_digest_commitment_group(p->rest, places_count_ungrouped(p));
-    tree_add(&t, &leaf);
+    tree_add_leaf(&t, &leaf);
     return tree_root_digest(&t);
 }

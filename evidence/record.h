@@ -39,7 +39,7 @@ void record_add_bytes(struct record *r, struct slice part);
 void record_add_number(struct record *r, int64_t v);
 void record_add_null(struct record *r);
 /* Adds a number, or NULL if `has` is false. */
-static inline void record_add_optional(struct record *r, bool has, int64_t v)
+static inline void record_add_number_or_null(struct record *r, bool has, int64_t v)
 {
     if (has)
         record_add_number(r, v);

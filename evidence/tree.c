@@ -19,7 +19,7 @@ struct digest tree_node_digest(const struct digest *left, const struct digest *r
     return digest_of_text((struct slice){(const char *)pair, sizeof pair});
 }
 
-void tree_add(struct tree *t, const struct digest *leaf)
+void tree_add_leaf(struct tree *t, const struct digest *leaf)
 {
     struct digest d = *leaf;
     for (uint64_t n = t->n; (n & 1) != 0; n >>= 1)

@@ -24,7 +24,7 @@ struct digest tree_leaf_digest(struct slice entry); /* returns SHA-256(0x00 || e
 struct digest tree_node_digest(const struct digest *left, const struct digest *right);
 
 /* Adds a leaf, given as its hash. A struct tree that is {0} is the empty tree. */
-void tree_add(struct tree *t, const struct digest *leaf);
+void tree_add_leaf(struct tree *t, const struct digest *leaf);
 /* Returns the root; for the empty tree, it is SHA-256 of no bytes. */
 struct digest tree_root_digest(const struct tree *t);
 

@@ -403,7 +403,7 @@ static void put_session_start(struct out *o, const struct session_start *s)
     put_int(o, s->pid);
 }
 
-void form_append_start(struct buf *b, const struct session_start *s)
+void form_append_session_start(struct buf *b, const struct session_start *s)
 {
     struct out size = {0};
     put_session_start(&size, s);

@@ -84,7 +84,7 @@ void form_write_entry(const struct entry *e, char *to);
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
 /* Appends the session's start to b; sets b->failed if memory runs out. */
-void form_append_start(struct buf *b, const struct session_start *s);
+void form_append_session_start(struct buf *b, const struct session_start *s);
 MI_MUST int form_read_session_start(struct slice bytes, struct session_start *ret);
 
 #endif

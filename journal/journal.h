@@ -36,7 +36,7 @@ struct journal {
     /* Logs a finished invocation, and copies its texts. */
     void (*log)(void *owner, const struct invocation *x);
     /* Requests the tools that this server had in its previous session. If there was a previous
-     * session, its tools are passed to tool_changes_take_previous() later. */
+     * session, its tools are passed to tool_changes_take_previous_tools() later. */
     void (*want_previous_tools)(void *owner);
 };
 

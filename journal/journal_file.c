@@ -128,7 +128,7 @@ static bool dir_has_room(int fd, struct buf *why)
 
 /* ---- locks ---- */
 
-static struct flock make_side_lock(enum journal_side side)
+static struct flock make_lock_of_journal_side(enum journal_side side)
 {
     return (struct flock){
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
@@ -136,7 +136,7 @@ static struct flock make_side_lock(enum journal_side side)
 
 static int journal_file_lock(int fd, enum journal_side side)
 {
-    struct flock l = make_side_lock(side);
+    struct flock l = make_lock_of_journal_side(side);
     if (fcntl(fd, F_OFD_SETLK, &l) == 0)
         return 0;
     return errno == EAGAIN || errno == EACCES ? MI_EFULL : MI_EIO;
@@ -144,7 +144,7 @@ static int journal_file_lock(int fd, enum journal_side side)
 
 bool journal_file_is_locked(const struct journal_file *f, enum journal_side side)
 {
-    struct flock l = make_side_lock(side);
+    struct flock l = make_lock_of_journal_side(side);
     return fcntl(f->fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 

@@ -106,7 +106,7 @@ static void message_split_parts(const struct row *r, const struct invocation *x,
     p->texts = TEXTS;
 }
 
-static bool slice_is_within(struct slice s, struct slice body)
+static bool slice_is_within_body(struct slice s, struct slice body)
 {
     return body.p != NULL && s.n <= body.n && (uintptr_t)s.p - (uintptr_t)body.p <= body.n - s.n;
 }
@@ -120,7 +120,8 @@ size_t message_written_size(const struct row *r, const struct invocation *x)
         n += p.number[i] != 0 ? sizeof p.number[i] : 0;
     for (size_t i = 0; i < p.texts; i++)
         if (p.text[i].p != NULL)
-            n += sizeof(struct place) + (slice_is_within(p.text[i], r->body) ? 0 : p.text[i].n);
+            n +=
+                sizeof(struct place) + (slice_is_within_body(p.text[i], r->body) ? 0 : p.text[i].n);
     return n;
 }
 
@@ -148,7 +149,7 @@ static char *message_put_text_positions(char *to, const struct parts *p, struct 
         struct slice s = p->text[i];
         if (s.p == NULL)
             continue;
-        struct place place = {slice_is_within(s, body) ? (uint32_t)(s.p - body.p) : OUTSIDE,
+        struct place place = {slice_is_within_body(s, body) ? (uint32_t)(s.p - body.p) : OUTSIDE,
                               (uint32_t)s.n};
         *flags |= HAS_TEXT(i);
         to = append_message_bytes(to, &place, sizeof place);
@@ -179,7 +180,7 @@ void message_write(const struct row *r, const struct invocation *x, char *to)
     next = message_put_text_positions(next, &p, r->body, &f.flags);
     next = append_message_bytes(next, r->body.p, r->body.n);
     for (size_t i = 0; i < p.texts; i++)
-        if (p.text[i].p != NULL && !slice_is_within(p.text[i], r->body))
+        if (p.text[i].p != NULL && !slice_is_within_body(p.text[i], r->body))
             next = append_message_bytes(next, p.text[i].p, p.text[i].n);
     memcpy(to, &f, sizeof f);
 }

@@ -26,7 +26,7 @@ static uint64_t page_size(void)
     return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t record_size(uint64_t n)
+static uint64_t ring_record_size(uint64_t n)
 {
     return sizeof(struct ring_head) + round_up_to_multiple(n, 8);
 }
@@ -237,7 +237,7 @@ char *ring_reserve_record(struct ring *w, size_t n)
         errno = EMSGSIZE;
         return NULL;
     }
-    uint64_t size = record_size(n);
+    uint64_t size = ring_record_size(n);
     if (tail != w->end && w->end + size - tail > w->limit) {
         errno = ENOBUFS;
         return NULL;
@@ -258,9 +258,9 @@ static void ring_put_head(struct ring *w, uint32_t kind, size_t n)
 {
     struct ring_head head = {(uint32_t)n, kind};
     memcpy(w->to, &head, sizeof head);
-    w->to += record_size(n);
-    w->end += record_size(n);
-    w->left -= record_size(n);
+    w->to += ring_record_size(n);
+    w->end += ring_record_size(n);
+    w->left -= ring_record_size(n);
 }
 
 /* Moves the writer's position to the steps that ring_reserve_record() has found. */
@@ -360,7 +360,8 @@ static const char *ring_read_record_at(const struct ring *r, uint64_t at, uint64
         return NULL;
     uint64_t from = i * r->step + at % r->step, n = r->size - from;
     memcpy(ret, r->data + from, sizeof *ret);
-    return record_size(ret->n) <= head - at && record_size(ret->n) <= n ? r->data + from : NULL;
+    return ring_record_size(ret->n) <= head - at && ring_record_size(ret->n) <= n ? r->data + from
+                                                                                  : NULL;
 }
 
 int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at)
@@ -376,7 +377,7 @@ int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret,
     struct ring_head h;
     const char *p = ring_read_record_at(r, at, head, &h);
     if (p != NULL && h.kind == RING_SKIPPED) {
-        at += record_size(h.n);
+        at += ring_record_size(h.n);
         p = ring_read_record_at(r, at, head, &h);
     }
     if (p == NULL || h.kind == RING_SKIPPED)
@@ -384,10 +385,10 @@ int ring_read_next_record(struct ring *r, uint32_t *ret_kind, struct slice *ret,
     *ret_kind = h.kind;
     *ret = (struct slice){p + sizeof h, h.n};
     *ret_at = at;
-    r->at = at + record_size(h.n);
+    r->at = at + ring_record_size(h.n);
     if (ring_read_record_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
         /* the bytes of RING_SKIPPED are released together with the record before them */
-        r->at += record_size(h.n);
+        r->at += ring_record_size(h.n);
     return 0;
 }
 

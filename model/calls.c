@@ -221,7 +221,7 @@ int call_set_add_message(struct call_set *c, const struct call_message *m, struc
     return CALLS_ENDED;
 }
 
-const struct call *call_set_take_next_ended(struct call_set *c, bool all)
+const struct call *call_set_take_next_ended_call(struct call_set *c, bool all)
 {
     if (c->first == c->n || (!all && c->call[c->first].closing_seq == 0))
         return NULL;

@@ -14,10 +14,10 @@
  *           open request with the same id among the last CALLS_OWN requests of the proxy.
  *           model/status.h determines the status.
  * Use       call_set_add_message() for each message. A caller that reads a whole session takes the
- *           calls with call_set_take_next_ended(). A caller that writes the calls in parts finds
- *           the calls opened since call_set_clear() in `call`. call_set_add_message() tells this
- *           caller if a message may end an earlier call; for such a call, use message_ends_call()
- *           and call_end_by_message().
+ *           calls with call_set_take_next_ended_call(). A caller that writes the calls in parts
+ *           finds the calls opened since call_set_clear() in `call`. call_set_add_message() tells
+ *           this caller if a message may end an earlier call; for such a call, use
+ *           message_ends_call() and call_end_by_message().
  * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
  *           distinct text once. If `borrows` is true, texts are not copied, and must live until
  *           call_set_clear(). Memory: about 150 bytes for each call, and the distinct texts. The
@@ -127,7 +127,7 @@ MI_MUST int call_set_add_message(struct call_set *c, const struct call_message *
                                  struct call **ret, int64_t *ret_seq);
 /* Removes the next call in the order of seq, and returns it, if it has ended. If `all` is true,
  * also returns a call that has not ended. Returns NULL if there is no such call. */
-const struct call *call_set_take_next_ended(struct call_set *c, bool all);
+const struct call *call_set_take_next_ended_call(struct call_set *c, bool all);
 /* Removes the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
 /* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.

@@ -6,7 +6,7 @@
 
 #define ASKS_MAX 256 /* maximum number of requests for input that are counted in one message */
 
-bool link_is_possible(const struct rpc *m)
+bool link_may_exist_in_message(const struct rpc *m)
 {
     static const uint8_t in_params[] = {FIELD_TASK_ID, FIELD_INPUT_RESPONSES, FIELD_REQUEST_STATE};
     static const uint8_t in_result[] = {FIELD_TASK_ID, FIELD_TASK, FIELD_INPUT_REQUESTS,
@@ -103,7 +103,7 @@ static struct link link_of_request(const struct rpc *m)
 
 struct link link_from_message(const struct rpc *m)
 {
-    if (!link_is_possible(m))
+    if (!link_may_exist_in_message(m))
         return (struct link){0};
     if (m->kind == RPC_RESULT)
         return link_read_from_result(m);

@@ -34,7 +34,7 @@ struct link {
 
 /* Returns whether link_from_message() may find a link. This check is fast: it looks only at the
  * types of members that rpc_read() has found. */
-bool link_is_possible(const struct rpc *m);
+bool link_may_exist_in_message(const struct rpc *m);
 struct link link_from_message(const struct rpc *m);
 
 #endif

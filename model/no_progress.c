@@ -65,8 +65,9 @@ static uint64_t no_progress_hash_result(const struct no_progress *p, const struc
 }
 
 /* Returns how many equal answers came in a row; 0: this answer is not counted. */
-static unsigned no_progress_count_same(struct no_progress *p, const struct no_progress_message *m,
-                                       uint64_t call, const struct rpc *answer)
+static unsigned no_progress_count_same_answers(struct no_progress *p,
+                                               const struct no_progress_message *m, uint64_t call,
+                                               const struct rpc *answer)
 {
     uint64_t result = no_progress_hash_result(p, answer);
     bool same = result != 0 && call == p->last_call && result == p->last_result;
@@ -80,8 +81,9 @@ static unsigned no_progress_count_same(struct no_progress *p, const struct no_pr
 }
 
 /* Returns how often the call has failed since its last success; 0: this failure is not counted. */
-static unsigned no_progress_count_failed(struct no_progress *p, const struct no_progress_message *m,
-                                         uint64_t call, bool failed)
+static unsigned no_progress_count_failures(struct no_progress *p,
+                                           const struct no_progress_message *m, uint64_t call,
+                                           bool failed)
 {
     size_t i = 0;
     while (i < NO_PROGRESS_FAILING && (p->failing[i].times == 0 || p->failing[i].call != call))
@@ -124,8 +126,8 @@ static struct no_progress_found no_progress_note_answer(struct no_progress *p,
     if (call == 0 || (answer->kind != RPC_RESULT && answer->kind != RPC_ERROR))
         return found;
     bool failed = answer->kind == RPC_ERROR || answer->is_error.type == JSON_TRUE;
-    unsigned same = no_progress_count_same(p, m, call, answer);
-    unsigned fails = no_progress_count_failed(p, m, call, failed);
+    unsigned same = no_progress_count_same_answers(p, m, call, answer);
+    unsigned fails = no_progress_count_failures(p, m, call, failed);
     if (count_is_reported(fails)) {
         found.times = fails;
         found.failed = true;

@@ -247,8 +247,8 @@ void operations_note_task_state(struct operations *o, enum row_direction directi
         operation_apply_task_state(o, op, l, seq, t_us);
 }
 
-void operations_add_stored(struct operations *o, const struct operation *op, struct slice method,
-                           struct slice target)
+void operations_add_stored_row(struct operations *o, const struct operation *op,
+                               struct slice method, struct slice target)
 {
     struct operation *known = &o->kept[o->n++ % OPERATIONS_MAX];
     *known = *op;

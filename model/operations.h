@@ -64,7 +64,7 @@ void operations_note_task_state(struct operations *o, enum row_direction directi
                                 int64_t t_us, const struct link *l);
 /* Adds an operation that was read from its row. `method` and `target` are those of the operation's
  * first request. */
-void operations_add_stored(struct operations *o, const struct operation *op, struct slice method,
-                           struct slice target);
+void operations_add_stored_row(struct operations *o, const struct operation *op,
+                               struct slice method, struct slice target);
 
 #endif

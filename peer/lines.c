@@ -9,13 +9,14 @@ static bool lines_id_is_awaited(void *ctx, struct json_value id)
 {
     const struct lines *l = ctx;
     return (id.type == JSON_NUMBER || id.type == JSON_STRING) &&
-           (l->asked == 0 || rpc_id_is(id, l->asked));
+           (l->asked == 0 || rpc_id_equals_number(id, l->asked));
 }
 
 static bool lines_id_has_method(void *ctx, struct json_value id, struct slice method)
 {
     const struct lines *l = ctx;
-    return l->asked != 0 && rpc_id_is(id, l->asked) && slice_eq(buf_slice(&l->method), method);
+    return l->asked != 0 && rpc_id_equals_number(id, l->asked) &&
+           slice_eq(buf_slice(&l->method), method);
 }
 
 void lines_set_awaited_request(struct lines *l, uint64_t id, struct slice method)

@@ -22,7 +22,7 @@ static void copy_message_head(struct message_head *h, struct slice text)
     if (text.n == 0)
         return;
     struct slice head = {text.p, size_min(text.n, INCIDENTS_HEAD_MAX)};
-    h->n = head.n < text.n ? redact_length_of_whole_words(head, REDACT_WORD_MAX) : head.n;
+    h->n = head.n < text.n ? redact_find_end_of_whole_words(head, REDACT_WORD_MAX) : head.n;
     memcpy(h->text, text.p, h->n);
 }
 
@@ -217,7 +217,8 @@ void incidents_escalate_record_error(struct incidents *t, const char *happened)
     escalate_request(t, &e, NULL);
 }
 
-void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened)
+void incidents_escalate_repeated_call(struct incidents *t, const struct pending *q,
+                                      const char *happened)
 {
     struct escalation e = {
         .cause = ESCALATION_REPEAT,

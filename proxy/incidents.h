@@ -74,7 +74,8 @@ void incidents_escalate_record_error(struct incidents *t, const char *happened);
 /* The tool rule (--tools and similar options) hides every tool: writes an escalation. */
 void incidents_escalate_tools_rule(struct incidents *t, const char *happened);
 /* Writes an escalation: a call that equals an earlier call which may have run is forwarded. */
-void incidents_escalate_repeat(struct incidents *t, const struct pending *q, const char *happened);
+void incidents_escalate_repeated_call(struct incidents *t, const struct pending *q,
+                                      const char *happened);
 /* Writes an escalation: the server answered that credentials are missing or wrong. */
 void incidents_escalate_auth_failure(struct incidents *t, const struct pending *q,
                                      struct slice answer);

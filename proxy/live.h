@@ -88,7 +88,7 @@ void restart_answer_or_keep_requests(struct proxy *p);
 MI_MUST enum server_event restart_start_next_process(struct proxy *p);
 /* Call this function when the new process is initialized: sends the rest of the handshake, then the
  * pending requests. */
-void restart_send_kept_requests(struct proxy *p);
+void restart_send_pending_requests(struct proxy *p);
 /* Call this function at the end of a turn, before publishing: sends one request to the new process
  * if requests wait to be sent again. */
 void restart_resend_next_request(struct proxy *p);

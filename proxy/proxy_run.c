@@ -60,7 +60,7 @@ static void proxy_on_line(struct relay *r, struct line *line)
 static void proxy_on_too_long_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    traffic_handle_too_long(&p->traffic, direction_of_relay(r), line);
+    traffic_handle_long_line(&p->traffic, direction_of_relay(r), line);
 }
 
 static void proxy_on_last_line(struct relay *r, struct line *line)
@@ -74,7 +74,7 @@ static void proxy_on_last_line(struct relay *r, struct line *line)
 static void proxy_on_unfinished_line(struct relay *r, size_t n)
 {
     struct proxy *p = r->data;
-    traffic_note_unfinished(&p->traffic, direction_of_relay(r), n);
+    traffic_note_unfinished_line(&p->traffic, direction_of_relay(r), n);
 }
 
 static void proxy_on_client_closed(struct relay *r)
@@ -294,7 +294,7 @@ static void on_missing_credentials(void *owner, const struct pending *q, struct 
 static void on_repeated_call(void *owner, const struct pending *q, const char *happened)
 {
     struct proxy *p = owner;
-    incidents_escalate_repeat(&p->incidents, q, happened);
+    incidents_escalate_repeated_call(&p->incidents, q, happened);
 }
 
 static uint64_t bytes_read_by_client(void *owner)
@@ -329,7 +329,7 @@ static void on_record_output(void *data, struct slice bytes)
 static void on_previous_tools(void *data, struct tools *tools, const char *uid)
 {
     struct proxy *p = data;
-    tool_changes_take_previous(&p->traffic, tools, uid);
+    tool_changes_take_previous_tools(&p->traffic, tools, uid);
 }
 
 static const struct recorder_calls recorder_calls = {
@@ -372,7 +372,7 @@ static void open_traffic_and_relays(struct proxy *p)
     outbox_open(&p->handshake_box);
     incidents_open(&p->incidents, p->recorder, &p->traffic.forms);
     stderr_relay_open(&p->stderr_relay, p->loop);
-    recorder_watch(p->recorder, p->loop, &recorder_calls, p);
+    recorder_attach_to_loop(p->recorder, p->loop, &recorder_calls, p);
     relay_open(&p->relay[ROW_C2S], p->loop, &client_calls, p, &p->traffic.out[ROW_C2S], max);
     relay_open(&p->relay[ROW_S2C], p->loop, &server_calls, p, &p->traffic.out[ROW_S2C], max);
     relay_open(&p->server_stderr, p->loop, &stderr_calls, p, &p->stderr_relay.box, STDERR_LINE_MAX);

@@ -20,7 +20,7 @@ static int64_t refusal_deadline_us(void)
 }
 
 /* Returns false if the descriptor is not ready in time. */
-static bool await_descriptor(int fd, short events, int64_t until_us)
+static bool wait_until_descriptor_ready(int fd, short events, int64_t until_us)
 {
     struct pollfd p = {.fd = fd, .events = events};
     int n;
@@ -37,7 +37,7 @@ static bool await_descriptor(int fd, short events, int64_t until_us)
 static bool write_all_before_deadline(struct slice s)
 {
     int64_t until_us = refusal_deadline_us();
-    while (s.n > 0 && await_descriptor(STDOUT_FILENO, POLLOUT, until_us)) {
+    while (s.n > 0 && wait_until_descriptor_ready(STDOUT_FILENO, POLLOUT, until_us)) {
         ssize_t n = write(STDOUT_FILENO, s.p, size_min(s.n, PIPE_BUF));
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return false;
@@ -94,7 +94,7 @@ void proxy_refuse_requests(const char *why)
     signal(SIGPIPE, SIG_IGN);
     line_open(&c.lines, PROXY_REFUSE_LINE);
     while (!ended && !c.gone &&
-           await_descriptor(STDIN_FILENO, POLLIN, c.asked ? NEVER : first_until_us)) {
+           wait_until_descriptor_ready(STDIN_FILENO, POLLIN, c.asked ? NEVER : first_until_us)) {
         size_t room;
         char *to = line_room(&c.lines, &room);
         if (to == NULL)

@@ -65,7 +65,7 @@ static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int rev
 {
     (void)revents;
     struct relay *r = w->data;
-    relay_read_available(r); /* this process may have been stopped while bytes arrived */
+    relay_read_available_bytes(r); /* this process may have been stopped while bytes arrived */
     if (!ev_is_active(&r->read_watch) || line_partial_bytes(&r->lines) == 0 || ev_is_active(w))
         return;
     double quiet_s = ev_now(loop) - r->read_at;
@@ -120,7 +120,7 @@ static bool pause_if_line_must_wait(struct relay *r, const struct line *line)
         relay_pause(r, RELAY_WAITS, false);
         return false;
     }
-    line_unread_last_line(&r->lines, line);
+    line_put_back_last_line(&r->lines, line);
     r->waiting_n = line->n;
     if ((r->stops & RELAY_WAITS) == 0)
         r->waits_at = ev_now(r->loop);
@@ -156,7 +156,7 @@ static char *get_buffer_to_read_into(struct relay *r, size_t *ret_n)
 {
     char *p = line_room(&r->lines, ret_n);
     struct line line;
-    if (p != NULL || line_end_as_too_long(&r->lines, &line) != LINE_TOO_LONG)
+    if (p != NULL || line_end_too_long_line(&r->lines, &line) != LINE_TOO_LONG)
         return p;
     r->calls->too_long(r, &line);
     return line_room(&r->lines, ret_n);
@@ -256,7 +256,7 @@ static void relay_on_readable(struct ev_loop *loop, ev_io *w, int revents)
     read_lines_and_finish(w->data);
 }
 
-void relay_read_available(struct relay *r)
+void relay_read_available_bytes(struct relay *r)
 {
     struct pollfd input = {.fd = r->in.fd, .events = POLLIN};
     if (r->in.fd >= 0 && !(r->stops & (RELAY_HELD | RELAY_WAITS | RELAY_ENDED)) &&

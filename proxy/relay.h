@@ -62,7 +62,7 @@ struct relay_width {
 /* Reasons not to read. */
 enum relay_stop {
     RELAY_HELD = 1,    /* the owner does not want to read */
-    RELAY_PACED = 2,   /* the owner does not want to read, except by relay_read_available() */
+    RELAY_PACED = 2,   /* the owner does not want to read, except by relay_read_available_bytes() */
     RELAY_FULL = 4,    /* too many bytes are unsent */
     RELAY_STARVED = 8, /* there is no memory to read into */
     RELAY_WAITS = 16,  /* a complete line waits for relay_continue() */
@@ -123,7 +123,7 @@ void relay_mark_priority_complete(struct relay *r);
 /* Reads the bytes that are available now, at most RELAY_TURN, even if too many bytes are unsent.
  * Reads nothing while RELAY_HELD is set. Call this function before reading stops, and before a
  * deadline counts as passed. */
-void relay_read_available(struct relay *r);
+void relay_read_available_bytes(struct relay *r);
 /* Sets or clears the reason `why` not to read: RELAY_HELD or RELAY_PACED. */
 void relay_pause(struct relay *r, enum relay_stop why, bool on);
 /* Returns true if reading has ended for good. */

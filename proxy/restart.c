@@ -72,7 +72,7 @@ static void cancel_server_requests(struct proxy *p)
     for (struct pending *q = t->open[ROW_S2C].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         buf_clear(&b);
-        own_write_cancelled(&b, q->id, "the server was restarted");
+        own_write_cancelled_message(&b, q->id, "the server was restarted");
         q->process_gone = true;
         if (!b.failed)
             (void)message_record_and_stage(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
@@ -174,14 +174,15 @@ void restart_resend_next_request(struct proxy *p)
     timers_note_restaged_request(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
-void restart_send_kept_requests(struct proxy *p)
+void restart_send_pending_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf b = {0};
     if (t->handshake.initialize.n > 0) {
         for (size_t at = 0; buf_clear(&b), handshake_write_next_message(&t->handshake, &at, &b);)
             (void)message_record_and_stage(t, ROW_C2S, &p->handshake_box, buf_slice(&b));
-        for (size_t at = 0; buf_clear(&b), handshake_write_list_changed(&t->handshake, &at, &b);)
+        for (size_t at = 0;
+             buf_clear(&b), handshake_write_list_changed_notice(&t->handshake, &at, &b);)
             (void)message_record_and_stage(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
     }
     if (t->handshake.incomplete)
@@ -204,7 +205,7 @@ enum server_event restart_start_next_process(struct proxy *p)
         return SERVER_EV_START_FAILED;
     server_process_connect(p, pipes);
     relay_set_priority(&p->relay[ROW_C2S], &p->handshake_box);
-    if (handshake_write_initialize(&p->traffic.handshake, &b)) {
+    if (handshake_write_initialize_request(&p->traffic.handshake, &b)) {
         bool sent =
             message_record_and_stage(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;
         e = sent ? SERVER_EV_INITIALIZE_SENT : SERVER_EV_START_FAILED;

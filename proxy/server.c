@@ -95,7 +95,7 @@ static void end_session(struct proxy *p, bool gives_up)
     if (gives_up)
         give_up_restart(p, &why);
     /* Read the requests that the client has already sent, so that they are answered as well. */
-    relay_read_available(&p->relay[ROW_C2S]);
+    relay_read_available_bytes(&p->relay[ROW_C2S]);
     traffic_handle_tools_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
     size_t pending = p->traffic.open[ROW_C2S].open.count;
     if (unasked && (p->exit_status != 0 || pending > 0))
@@ -103,7 +103,7 @@ static void end_session(struct proxy *p, bool gives_up)
                  p->exit_status, pending);
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!unasked)
-        final_answers_end_listens(&p->traffic);
+        final_answers_end_subscriptions(&p->traffic);
     bool interrupted =
         p->machine.cause == SERVER_CAUSE_STOPPED || p->machine.cause == SERVER_CAUSE_NO_MEMORY;
     final_answers_send_errors(&p->traffic, interrupted ? CALL_INTERRUPTED : CALL_SERVER_GONE,
@@ -134,7 +134,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
     if (todo & SERVER_DO_KILL)
         child_kill(&p->child);
     if (todo & SERVER_DO_RESUME) {
-        restart_send_kept_requests(p);
+        restart_send_pending_requests(p);
         /* The event may have been reported earlier, in a state that ignores it. */
         if (p->relay[ROW_C2S].out.fd < 0)
             server_handle_event(p, SERVER_EV_INPUT_CLOSED);
@@ -159,7 +159,7 @@ void server_update_reading(struct proxy *p)
 {
     relay_pause(&p->relay[ROW_C2S], RELAY_HELD,
                 p->holding || traffic_must_wait(&p->traffic) ||
-                    server_state_holds_client(&p->machine));
+                    server_state_pauses_client(&p->machine));
     relay_pause(&p->relay[ROW_C2S], RELAY_PACED, p->pacing);
     relay_pause(&p->relay[ROW_S2C], RELAY_HELD, p->holding);
     relay_pause(&p->server_stderr, RELAY_HELD, p->holding);
@@ -226,7 +226,7 @@ void server_handle_event(struct proxy *p, enum server_event e)
 void server_note_line(struct proxy *p)
 {
     bool asked = p->machine.state == SERVER_ASKED;
-    if (!silence_ended_by_message(p))
+    if (!silence_was_ended_by_message(p))
         return;
     server_handle_event(p, SERVER_EV_HEARD);
     if (asked)
@@ -244,7 +244,7 @@ static void handle_doubt_timeout(struct proxy *p)
         server_extend_timers(p);
     } else if (l == LIVENESS_AT_WORK) {
         server_handle_event(p, SERVER_EV_AT_WORK);
-        silence_report_work(p);
+        silence_report_working_server(p);
     } else {
         server_handle_event(p, SERVER_EV_TIMEOUT);
         if (!server_state_is_in_doubt(&p->machine))
@@ -410,7 +410,7 @@ static void on_server_finished(struct child *c)
 {
     struct proxy *p = c->data;
     for (int i = 0; i < LAST_READS && !relay_has_ended(&p->server_stderr); i++)
-        relay_read_available(&p->server_stderr); /* stderr often has the reason */
+        relay_read_available_bytes(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
     /* An earlier exit may have been that of a launcher. Now no process holds the output, so the

@@ -423,7 +423,7 @@ void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t 
 
 /* ---- queries -------------------------------------------------------------------------------- */
 
-bool server_state_holds_client(const struct server_machine *s)
+bool server_state_pauses_client(const struct server_machine *s)
 {
     return s->state == SERVER_INPUT_CLOSED || s->state == SERVER_OUTPUT_CLOSED ||
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;

@@ -198,7 +198,7 @@ bool server_state_has_time_limit(const struct server_machine *s);
 
 /* True if the client must not be read: the server is about to exit, and the client's next messages
  * are for the restarted server. */
-bool server_state_holds_client(const struct server_machine *s);
+bool server_state_pauses_client(const struct server_machine *s);
 /* True if the process is initialized and reads its stdin. */
 bool server_state_gets_requests(const struct server_machine *s);
 /* True if the client has closed its output and awaits answers. */

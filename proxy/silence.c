@@ -248,7 +248,7 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
         return LIVENESS_SILENT;
     case SERVER_AT_WORK:
     case SERVER_PREPARING:
-        silence_report_work(p);
+        silence_report_working_server(p);
         buf_slice_add(why, buf_slice(&s->found));
         return p->machine.state == SERVER_AT_WORK ? LIVENESS_AT_WORK : LIVENESS_STARTING;
     default: /* the server was killed, or the session is ending */
@@ -257,7 +257,7 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
     }
 }
 
-void silence_report_work(struct proxy *p)
+void silence_report_working_server(struct proxy *p)
 {
     bool starts = p->machine.state == SERVER_PREPARING;
     struct buf sentence = {0};
@@ -271,7 +271,7 @@ void silence_report_work(struct proxy *p)
     buf_close(&sentence);
 }
 
-bool silence_ended_by_message(const struct proxy *p)
+bool silence_was_ended_by_message(const struct proxy *p)
 {
     return server_state_is_in_doubt(&p->machine) &&
            p->silence.messages != p->traffic.timers.server_messages;

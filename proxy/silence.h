@@ -52,14 +52,14 @@ MI_MUST bool silence_handle_timeout(struct proxy *p, const struct pending *q, in
  * the state before the report. */
 enum liveness silence_explain_timeout(struct proxy *p, enum server_state before, struct buf *why);
 /* Returns true if the server is in doubt and has sent a message since the missed deadline. */
-bool silence_ended_by_message(const struct proxy *p);
+bool silence_was_ended_by_message(const struct proxy *p);
 /* Call this function when the time limit of a state in which the server is in doubt has passed.
  * Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_asked_server(const struct proxy *p);
 /* Records and escalates that the server was asked whether it lives, and sent a message. */
 void silence_report_answer(struct proxy *p);
 /* Records and escalates that the server is silent, but its processes work. */
-void silence_report_work(struct proxy *p);
+void silence_report_working_server(struct proxy *p);
 
 /* Actions of the state machine: SERVER_DO_ASK and SERVER_DO_REPORT_HANG. */
 void silence_ask_server(struct proxy *p);

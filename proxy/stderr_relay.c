@@ -11,7 +11,7 @@ static void stderr_relay_flush(struct stderr_relay *v)
 {
     if (v->out.fd < 0)
         return;
-    outbox_release_staged(&v->box);
+    outbox_release_staged_bytes(&v->box);
     int st = outbox_flush(&v->box, &v->out);
     if (st < 0) {
         outbox_discard_after_error(&v->box);
@@ -57,7 +57,7 @@ static void report_dropped_bytes(struct stderr_relay *v)
     stderr_relay_add_bytes(v, (struct slice){text, (size_t)n});
 }
 
-static void stderr_relay_add_sanitized(struct stderr_relay *v, struct buf *clean)
+static void stderr_relay_write_sanitized(struct stderr_relay *v, struct buf *clean)
 {
     struct slice bytes = buf_slice(clean);
     if (clean->failed || v->stream.failed)
@@ -77,7 +77,7 @@ void stderr_relay_add(struct stderr_relay *v, struct slice bytes)
     if (v->box.broken)
         return; /* stderr is closed */
     redact_stream_feed(&v->stream, bytes, &clean);
-    stderr_relay_add_sanitized(v, &clean);
+    stderr_relay_write_sanitized(v, &clean);
     ev_timer_stop(v->loop, &v->pause);
     if (redact_stream_has_partial_line(&v->stream)) {
         ev_timer_set(&v->pause, STDERR_RELAY_PAUSE_S, 0.);
@@ -91,7 +91,7 @@ static void stderr_relay_on_pause(struct ev_loop *loop, ev_timer *w, int revents
     struct stderr_relay *v = w->data;
     struct buf clean = {0};
     redact_stream_pause(&v->stream, &clean);
-    stderr_relay_add_sanitized(v, &clean);
+    stderr_relay_write_sanitized(v, &clean);
 }
 
 static void stderr_relay_on_log_line(void *ctx, struct slice line)
@@ -127,7 +127,7 @@ void stderr_relay_close(struct stderr_relay *v)
 {
     struct buf clean = {0};
     redact_stream_end(&v->stream, &clean);
-    stderr_relay_add_sanitized(v, &clean);
+    stderr_relay_write_sanitized(v, &clean);
     stderr_relay_flush(v);
     log_set_sink(NULL, NULL);
     ev_io_stop(v->loop, &v->watch);

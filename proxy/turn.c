@@ -32,8 +32,8 @@ static void end_unrecorded_session(struct proxy *p)
     if (!recorded)
         final_answers_drop_unrecorded(&p->traffic, "record-error", why);
     traffic_handle_tools_list_failed(&p->traffic, why);
-    final_answers_record_failed(&p->traffic, "record-error", why);
-    outbox_release_staged(&p->traffic.out[ROW_S2C]);
+    final_answers_send_record_errors(&p->traffic, "record-error", why);
+    outbox_release_staged_bytes(&p->traffic.out[ROW_S2C]);
     relay_flush(&p->relay[ROW_S2C]);
 }
 
@@ -68,7 +68,7 @@ static void on_deadline_timer(struct ev_loop *loop, ev_timer *w, int revents)
 /* ---- the start ------------------------------------------------------------------------------ */
 
 /* Returns the smaller of `us` and the time left of the timer; -1 stands for no timer. */
-static int64_t min_timer_left_us(int64_t us, struct ev_loop *loop, ev_timer *w)
+static int64_t shorten_wait_to_timer_us(int64_t us, struct ev_loop *loop, ev_timer *w)
 {
     if (!ev_is_active(w))
         return us;
@@ -147,9 +147,9 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     server_update_reading(p);
     watch_waiting_lines(p);
     if (!p->holding) { /* The output is recorded in the journal, so it may be written. */
-        outbox_release_staged(&p->handshake_box);
+        outbox_release_staged_bytes(&p->handshake_box);
         for (int i = 0; i < 2; i++) {
-            outbox_release_staged(&p->traffic.out[i]);
+            outbox_release_staged_bytes(&p->traffic.out[i]);
             relay_flush(&p->relay[i]);
         }
     }
@@ -163,9 +163,9 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     server_report_output_flushed(p);
     start_large_memory_timer(p);
     /* The next turn must begin at the latest when one of these timers expires. */
-    int64_t us = min_timer_left_us(-1, p->loop, &p->deadline_timer);
-    us = min_timer_left_us(us, p->loop, &p->state_timer);
-    stall_set_expected_wait(&p->stall, min_timer_left_us(us, p->loop, &p->child.kill_timer));
+    int64_t us = shorten_wait_to_timer_us(-1, p->loop, &p->deadline_timer);
+    us = shorten_wait_to_timer_us(us, p->loop, &p->state_timer);
+    stall_set_expected_wait(&p->stall, shorten_wait_to_timer_us(us, p->loop, &p->child.kill_timer));
 }
 
 void turn_open_loop_watchers(struct proxy *p)

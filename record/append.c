@@ -122,7 +122,7 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 /* Puts a waiting entry into the ring. Returns false if it must wait. An entry that does not fit
  * into an empty ring (it is too long, or the file system is full) is dropped; a message is recorded
  * without its body. With stop_on_error such a message ends the session. */
-static bool put_waiting_into_ring(struct recorder *r, struct ring_head h, const char *bytes)
+static bool put_waiting_entry_into_ring(struct recorder *r, struct ring_head h, const char *bytes)
 {
     char *place = ring_reserve_record(&r->ring, h.n);
     if (place != NULL) {
@@ -168,7 +168,7 @@ bool append_waiting_entries(struct recorder *r)
         return false;
     while (r->moved_n < r->waiting.n) {
         struct ring_head h = read_waiting_entry_head(r, r->moved_n);
-        if (!put_waiting_into_ring(r, h, r->waiting.p + r->moved_n + sizeof h))
+        if (!put_waiting_entry_into_ring(r, h, r->waiting.p + r->moved_n + sizeof h))
             return false;
         r->moved_n += sizeof h + h.n;
     }

@@ -12,7 +12,7 @@ static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
 /* Moves the descriptors to their new numbers. Moves them to higher numbers first, so that no
  * descriptor is overwritten. */
-static void keep_only_descriptors(const int *fds, size_t n)
+static void renumber_and_keep_descriptors(const int *fds, size_t n)
 {
     int high[DETACH_MAX], end = DETACH_FD + (int)n;
     assert(n <= DETACH_MAX);
@@ -35,7 +35,7 @@ void detach_process(const int *fds, size_t n)
     int null = file_open_null();
     for (int i = 0; i <= 2 && null >= 0; i++)
         dup2(null, i);
-    keep_only_descriptors(fds, n);
+    renumber_and_keep_descriptors(fds, n);
 }
 
 void detach_reset_signals(void)

@@ -389,8 +389,8 @@ static void notifier_on_readable(struct ev_loop *loop, ev_io *w, int revents)
     notifier_close(n);
 }
 
-void notifier_watch(struct notifier *n, struct ev_loop *loop,
-                    void (*on_output)(void *, struct slice), void *data)
+void notifier_attach_to_loop(struct notifier *n, struct ev_loop *loop,
+                             void (*on_output)(void *, struct slice), void *data)
 {
     if (n->fd < 0)
         return;

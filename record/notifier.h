@@ -47,8 +47,8 @@ MI_MUST int notifier_check_command(const char *command, struct buf *error);
  * NOTIFIER_LIMIT_US, except in tests. */
 void notifier_open(struct notifier *n, const char *command, const char *server, int64_t limit_us);
 /* Starts to pass the output of commands to on_output. */
-void notifier_watch(struct notifier *n, struct ev_loop *loop,
-                    void (*on_output)(void *, struct slice), void *data);
+void notifier_attach_to_loop(struct notifier *n, struct ev_loop *loop,
+                             void (*on_output)(void *, struct slice), void *data);
 /* Closes the proxy's socket to the notifier process. That process finishes its commands, and exits
  * when the recorder process has closed its socket as well. Safe to call twice. */
 void notifier_close(struct notifier *n);

@@ -135,7 +135,7 @@ static int make_ring(struct recorder *r, struct slice start)
 static int make_journal(struct recorder *r)
 {
     struct buf start = {0};
-    form_append_start(&start, &r->start);
+    form_append_session_start(&start, &r->start);
     struct buf why = {0};
     int st = start.failed ? MI_ENOMEM : journal_file_create(&r->file, r->uid, &why);
     if (st == 0)
@@ -261,15 +261,15 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     return 0;
 }
 
-void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
-                    void *data)
+void recorder_attach_to_loop(struct recorder *r, struct ev_loop *loop,
+                             const struct recorder_calls *calls, void *data)
 {
     r->loop = loop;
     r->calls = *calls;
     r->data = data;
     if (r->has_ring)
-        worker_watch(&r->worker, loop);
-    notifier_watch(&r->notifier, loop, recorder_on_output, r);
+        worker_attach_to_loop(&r->worker, loop);
+    notifier_attach_to_loop(&r->notifier, loop, recorder_on_output, r);
 }
 
 /* ---- the end of a turn ---------------------------------------------------------------------- */

@@ -85,7 +85,7 @@ struct recorder_config {
     pid_t *ret_left;
 };
 
-/* Callbacks from the event loop; `data` is the argument of recorder_watch(). */
+/* Callbacks from the event loop; `data` is the argument of recorder_attach_to_loop(). */
 struct recorder_calls {
     void (*changed)(void *data); /* end the turn: recorder_publish() must be called again */
     /* Called with text for our stderr: warnings of the recorder process, output of commands. */
@@ -105,8 +105,8 @@ struct recorder;
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
 /* Connects the recorder with the event loop. If no recorder process is running, the loop starts one
  * soon after. */
-void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
-                    void *data);
+void recorder_attach_to_loop(struct recorder *r, struct ev_loop *loop,
+                             const struct recorder_calls *calls, void *data);
 /* Ends the journal and waits until everything is stored; logs a warning if that takes too long.
  * Accepts NULL. */
 void recorder_close(struct recorder *r);

@@ -145,7 +145,7 @@ static void worker_start_watchers(struct worker *w)
 /* ---- exits ---------------------------------------------------------------------------------- */
 
 /* Counts an exit of a recorder process. Returns the delay until the next one is started. */
-static int64_t worker_delay_after_exit(struct worker *w, int64_t now)
+static int64_t worker_compute_restart_delay(struct worker *w, int64_t now)
 {
     if (w->exits == 0 || now - w->counted_since_us > WORKER_MINUTE_US) {
         w->counted_since_us = now;
@@ -168,7 +168,7 @@ static int start_process(struct worker *w)
     return st;
 }
 
-static void start_process_after(struct worker *w, int64_t us)
+static void start_process_after_delay(struct worker *w, int64_t us)
 {
     ev_timer_stop(w->loop, &w->start_timer);
     ev_timer_set(&w->start_timer, (double)us / 1e6, 0.);
@@ -177,9 +177,9 @@ static void start_process_after(struct worker *w, int64_t us)
 
 static void start_process_or_schedule(struct worker *w)
 {
-    int64_t us = worker_delay_after_exit(w, clock_mono_us());
+    int64_t us = worker_compute_restart_delay(w, clock_mono_us());
     if (us > 0 || start_process(w) < 0)
-        start_process_after(w, us > 0 ? us : WORKER_DELAY_US);
+        start_process_after_delay(w, us > 0 ? us : WORKER_DELAY_US);
 }
 
 static void handle_worker_exit(struct worker *w, int status)
@@ -265,11 +265,11 @@ int worker_start(struct worker *w)
     return st;
 }
 
-void worker_watch(struct worker *w, struct ev_loop *loop)
+void worker_attach_to_loop(struct worker *w, struct ev_loop *loop)
 {
     w->loop = loop;
     if (w->pid == 0) {
-        start_process_after(w, WORKER_START_US);
+        start_process_after_delay(w, WORKER_START_US);
         return;
     }
     worker_start_watchers(w);

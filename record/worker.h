@@ -60,7 +60,7 @@ void worker_open(struct worker *w, const struct process_config *cfg);
 /* Starts a recorder process. Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
 /* watches the recorder process; starts one if none is running */
-void worker_watch(struct worker *w, struct ev_loop *loop);
+void worker_attach_to_loop(struct worker *w, struct ev_loop *loop);
 /* tells the recorder process that there are entries to store */
 void worker_wake(struct worker *w);
 /* Call this function after the loop has ended: stops watching, so that no report arrives through

@@ -44,8 +44,8 @@ void add_mark(struct redact *r, size_t from, size_t to, const char *rule, bool q
     r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
 }
 
-void edit_add_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                           bool quoted)
+void edit_insert_mark(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                      bool quoted)
 {
     /* Drop the edits that overlap [from, to). They are almost always among the last few. */
     size_t n = r->edit_n;

@@ -96,7 +96,7 @@ static bool slice_is_capitals(struct slice s)
 
 /* Whether the last word, with the words before it, names a secret. Words with other meanings in
  * prose, such as `pass`, `cookie` and `authorization`, do not count. */
-static bool words_name_secret(const struct keys *k, const struct word *words, size_t n)
+static bool words_are_secret_name(const struct keys *k, const struct word *words, size_t n)
 {
     struct slice last = words[n - 1].text;
     size_t first = n - 1;
@@ -112,7 +112,7 @@ static bool words_name_secret(const struct keys *k, const struct word *words, si
 }
 
 /* Whether a text asks for a secret. Returns false if the text only mentions a secret. */
-static bool prose_asks_secret(const struct keys *k, struct slice text)
+static bool prose_asks_for_secret(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
     size_t n = 0;
@@ -125,7 +125,7 @@ static bool prose_asks_secret(const struct keys *k, struct slice text)
         if (!parse_next_word(&rest, &words[n]))
             return false;
         n++;
-        if (!words_name_secret(k, words, n))
+        if (!words_are_secret_name(k, words, n))
             continue;
         struct slice behind = rest;
         struct word next;
@@ -150,7 +150,7 @@ static bool find_member(struct json_walk *w, const char *name, struct json_value
 }
 
 /* ---- does a field ask for a secret? ---------------------------------------------------------- */
-static bool schema_type_is(struct json_value type, const char *name)
+static bool schema_type_equals(struct json_value type, const char *name)
 {
     struct slice key;
     struct json_value one;
@@ -163,7 +163,7 @@ static bool schema_type_is(struct json_value type, const char *name)
     return false;
 }
 
-static bool schema_has_any(struct json_value schema, const char *const *names)
+static bool schema_has_one_of(struct json_value schema, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (json_get(schema, *names).type != JSON_NONE)
@@ -179,7 +179,7 @@ static bool any_schema_is_text(struct json_value schemas)
     struct slice key;
     struct json_value one;
     for (struct json_walk w = json_walk_begin(schemas); json_walk_next(&w, &key, &one);)
-        if (schema_type_is(json_get(one, "type"), "string") && !schema_has_any(one, choices))
+        if (schema_type_equals(json_get(one, "type"), "string") && !schema_has_one_of(one, choices))
             return true;
     return false;
 }
@@ -189,27 +189,27 @@ static bool field_is_typed_by_person(struct json_value schema, bool *ret_number)
 {
     static const char *const choices[] = {"enum", "oneOf", "anyOf", "const", NULL};
     struct json_value type = json_get(schema, "type");
-    *ret_number = schema_type_is(type, "number") || schema_type_is(type, "integer");
+    *ret_number = schema_type_equals(type, "number") || schema_type_equals(type, "integer");
     if (schema.type != JSON_OBJECT ||
-        (type.type != JSON_NONE && !*ret_number && !schema_type_is(type, "string")))
+        (type.type != JSON_NONE && !*ret_number && !schema_type_equals(type, "string")))
         return false;
-    return !schema_has_any(schema, choices) || any_schema_is_text(json_get(schema, "anyOf")) ||
+    return !schema_has_one_of(schema, choices) || any_schema_is_text(json_get(schema, "anyOf")) ||
            any_schema_is_text(json_get(schema, "oneOf"));
 }
 
-static bool text_asks_secret(const struct keys *k, struct json_value v)
+static bool text_asks_for_secret(const struct keys *k, struct json_value v)
 {
     struct buf text = {0};
     if (v.type != JSON_STRING)
         return false;
     json_unescape(&text, json_string_first_bytes(v.text.p, 6 * PROSE_MAX)); /* \uXXXX has 6 bytes */
-    bool asks = text.failed || prose_asks_secret(k, (struct slice){buf_slice(&text).p,
-                                                                   size_min(text.n, PROSE_MAX)});
+    struct slice start = {buf_slice(&text).p, size_min(text.n, PROSE_MAX)};
+    bool asks = text.failed || prose_asks_for_secret(k, start);
     buf_close(&text);
     return asks;
 }
 
-static bool field_asks_secret(const struct keys *k, struct slice name, struct json_value schema)
+static bool field_asks_for_secret(const struct keys *k, struct slice name, struct json_value schema)
 {
     static const char *const prose[] = {"title", "description"};
     struct json_value v;
@@ -223,7 +223,7 @@ static bool field_asks_secret(const struct keys *k, struct slice name, struct js
         return !number || !(rule->flags & KEY_NO_NUMBER);
     for (size_t i = 0; i < MI_COUNT(prose); i++)
         for (struct json_walk w = json_walk_begin(schema); find_member(&w, prose[i], &v);)
-            if (text_asks_secret(k, v))
+            if (text_asks_for_secret(k, v))
                 return true;
     return false;
 }
@@ -321,13 +321,13 @@ static bool note_fields(struct forms *f, const struct redact *r, uint64_t owner,
              w.object && json_walk_next(&w, &key, &one);) {
             buf_clear(&name);
             json_unescape(&name, key);
-            if (field_asks_secret(&r->keys, name.failed ? key : buf_slice(&name), one)) {
+            if (field_asks_for_secret(&r->keys, name.failed ? key : buf_slice(&name), one)) {
                 form_add_field(form, forms_hash(OF_FIELD, key));
                 asks = true;
             }
         }
     if (!asks && form_has_one_vague_field(fields, &key) &&
-        text_asks_secret(&r->keys, json_get(params, "message"))) {
+        text_asks_for_secret(&r->keys, json_get(params, "message"))) {
         form_add_field(form, forms_hash(OF_FIELD, key));
         asks = true;
     }

@@ -167,8 +167,8 @@ const struct key_rule *key_find_rule(const struct keys *keys, struct slice name)
     return r;
 }
 
-static const struct key_rule *find_rule_in_asked_keys(const struct keys *keys, struct slice name,
-                                                      bool exact)
+static const struct key_rule *find_rule_in_form_keys(const struct keys *keys, struct slice name,
+                                                     bool exact)
 {
     struct key_name k;
     make_key_name(name, &k);
@@ -182,12 +182,12 @@ static const struct key_rule *find_rule_in_asked_keys(const struct keys *keys, s
 const struct key_rule *key_find_form_field_rule(const struct keys *keys, struct slice name)
 {
     const struct key_rule *r = key_find_rule(keys, name);
-    return r != NULL ? r : find_rule_in_asked_keys(keys, name, false);
+    return r != NULL ? r : find_rule_in_form_keys(keys, name, false);
 }
 
 const struct key_rule *key_find_exact(const struct keys *keys, struct slice name)
 {
-    return find_rule_in_asked_keys(keys, name, true);
+    return find_rule_in_form_keys(keys, name, true);
 }
 
 bool key_is_plain_header(const struct keys *keys, struct slice name)

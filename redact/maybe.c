@@ -10,7 +10,7 @@ bool redact_looks_like_json(struct slice s, bool escaped)
 {
     if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !char_is_space(s.p[0]) && s.p[0] != '\\'))
         return false;
-    s = read_trim(s, escaped);
+    s = read_trim_white_space(s, escaped);
     return s.n > 1 &&
            ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
 }
@@ -29,7 +29,7 @@ static bool object_begins_at(const char *p, const char *end, bool escaped)
     return p < end && *p == '"';
 }
 
-const char *redact_next_object(const char *p, const char *end, bool escaped)
+const char *redact_find_next_object(const char *p, const char *end, bool escaped)
 {
     while (p < end && (p = memchr(p, '{', (size_t)(end - p))) != NULL) {
         if (object_begins_at(p, end, escaped))
@@ -42,7 +42,8 @@ const char *redact_next_object(const char *p, const char *end, bool escaped)
 bool redact_may_contain_json(const struct redact *r, struct slice raw)
 {
     const char *end = raw.p + raw.n;
-    return (redact_looks_like_json(raw, true) || redact_next_object(raw.p, end, true) != NULL) &&
+    return (redact_looks_like_json(raw, true) ||
+            redact_find_next_object(raw.p, end, true) != NULL) &&
            redact_may_contain_key(r, raw);
 }
 
@@ -65,7 +66,7 @@ static const char *end_of_last_word(const char *from, const char *end, bool digi
 
 /* Whether the text [from, end) may end with the name of a secret. Only the last REDACT_NAME_MAX
  * bytes of the text are examined. */
-static bool secret_name_may_end(const struct redact *r, const char *from, const char *end)
+static bool is_end_of_secret_name(const struct redact *r, const char *from, const char *end)
 {
     end = end_of_last_word(from, end, false);
     if (end - from > REDACT_NAME_MAX)
@@ -86,8 +87,8 @@ static bool quoted_text_may_be_secret(const struct redact *r, const char *p, con
     while (behind > p && behind[-1] == '\\')
         behind--;
     struct slice header, raw = {p, (size_t)(behind - p)};
-    return secret_name_may_end(r, p, end) || (is != NULL && secret_name_may_end(r, p, is)) ||
-           (colon != NULL && secret_name_may_end(r, p, colon)) ||
+    return is_end_of_secret_name(r, p, end) || (is != NULL && is_end_of_secret_name(r, p, is)) ||
+           (colon != NULL && is_end_of_secret_name(r, p, colon)) ||
            place_role_of_key(raw) == ROLE_BLOB || option_takes_header(raw, &header);
 }
 

@@ -64,7 +64,7 @@ static bool strings_may_need_redaction(const struct redact *r, struct slice json
         const char *behind = read_find_quote_or_escape(p + 1, end);
         bool escapes = behind < end && *behind == '\\', odd = false;
         behind = escapes ? read_string(p, end, &odd) : behind + (behind < end);
-        const char *next = read_space(behind, end);
+        const char *next = read_skip_space(behind, end);
         if (odd || next == end)
             return true;
         /* The text continues after the string, so the string has a closing quote. */
@@ -80,5 +80,5 @@ static bool strings_may_need_redaction(const struct redact *r, struct slice json
 bool redact_needs_no_edits(struct redact *r, struct slice json)
 {
     return !r->thorough && r->pointers.n == 0 && !strings_may_need_redaction(r, json) &&
-           has_no_shape(r, 0, json.n);
+           no_shape_matches(r, 0, json.n);
 }

@@ -122,17 +122,17 @@ const char *read_value(const char *p, const char *end)
 bool read_member(struct read_members *m, struct slice *ret_key, struct slice *ret_value)
 {
     bool odd = false;
-    const char *p = read_space(m->p, m->end);
+    const char *p = read_skip_space(m->p, m->end);
     if (p < m->end && *p == ',')
-        p = read_space(p + 1, m->end);
+        p = read_skip_space(p + 1, m->end);
     if (p >= m->end || *p != '"')
         return false;
     const char *behind = read_string(p, m->end, &odd);
     *ret_key = read_quoted(p, behind, m->end);
-    p = read_space(behind, m->end);
+    p = read_skip_space(behind, m->end);
     if (p >= m->end || *p != ':')
         return false;
-    p = read_space(p + 1, m->end);
+    p = read_skip_space(p + 1, m->end);
     if (p >= m->end)
         return false;
     m->p = read_value(p, m->end);
@@ -140,7 +140,7 @@ bool read_member(struct read_members *m, struct slice *ret_key, struct slice *re
     return true;
 }
 
-struct slice read_trim(struct slice s, bool escaped)
+struct slice read_trim_white_space(struct slice s, bool escaped)
 {
     while (s.n > 0) {
         if (char_is_space(s.p[0]))

@@ -232,7 +232,7 @@ size_t redact_text_head_len(struct slice text, size_t chars)
     return i;
 }
 
-int redact_append_sanitized(struct slice text, struct buf *b)
+int redact_append_sanitized_text(struct slice text, struct buf *b)
 {
     struct redact *r = redact_get_current_sanitizer();
     struct buf clean = {0};

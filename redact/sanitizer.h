@@ -99,11 +99,11 @@ bool redact_may_change_text(const struct redact *r, struct slice text);
 /* Sanitizes any bytes. A private key without an end is replaced up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
 /* Appends the text to b, sanitized with the rules in force. */
-MI_MUST int redact_append_sanitized(struct slice text, struct buf *b);
+MI_MUST int redact_append_sanitized_text(struct slice text, struct buf *b);
 
 /* Returns the length of a text without its last word. This word may be incomplete, and half of a
  * secret is not recognized. Returns the full length if the word has more than max_word bytes. */
-size_t redact_length_of_whole_words(struct slice text, size_t max_word);
+size_t redact_find_end_of_whole_words(struct slice text, size_t max_word);
 /* Returns the first `max` bytes of a name, to be sanitized. An incomplete word at their end is
  * omitted unless it has more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024

@@ -64,7 +64,7 @@ static bool is_variable_reference(const struct redact *r, struct slice s)
         if (s.n <= a + b || !slice_begins(s, forms[i].open) ||
             memcmp(s.p + s.n - b, forms[i].close, b) != 0)
             continue;
-        struct slice name = read_trim((struct slice){s.p + a, s.n - a - b}, false);
+        struct slice name = read_trim_white_space((struct slice){s.p + a, s.n - a - b}, false);
         for (size_t k = 0; k < name.n; k++)
             if (!is_reference_char(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
                 return false;
@@ -87,7 +87,7 @@ struct slice redact_strip_auth_scheme(struct slice s)
 
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw)
 {
-    struct slice s = read_trim(raw, true);
+    struct slice s = read_trim_white_space(raw, true);
     if (s.n == 0 || edit_redaction_mark_len(raw) == raw.n)
         return false;
     if ((rule->flags & KEY_NO_PATH && looks_like_path(s)) ||
@@ -99,7 +99,7 @@ bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struc
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *text_end)
 {
-    const char *inside = read_space(p + 1, text_end);
+    const char *inside = read_skip_space(p + 1, text_end);
     const char *end = p + size_min((size_t)(text_end - p), ARRAY_LOOK);
     if (inside < text_end && (*inside == '}' || *inside == ']'))
         return false;
@@ -109,9 +109,9 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
         const char *behind = read_value(inside, end);
         if (redact_is_secret(r, rule, read_quoted(inside, behind, end)))
             return true;
-        inside = read_space(behind, end);
+        inside = read_skip_space(behind, end);
         if (inside < end && *inside == ',')
-            inside = read_space(inside + 1, end);
+            inside = read_skip_space(inside + 1, end);
     }
     return !(rule->flags & KEY_NO_WORD) || inside >= end || *inside != ']';
 }
@@ -146,7 +146,7 @@ static void merge_overlapping_edits(struct redact *r, size_t first)
 
 static bool text_begins_json(struct slice text)
 {
-    text = read_trim(text, false);
+    text = read_trim_white_space(text, false);
     return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
 }
 
@@ -156,7 +156,7 @@ static bool collect_json_edits(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
     bool found = false;
-    for (int tries = 0; tries < JSON_TRIES && (p = redact_next_object(p, end, false)) != NULL;
+    for (int tries = 0; tries < JSON_TRIES && (p = redact_find_next_object(p, end, false)) != NULL;
          p++) {
         struct json_scan scan;
         size_t first = r->edit_n;
@@ -193,8 +193,8 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
     }
     if (!redact_may_contain_key(r, text))
         return;
-    if (!deep &&
-        (text_begins_json(text) || redact_next_object(text.p, text.p + text.n, false) != NULL)) {
+    if (!deep && (text_begins_json(text) ||
+                  redact_find_next_object(text.p, text.p + text.n, false) != NULL)) {
         r->edit_n = first;
         add_mark(r, 0, text.n, "too-deep", false);
     } else if (deep) {
@@ -291,7 +291,7 @@ bool redact_has_valid_escapes(struct slice raw)
     return true;
 }
 
-bool has_no_shape(struct redact *r, size_t from, size_t to)
+bool no_shape_matches(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
@@ -310,7 +310,7 @@ static bool string_needs_search(struct redact *r, struct slice raw, size_t base,
 {
     if (odd || shapes_has_patterns(r->shapes))
         return true;
-    if ((level > 0 || !has_no_shape(r, base, base + raw.n)) && shapes_may_match(raw))
+    if ((level > 0 || !no_shape_matches(r, base, base + raw.n)) && shapes_may_match(raw))
         return true;
     return redact_may_contain_json(r, raw);
 }

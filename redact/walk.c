@@ -98,7 +98,7 @@ static bool message_is_call(struct pass *s, struct frame *message)
     return message->is_call;
 }
 
-static bool key_opens_arguments(struct pass *s, struct slice key)
+static bool key_is_tool_arguments(struct pass *s, struct slice key)
 {
     struct frame *f = top_frame(s);
     return s->r->how == REDACT_CONTENT && f->zone == ZONE_PARAMS && slice_is(key, "arguments") &&
@@ -112,7 +112,7 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
     size_t at = s->pointer_depth + (size_t)s->depth - 2;
     c->pointers = f->object ? pointers_below_member(p, f->pointers, at, key)
                             : pointers_below_index(p, f->pointers, at, f->index);
-    c->hit = pointers_end_at_depth(p, c->pointers, at + 1);
+    c->hit = pointers_any_ends_at_depth(p, c->pointers, at + 1);
 }
 
 /* ---- values to replace ----------------------------------------------------------------------- */
@@ -144,9 +144,9 @@ static void replace_value_before_name(struct pass *s, struct frame *f)
     if (*p == '"') {
         struct slice raw = read_quoted(p, behind, s->end);
         if (redact_is_secret(s->r, f->name, raw))
-            edit_add_mark_earlier(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
+            edit_insert_mark(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
     } else if (*p == '{' || *p == '[' || number_is_secret(f->name, *p)) {
-        edit_add_mark_earlier(s->r, s->first, from, to, f->name->rule, true);
+        edit_insert_mark(s->r, s->first, from, to, f->name->rule, true);
     }
 }
 
@@ -386,21 +386,21 @@ static const char *walk_member(struct pass *s, const char *p)
     struct slice key = unescape_key(raw, s->odd, place);
     c.role = place_is_never_replaced(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
     size_t at = walk_offset(s, raw.p);
-    if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !has_no_shape(s->r, at, at + raw.n)))
+    if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !no_shape_matches(s->r, at, at + raw.n)))
         redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
     c.zone = place_zone_of_member(f->zone, key);
     c.rule = c.role == ROLE_KEPT ? NULL : key_find_rule(&s->r->keys, key);
     if (c.rule == NULL && f->inner != NULL && place_is_schema_value_keyword(key))
         c.rule = f->inner;
-    if (key_opens_arguments(s, key))
+    if (key_is_tool_arguments(s, key))
         c.flags |= IN_ARGUMENTS;
     else if (f->flags & IN_ARGUMENTS)
         c.content = key_is_content(&s->r->keys, key);
     if (f->pointers != 0)
         follow_pointers(s, f, key, &c);
-    p = read_space(behind, s->end);
+    p = read_skip_space(behind, s->end);
     if (p < s->end && *p == ':')
-        p = read_space(p + 1, s->end);
+        p = read_skip_space(p + 1, s->end);
     return p < s->end ? walk_value(s, &c, p) : p;
 }
 
@@ -426,7 +426,7 @@ static const char *walk_value_after_colon(struct pass *s, const char *p)
         struct slice raw = read_quoted(s->last.p, s->last.p + s->last.n, s->end);
         c.rule = key_find_rule(&s->r->keys, unescape_key(raw, true, place));
     }
-    p = read_space(p + 1, s->end);
+    p = read_skip_space(p + 1, s->end);
     return p < s->end ? walk_value(s, &c, p) : p;
 }
 
@@ -468,7 +468,7 @@ static void walk_text(struct pass *s)
 }
 
 /* Returns the pointers that match the first `depth` levels of /params/arguments. */
-static pointer_set pointers_matching_levels(const struct pointers *p, unsigned depth)
+static pointer_set find_pointers_to_arguments(const struct pointers *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};
     pointer_set set = pointers_at_root(p);
@@ -494,7 +494,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
     s.frames = FRAMES_NEAR;
     s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
     if (level == 0 && r->pointers.n > 0)
-        s.frame[0].pointers = pointers_matching_levels(&r->pointers, pointer_depth);
+        s.frame[0].pointers = find_pointers_to_arguments(&r->pointers, pointer_depth);
     walk_text(&s);
     free(s.owned);
 }

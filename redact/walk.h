@@ -79,8 +79,8 @@ void edit_add_replacement(struct redact *r, size_t from, size_t to, struct slice
 void add_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
 /* Like add_mark(), for a range before the last edit. Edits that overlap the range are dropped.
  * first: index of the first edit of this text. */
-void edit_add_mark_earlier(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
-                           bool quoted);
+void edit_insert_mark(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                      bool quoted);
 /* Converts the edits from index `first` on: from offsets in a string to offsets in the text that
  * contains this string (`raw`) at offset `base`. `escaped`: the edits were collected in the
  * unescaped string. */
@@ -118,7 +118,7 @@ bool redact_may_contain_json(const struct redact *r, struct slice raw);
 /* Whether s begins and ends like an object or array. */
 bool redact_looks_like_json(struct slice s, bool escaped);
 /* Returns the first object in the text that has a member, or NULL. */
-const char *redact_next_object(const char *p, const char *end, bool escaped);
+const char *redact_find_next_object(const char *p, const char *end, bool escaped);
 
 /* ---- strings (redact/string.c) ---- */
 
@@ -138,7 +138,7 @@ void redact_plain_text(struct redact *r, struct slice text, int level);
 bool redact_has_valid_escapes(struct slice raw);
 /* Tests [from, to) of the text of level 0 quickly. Returns true if this range has no built-in shape
  * of a secret. Ranges must be passed from left to right. */
-bool has_no_shape(struct redact *r, size_t from, size_t to);
+bool no_shape_matches(struct redact *r, size_t from, size_t to);
 /* Returns a value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
 struct slice redact_strip_auth_scheme(struct slice s);
 /* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word

@@ -7,7 +7,7 @@
 #include "vault/query/reader.h"
 
 int run_init(const struct settings *s);
-int run_to(const struct settings *s);
+int run_ship_to_command(const struct settings *s);
 int run_status(const struct settings *s);
 int run_forget(const struct settings *s);
 /* Opens the store of --from (cli/frame/session.h). */

@@ -45,8 +45,8 @@ static int forget_find_target(struct unsent *u, const char *url)
 
 /* ---- the command ---- */
 
-static int forget_after_question(const struct settings *s, struct unsent *u, struct out *o,
-                                 const char *url)
+static int forget_target_if_confirmed(const struct settings *s, struct unsent *u, struct out *o,
+                                      const char *url)
 {
     if (!settings_is_on(s, "yes") &&
         !ask_user_for_yes("Forget this target? It keeps the recordings that it has received.")) {
@@ -82,7 +82,7 @@ static int forget_in_vault(const struct settings *s, const char *vault, const ch
         } else {
             struct out o;
             out_open(&o);
-            status = forget_after_question(s, u, &o, url);
+            status = forget_target_if_confirmed(s, u, &o, url);
             int printed = out_close(&o);
             status = printed != EXIT_FINE ? printed : status;
         }

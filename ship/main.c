@@ -20,7 +20,7 @@ static const struct {
     int (*run)(const struct settings *s); /* function to call; NULL: the command's own function */
 } commands[] = {
     {&ship_init, run_init},
-    {&ship_to, run_to},
+    {&ship_to, run_ship_to_command},
     {&ship_status, run_status},
     {&ship_forget, run_forget},
     /* reading commands, for --from */

@@ -257,7 +257,7 @@ static int choose_target_kind(struct shipper *x, struct buf *error)
     return MI_EINVAL;
 }
 
-int run_to(const struct settings *s)
+int run_ship_to_command(const struct settings *s)
 {
     struct buf error = {0};
     struct shipper x = {.url = s->operands_n > 0 ? s->operands[0] : settings_get_text(s, "url"),

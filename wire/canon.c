@@ -201,7 +201,8 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
         pointer_set there = canon_pointers_below_key(c, set, depth, key);
-        if (member_is_left_out(what, key) || pointers_end_at_depth(c->ignore, there, depth + 1)) {
+        if (member_is_left_out(what, key) ||
+            pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
             continue;
         }
@@ -231,7 +232,7 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     const char *value;
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = canon_pointers_below_index(c, set, depth, i);
-        if (pointers_end_at_depth(c->ignore, there, depth + 1)) {
+        if (pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
             /* write `*` in place of the element, so that the other elements have the same
              * positions */
             buf_addc(c->b, '*');
@@ -273,7 +274,7 @@ static void canon_append_leaf(struct canon *c, struct json_value v)
     }
 }
 
-static bool canon_may_descend_into(const char *value, size_t depth)
+static bool canon_may_enter_container(const char *value, size_t depth)
 {
     return (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
 }
@@ -284,7 +285,7 @@ static void canon_append_next_value(struct canon *c, struct json_walk *w, const 
 {
     struct slice key;
     struct json_value v;
-    if (canon_may_descend_into(value, depth))
+    if (canon_may_enter_container(value, depth))
         w->p = canon_append_container(c, value, set, depth, what);
     else if (json_walk_next(w, &key, &v))
         canon_append_leaf(c, v);
@@ -293,7 +294,7 @@ static void canon_append_next_value(struct canon *c, struct json_walk *w, const 
 static void canon_append_value(struct canon *c, struct json_value v, pointer_set set, size_t depth,
                                enum special what)
 {
-    if (canon_may_descend_into(v.text.p, depth))
+    if (canon_may_enter_container(v.text.p, depth))
         (void)canon_append_container(c, v.text.p, set, depth, what);
     else
         canon_append_leaf(c, v);
@@ -397,14 +398,14 @@ static size_t canon_count_members(struct json_value v)
     return n;
 }
 
-static void canon_compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
-                          size_t depth, enum special what);
+static void canon_compare_values(struct diff *d, struct json_value a, struct json_value b,
+                                 pointer_set set, size_t depth, enum special what);
 
 static void compare_member(struct diff *d, struct slice key, struct json_value a,
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
     pointer_set there = canon_pointers_below_key(&d->c, set, depth, key);
-    if (member_is_left_out(what, key) || pointers_end_at_depth(d->c.ignore, there, depth + 1))
+    if (member_is_left_out(what, key) || pointers_any_ends_at_depth(d->c.ignore, there, depth + 1))
         return;
     enum special inside = canon_classify_key(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
@@ -413,7 +414,7 @@ static void compare_member(struct diff *d, struct slice key, struct json_value a
     buf_clear(&d->c.scratch);
     json_unescape(&d->c.scratch, key);
     pointer_add(&d->pointer, buf_slice(&d->c.scratch));
-    canon_compare(d, a, b, there, depth + 1, inside);
+    canon_compare_values(d, a, b, there, depth + 1, inside);
     d->pointer.n = n;
 }
 
@@ -443,17 +444,17 @@ static void compare_arrays(struct diff *d, struct json_value a, struct json_valu
         if (!has_a && !has_b)
             return;
         pointer_set there = canon_pointers_below_index(&d->c, set, depth, i);
-        if (pointers_end_at_depth(d->c.ignore, there, depth + 1) && has_a && has_b)
+        if (pointers_any_ends_at_depth(d->c.ignore, there, depth + 1) && has_a && has_b)
             continue;
         size_t n = d->pointer.n;
         buf_printf(&d->pointer, "/%zu", i);
-        canon_compare(d, va, vb, there, depth + 1, PLAIN);
+        canon_compare_values(d, va, vb, there, depth + 1, PLAIN);
         d->pointer.n = n;
     }
 }
 
-static void canon_compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
-                          size_t depth, enum special what)
+static void canon_compare_values(struct diff *d, struct json_value a, struct json_value b,
+                                 pointer_set set, size_t depth, enum special what)
 {
     if (canon_values_equal(d, a, b, set, depth, what))
         return;
@@ -488,8 +489,8 @@ size_t canon_find_differences(const struct rpc *ours, const struct rpc *theirs,
         .c = {.ignore = &rules->ignore, .answers = rules->answers, .across = rules->across},
         .fn = fn,
         .ctx = ctx};
-    canon_compare(&d, params_or_empty_object(ours), params_or_empty_object(theirs),
-                  pointers_at_root(d.c.ignore), 0, canon_find_special_form(ours));
+    canon_compare_values(&d, params_or_empty_object(ours), params_or_empty_object(theirs),
+                         pointers_at_root(d.c.ignore), 0, canon_find_special_form(ours));
     canon_close(&d.c);
     buf_close(&d.a);
     buf_close(&d.b);

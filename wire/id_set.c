@@ -80,7 +80,7 @@ bool id_set_add(struct id_set *s, struct json_value id)
     return hash != 0 && id_set_add_hash(s, hash);
 }
 
-bool id_set_may_have(const struct id_set *s, struct json_value id)
+bool id_set_may_contain(const struct id_set *s, struct json_value id)
 {
     int64_t v;
     if (s->full)

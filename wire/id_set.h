@@ -30,6 +30,6 @@ void id_set_close(struct id_set *s);
 bool id_set_add(struct id_set *s, struct json_value id);
 /* Whether the id may be in the set: true if the set has it, and for every id if the set is
  * incomplete. */
-bool id_set_may_have(const struct id_set *s, struct json_value id);
+bool id_set_may_contain(const struct id_set *s, struct json_value id);
 
 #endif

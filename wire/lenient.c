@@ -93,7 +93,7 @@ static void lenient_note_member(struct lenient *ret, struct slice key, struct sl
 /* ---- from the beginning ------------------------------------------------------------------- */
 
 /* Reads the token at p. Returns the address of the byte after it. */
-static const char *lenient_token_at(const char *p, const char *end, enum token *ret)
+static const char *lenient_read_token_forward(const char *p, const char *end, enum token *ret)
 {
     *ret = lenient_token_of_char(*p);
     if (*ret != TOKEN_VALUE)
@@ -148,7 +148,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
             continue;
         }
         from = p;
-        p = lenient_token_at(p, end, &t);
+        p = lenient_read_token_forward(p, end, &t);
         if (t == TOKEN_NONE)
             return false;
         if (!token_may_follow(before, t))
@@ -179,7 +179,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
 /* ---- from the end ------------------------------------------------------------------------- */
 
 /* Reads the token that ends before p. Returns the address of its first byte. */
-static const char *lenient_token_before(const char *p, const char *begin, enum token *ret)
+static const char *lenient_read_token_backward(const char *p, const char *begin, enum token *ret)
 {
     char quote = *--p;
     *ret = lenient_token_of_char(quote);
@@ -228,7 +228,7 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
             continue;
         }
         const char *end = p;
-        p = lenient_token_before(p, line.p, &t);
+        p = lenient_read_token_backward(p, line.p, &t);
         if (t == TOKEN_VALUE && after == TOKEN_COLON)
             t = TOKEN_KEY;
         if (t == TOKEN_NONE || !token_may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
@@ -271,7 +271,7 @@ void lenient_read(struct slice line, struct lenient *ret)
     ret->n += ret->n > 0 ? space : 0;
 }
 
-bool lenient_next(struct slice *rest, struct lenient *ret)
+bool lenient_read_next_object(struct slice *rest, struct lenient *ret)
 {
     const char *p = rest->n > 0 ? memchr(rest->p, '{', rest->n) : NULL;
     if (p == NULL)

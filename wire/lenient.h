@@ -33,7 +33,7 @@ void lenient_read(struct slice line, struct lenient *ret);
 /* Reads the next object of a line that may have several objects. Removes the object, and the text
  * before it, from *rest; removes all of *rest if the end of the object is unknown. Returns false if
  * there is no object. */
-bool lenient_next(struct slice *rest, struct lenient *ret);
+bool lenient_read_next_object(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
 bool lenient_line_is_answer(const struct lenient *l);

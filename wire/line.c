@@ -70,7 +70,7 @@ static bool make_room_in_chunk(struct line_reader *r)
 
 /* Releases a chunk that grew for a long line, after the line was returned. The chunk's last holder
  * frees it. */
-static void leave_long_chunk(struct line_reader *r)
+static void release_long_chunk(struct line_reader *r)
 {
     if (r->chunk != NULL && r->head == r->tail && r->chunk->cap > LINE_CHUNK)
         line_close(r);
@@ -78,7 +78,7 @@ static void leave_long_chunk(struct line_reader *r)
 
 char *line_room(struct line_reader *r, size_t *ret_n)
 {
-    leave_long_chunk(r);
+    release_long_chunk(r);
     if (r->chunk == NULL) {
         r->chunk = chunk_new(LINE_CHUNK);
         if (r->chunk == NULL)
@@ -135,7 +135,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
         r->head = r->scan = r->head + len + 1;
         return LINE_READY;
     }
-    leave_long_chunk(r);
+    release_long_chunk(r);
     return LINE_NEED_MORE;
 }
 
@@ -151,14 +151,14 @@ enum line_result line_take_unfinished(struct line_reader *r, struct line *ret)
     return len > 0 && !skipping ? LINE_READY : LINE_NEED_MORE;
 }
 
-enum line_result line_end_as_too_long(struct line_reader *r, struct line *ret)
+enum line_result line_end_too_long_line(struct line_reader *r, struct line *ret)
 {
     if (line_partial_bytes(r) == 0 || r->skipping)
         return LINE_NEED_MORE;
     return return_too_long_line(r, NULL, ret);
 }
 
-void line_unread_last_line(struct line_reader *r, const struct line *line)
+void line_put_back_last_line(struct line_reader *r, const struct line *line)
 {
     r->head = (size_t)(line->p - r->chunk->data);
     r->scan = r->head + line->n;

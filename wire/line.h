@@ -4,7 +4,7 @@
  * Units     bytes; a line's length does not include its '\n'.
  * Errors    LINE_TOO_LONG once for each line longer than max_len, as soon as the limit is exceeded,
  *           with the bytes read so far; the rest is discarded, and the next line is read normally.
- *           line_end_as_too_long() does the same for a line for which there is not enough memory.
+ *           line_end_too_long_line() does the same for a line for which there is not enough memory.
  * Lifetime  a line points into its chunk. It is valid until the next call on the reader, and as
  *           long as a caller holds the chunk (chunk_add_reference()). The byte after a line may be
  *           written, for a '\n'.
@@ -50,10 +50,10 @@ MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 MI_MUST enum line_result line_take_unfinished(struct line_reader *r, struct line *ret);
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room()
  * returned NULL. */
-MI_MUST enum line_result line_end_as_too_long(struct line_reader *r, struct line *ret);
+MI_MUST enum line_result line_end_too_long_line(struct line_reader *r, struct line *ret);
 /* Puts back the line that line_next() has just returned: the next call of line_next() returns it
  * again. */
-void line_unread_last_line(struct line_reader *r, const struct line *line);
+void line_put_back_last_line(struct line_reader *r, const struct line *line);
 /* Returns how many bytes of the unfinished line were read. */
 size_t line_partial_bytes(const struct line_reader *r);
 

@@ -89,7 +89,7 @@ static size_t invalid_utf8_len(const char *p, const char *end)
     return n;
 }
 
-static void add_escaped_control(struct buf *b, char c)
+static void add_escaped_control_char(struct buf *b, char c)
 {
     static const char letters[0x20] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -135,7 +135,7 @@ static const char *mend_string(struct part *l, const char *p)
             n = n > 0 ? 1 : invalid_utf8_len(p, l->end);
             mend_note_repair(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
             if (c < 0x20)
-                add_escaped_control(b, *p);
+                add_escaped_control_char(b, *p);
             else
                 buf_adds(b, "\xEF\xBF\xBD");
             from = p += n;

@@ -71,7 +71,7 @@ void rpc_id_key(struct buf *b, struct json_value id)
     buf_close(&canonical);
 }
 
-bool rpc_id_is(struct json_value id, uint64_t n)
+bool rpc_id_equals_number(struct json_value id, uint64_t n)
 {
     char digits[24];
     size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);

@@ -31,7 +31,7 @@ bool rpc_id_convert_type(const struct rpc_id *id, struct rpc_id *ret);
 /* Appends the key of an id (a number or a string): its type and its text. */
 void rpc_id_key(struct buf *b, struct json_value id);
 /* Whether `id` is the number `n`, written as a number or as a string. */
-bool rpc_id_is(struct json_value id, uint64_t n);
+bool rpc_id_equals_number(struct json_value id, uint64_t n);
 /* Returns the hash of a text; never 0. */
 uint64_t rpc_id_hash(struct slice key);
 /* Returns the hash of an id, token or cursor, as in struct rpc_id. */

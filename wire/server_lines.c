@@ -93,7 +93,8 @@ static int handle_unreadable_line(struct server_lines *l, const struct text *x, 
 
 /* Handles JSON that is not a message. as_noise: findings to report if the JSON was not meant as an
  * answer. */
-static int handle_no_message(struct server_lines *l, const struct text *x, findings as_noise)
+static int handle_json_without_message(struct server_lines *l, const struct text *x,
+                                       findings as_noise)
 {
     struct lenient first; /* the first id in the line, even if the line has two ids */
     struct text refused = *x;
@@ -110,14 +111,14 @@ static int handle_no_message(struct server_lines *l, const struct text *x, findi
 
 /* Handles a line with several values. Parsers read such a line in different ways, so each request
  * that one of the values answers gets an error. */
-static int server_lines_handle_several(struct server_lines *l, const struct text *x)
+static int handle_several_values(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
     struct text refused = *x;
     struct lenient next;
     int st = 0;
     refused.found |= FINDING(FIND_SEVERAL_VALUES) | FINDING(FIND_MALFORMED_ANSWER);
-    while (st == 0 && lenient_next(&rest, &next)) {
+    while (st == 0 && lenient_read_next_object(&rest, &next)) {
         if (!lenient_line_is_answer(&next) || !request_is_open(l, next.id))
             continue;
         st = emit_message(l, SERVER_LINE_REFUSED, &refused, next.id);
@@ -130,11 +131,11 @@ static int server_lines_handle_several(struct server_lines *l, const struct text
 }
 
 /* Whether the text after an answer is the answer to another request: "{…}, {…}". */
-static bool has_other_answer(const struct server_lines *l, struct slice behind,
-                             struct json_value id)
+static bool other_answer_follows(const struct server_lines *l, struct slice behind,
+                                 struct json_value id)
 {
     struct lenient next;
-    while (lenient_next(&behind, &next))
+    while (lenient_read_next_object(&behind, &next))
         if (lenient_line_is_answer(&next) && request_is_open(l, next.id) &&
             !slice_eq(next.id.text, id.text))
             return true;
@@ -153,12 +154,12 @@ static int emit_repaired_line(struct server_lines *l, const struct text *x, cons
     if (rpc->kind == RPC_INVALID) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
-        return handle_no_message(l, &as, x->m.findings | x->found);
+        return handle_json_without_message(l, &as, x->m.findings | x->found);
     }
     if (m->trailing.n > 0 && glued_message_is_echo(&l->rules.open, rpc))
         return server_lines_report_noise(l, x, x->m.findings | x->found, false);
-    if (has_other_answer(l, m->trailing, rpc->id))
-        return server_lines_handle_several(l, x);
+    if (other_answer_follows(l, m->trailing, rpc->id))
+        return handle_several_values(l, x);
     if (l->rules.keep_flaws) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
@@ -182,7 +183,7 @@ static int handle_mended_line(struct server_lines *l, const struct text *x, cons
 {
     struct rpc rpc;
     if (result == MEND_WHOLE && glued_begins_value(m->trailing))
-        return server_lines_handle_several(l, x);
+        return handle_several_values(l, x);
     if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return emit_repaired_line(l, x, m, &rpc);
     return handle_unreadable_line(l, x,
@@ -192,7 +193,7 @@ static int handle_mended_line(struct server_lines *l, const struct text *x, cons
 }
 
 /* Handles a line that has log text, and after it a message with a flaw. */
-static int handle_glued_text(struct server_lines *l, const struct text *x)
+static int handle_log_text_before_message(struct server_lines *l, const struct text *x)
 {
     struct glued g;
     enum glued_result found = glued_find_first_message(x->text, l->rules.max, &l->rules.open, &g);
@@ -302,7 +303,7 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     if (cut)
         st = server_lines_report_noise(l, x, x->m.findings | x->found, false);
     else if (is_log_text)
-        st = handle_glued_text(l, x);
+        st = handle_log_text_before_message(l, x);
     else
         st = handle_mended_line(l, x, &l->mend, result);
     mend_close(&l->mend);
@@ -314,14 +315,15 @@ static int handle_invalid_server_line(struct server_lines *l, const struct text 
     struct slice before, rest;
     struct text message = *x;
     if (x->m.fault.kind == JSON_OK)
-        return handle_no_message(l, x, x->m.findings | x->found);
+        return handle_json_without_message(l, x, x->m.findings | x->found);
     if (glued_find_message(x->text, &x->m.fault, &l->rules.open, &before, &rest, &message.m)) {
         message.text = rest;
         message.at += before.n;
         int st = emit_log_text(l, before);
         return st < 0 ? st : emit_message(l, SERVER_LINE_MESSAGE, &message, message.m.id);
     }
-    return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us) : handle_glued_text(l, x);
+    return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us)
+                                       : handle_log_text_before_message(l, x);
 }
 
 int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,

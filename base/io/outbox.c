@@ -102,7 +102,7 @@ int outbox_add_copy(struct outbox *o, struct slice s)
     return st;
 }
 
-void outbox_release_staged(struct outbox *o)
+void outbox_release_staged_bytes(struct outbox *o)
 {
     o->released = o->staged;
 }

@@ -38,7 +38,7 @@ void outbox_close(struct outbox *o);
 bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* copies s into a new chunk */
-void outbox_release_staged(struct outbox *o);
+void outbox_release_staged_bytes(struct outbox *o);
 /* Iterates over the staged bytes that are not released, oldest first, in pieces that never split
  * the bytes of one outbox_add(). *at starts at 0. Returns false when there are no more. Pieces are
  * valid until the outbox changes. */

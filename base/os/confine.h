@@ -61,6 +61,6 @@ MI_MUST int confine_system_calls(struct confine_denied *ret);
  * is unknown. */
 void confine_call_name(uint32_t call, struct buf *b);
 /* Appends the name and version of the library, such as "libseccomp 2.5.4". */
-void confine_append_library(struct buf *b);
+void confine_append_library_version(struct buf *b);
 
 #endif

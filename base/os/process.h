@@ -49,7 +49,7 @@ uint64_t process_start(pid_t pid);
 int64_t process_began_us(pid_t pid);
 /* Signals the process with this start time, never a later process with the same pid. Returns 0,
  * MI_ENOENT (the process has exited), or MI_EIO with errno. */
-MI_MUST int process_signal(pid_t pid, uint64_t start, int sig);
+MI_MUST int process_send_signal(pid_t pid, uint64_t start, int sig);
 /* Waits until the process with this start time has exited, at most `us` microseconds. Returns
  * true if the process has exited, or if pid is not above 0. */
 bool process_wait(pid_t pid, uint64_t start, int64_t us);

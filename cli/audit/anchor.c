@@ -22,7 +22,7 @@ static bool is_git_anchor(const char *where)
     return strncmp(where, GIT, strlen(GIT)) == 0;
 }
 
-bool anchor_check(const char *where, struct buf *error)
+bool anchor_check_syntax(const char *where, struct buf *error)
 {
     if (is_git_anchor(where) && where[strlen(GIT)] != '\0')
         return true;
@@ -93,7 +93,7 @@ int anchor_read_last_size(const char *where, struct slice origin, uint64_t *ret_
     struct buf file = {0};
     int st = anchor_find_file(where, origin, &file, error);
     if (st == 0)
-        st = anchor_file_read_last(buf_str(&file), origin, ret_size, error);
+        st = anchor_file_read_last_size(buf_str(&file), origin, ret_size, error);
     buf_close(&file);
     return st;
 }

@@ -29,8 +29,8 @@ struct anchoring {
 };
 
 /* Whether `where` is a valid anchor. If not, appends the reason to `error`. */
-MI_MUST bool anchor_check(const char *where, struct buf *error);
-/* where: must be accepted by anchor_check(). */
+MI_MUST bool anchor_check_syntax(const char *where, struct buf *error);
+/* where: must be accepted by anchor_check_syntax(). */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
 /* Appends the path of the file in which the anchor `where` has the notes of a vault. origin: the
@@ -48,8 +48,8 @@ MI_MUST int anchor_file_read(const char *path, struct buf *text);
 
 /* The next functions are for anchor.c. They do not expand ~ in path and dir. */
 MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);
-MI_MUST int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
-                                  struct buf *error);
+MI_MUST int anchor_file_read_last_size(const char *path, struct slice origin, uint64_t *ret_size,
+                                       struct buf *error);
 /* Appends the name of the file of notes of an origin: the origin with each slash replaced by `-`,
  * and ".note". */
 void anchor_git_append_file_name(struct buf *b, struct slice origin);

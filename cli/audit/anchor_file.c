@@ -44,7 +44,7 @@ static int find_last_note(struct slice origin, const char *path, struct slice te
     struct note n;
     struct checkpoint c;
     int st = MI_ENOENT, count = 0;
-    while (note_read_next(&text, &note)) {
+    while (note_read_next_note(&text, &note)) {
         count++;
         if (note_read(note, &n) < 0 || checkpoint_read(n.text, &c) < 0) {
             buf_printf(error, "%s is not a file of checkpoints: note %d is not valid", path, count);
@@ -152,8 +152,8 @@ int anchor_file_read(const char *path, struct buf *text)
     return e;
 }
 
-int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
-                          struct buf *error)
+int anchor_file_read_last_size(const char *path, struct slice origin, uint64_t *ret_size,
+                               struct buf *error)
 {
     struct buf text = {0};
     struct checkpoint last;

@@ -56,7 +56,7 @@ static void read_output(int fd, struct buf *out)
             buf_add(out, part, (size_t)n);
 }
 
-static bool git_succeeded(pid_t pid)
+static bool wait_for_git_success(pid_t pid)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
@@ -124,7 +124,7 @@ static int anchor_git_run_command(const struct anchoring *a, const char *dir,
     close(fd[1]);
     if (st == 0) {
         read_output(fd[0], out);
-        if (!git_succeeded(pid)) {
+        if (!wait_for_git_success(pid)) {
             buf_printf(a->error, "git %s in %s failed: ", args[0], dir);
             append_lines_as_one(a->error, buf_slice(out));
             st = MI_EIO;

@@ -29,7 +29,7 @@ static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c
     struct slice text;
     struct note n;
     struct checkpoint other;
-    while (note_read_next(&notes, &text))
+    while (note_read_next_note(&notes, &text))
         if (note_read(text, &n) == 0 && checkpoint_read(n.text, &other) == 0 &&
             slice_eq(other.origin, c->origin) && other.size == c->size &&
             digest_eq(&other.root, &c->root))

@@ -218,7 +218,7 @@ int verdict_text(const struct verdict *v)
                 bundle_read_end_record(v->b, &p.last, &p.end);
     if (good) {
         proven_read_session(&p.session, &p.start);
-        proven_read_end(&p.session, &p.end);
+        proven_read_session_end(&p.session, &p.end);
         print_verdict(&p, v);
         print_session(&p);
         print_checkpoint(&p, v);

@@ -139,7 +139,7 @@ static int audit_checkpoint_run(const struct settings *s)
     struct secret_key key;
     size_t at = 0;
     for (const char *where; (where = settings_next_value(s, "anchor", &at)) != NULL;) {
-        if (anchor_check(where, &error))
+        if (anchor_check_syntax(where, &error))
             continue;
         int status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
         buf_close(&error);

@@ -41,7 +41,7 @@ static char *local_note_folder_path(const char *key_path, size_t i)
     return path;
 }
 
-static int fail_to_write_kept_note(const char *what, const char *path, struct buf *error)
+static int report_note_write_error(const char *what, const char *path, struct buf *error)
 {
     buf_printf(error, "cannot %s %s: %s", what, path, strerror(errno));
     return MI_EIO;
@@ -62,8 +62,8 @@ static int local_note_parse(struct slice text, struct signing_kept *ret)
     return 0;
 }
 
-static int read_kept_note(struct local_notes *k, const char *folder, const char *vault,
-                          struct buf *error)
+static int read_local_note_file(struct local_notes *k, const char *folder, const char *vault,
+                                struct buf *error)
 {
     char name[NAME_N];
     struct buf path = {0}, *text = &k->note[k->n];
@@ -72,7 +72,7 @@ static int read_kept_note(struct local_notes *k, const char *folder, const char 
     int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
-        st = e == ENOMEM ? MI_ENOMEM : fail_to_write_kept_note("read", buf_str(&path), error);
+        st = e == ENOMEM ? MI_ENOMEM : report_note_write_error("read", buf_str(&path), error);
     if (e == 0 && local_note_parse(buf_slice(text), &k->at[k->n]) < 0) {
         buf_printf(error,
                    "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
@@ -92,7 +92,7 @@ int local_notes_read(struct local_notes *k, const char *key_path, const char *va
     *k = (struct local_notes){0};
     for (size_t i = 0; st == 0 && i < SIGNING_KEPT_MAX; i++) {
         char *folder = local_note_folder_path(key_path, i);
-        st = folder != NULL             ? read_kept_note(k, folder, vault, error)
+        st = folder != NULL             ? read_local_note_file(k, folder, vault, error)
              : errno == ENOENT && i > 0 ? 0
                                         : MI_ENOMEM;
         free(folder);
@@ -130,7 +130,7 @@ static int local_note_replace_file(int dir, const char *name, struct slice note)
 
 /* Whether the file has a checkpoint of this log with at least the size in the note. Another process
  * may have written the checkpoint of a longer log. */
-static bool local_note_is_of_log(int dir, const char *name, struct slice note)
+static bool local_note_belongs_to_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
     struct signing_kept old, new;
@@ -147,8 +147,8 @@ static bool local_note_is_of_log(int dir, const char *name, struct slice note)
 }
 
 /* Writes the note into a file of the folder. Returns 0, or -1 with errno. */
-static int write_kept_note_in_folder(const char *folder, const char *vault, struct slice note,
-                                     bool anew)
+static int write_note_into_folder(const char *folder, const char *vault, struct slice note,
+                                  bool anew)
 {
     char name[NAME_N];
     local_note_file_name(vault, name);
@@ -164,7 +164,7 @@ static int write_kept_note_in_folder(const char *folder, const char *vault, stru
         snprintf(old, sizeof old, "%s.until-%s", name, utc);
         st = renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
     }
-    if (st == 0 && !local_note_is_of_log(dir, name, note))
+    if (st == 0 && !local_note_belongs_to_log(dir, name, note))
         st = local_note_replace_file(dir, name, note);
     int e = errno;
     close(dir);
@@ -183,10 +183,10 @@ int local_note_write(const char *key_path, const char *vault, struct slice note,
         struct stat s;
         /* with `anew`, also writes to the second folder, if that folder exists */
         if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
-            tried = write_kept_note_in_folder(folder, vault, note, anew);
+            tried = write_note_into_folder(folder, vault, note, anew);
             if (tried < 0 && written < 0)
                 (void)(i == 0 ? 0
-                              : fail_to_write_kept_note("keep the checkpoint in", folder, error));
+                              : report_note_write_error("keep the checkpoint in", folder, error));
             written = tried == 0 ? 0 : written;
         }
         free(folder);

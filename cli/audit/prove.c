@@ -39,7 +39,7 @@ static int read_last_note(const char *path, struct buf *b, struct slice *ret)
     if (status != EXIT_FINE)
         return status;
     struct slice rest = buf_slice(b), note;
-    while (note_read_next(&rest, &note))
+    while (note_read_next_note(&rest, &note))
         *ret = note;
     if (ret->p != NULL && rest.n == 0)
         return EXIT_FINE;

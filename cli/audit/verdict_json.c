@@ -43,7 +43,7 @@ static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
     bool good = bundle_next_record(b, &first, &start) && bundle_read_end_record(b, &last, &end);
     if (good) {
         proven_read_session(&s, &start);
-        proven_read_end(&s, &end);
+        proven_read_session_end(&s, &end);
         json_out_object(j, "session");
         json_out_text(j, "uid", s.uid);
         json_out_text(j, "name", s.name);

@@ -86,7 +86,7 @@ static int add_notes_of_text(struct reading *r, struct slice text)
 {
     struct slice note;
     int st = 0;
-    while (st == 0 && note_read_next(&text, &note))
+    while (st == 0 && note_read_next_note(&text, &note))
         st = add_vault_note(r, note);
     if (st == MI_ENOMEM) {
         log_error("out of memory");
@@ -130,7 +130,7 @@ static int add_notes_of_anchor(const struct settings *s, struct reading *r, cons
 {
     struct buf path = {0}, error = {0};
     int status = EXIT_FINE;
-    if (!anchor_check(where, &error)) {
+    if (!anchor_check_syntax(where, &error)) {
         status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
     } else {
         int st = anchor_find_file(where, r->origin, &path, &error);

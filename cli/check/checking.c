@@ -86,7 +86,7 @@ static bool checking_on_header(void *ctx, const struct query_session *s)
     return true;
 }
 
-static int checking_end(struct checking *c, int status)
+static int checking_close(struct checking *c, int status)
 {
     recheck_close(&c->recheck);
     buf_close(&c->body);
@@ -99,8 +99,8 @@ int check_recording_file(struct check_report *r, const struct filter *f, const c
     struct checking c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
     check_add_recording(r, slice_of(path), 0, 0);
-    return checking_end(&c,
-                        cassette_read(path, checking_on_header, checking_on_message, &c, error));
+    return checking_close(&c,
+                          cassette_read(path, checking_on_header, checking_on_message, &c, error));
 }
 
 int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,
@@ -116,5 +116,5 @@ int check_recorded_session(struct check_report *r, const struct filter *f, struc
     recheck_open(&c.recheck);
     check_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
     check_set_server(r, s->name);
-    return checking_end(&c, query_timeline(q, s->id, 1, last_seq, checking_on_message, NULL, &c));
+    return checking_close(&c, query_timeline(q, s->id, 1, last_seq, checking_on_message, NULL, &c));
 }

@@ -154,7 +154,7 @@ static int write_report(const struct check_report *report, struct reporting *r)
     }
     if (r->junit != NULL || r->sarif != NULL)
         check_add_cases(report, &r->report);
-    r->out.b.failed |= check_report_failed(report);
+    r->out.b.failed |= check_report_has_failed(report);
     return reporting_close(r);
 }
 

@@ -222,7 +222,7 @@ bool check_add_message(struct check_report *r, const struct query_message *m, br
 
 /* ---- for writing the report ---- */
 
-bool check_report_failed(const struct check_report *r)
+bool check_report_has_failed(const struct check_report *r)
 {
     return r->failed || r->text.failed;
 }

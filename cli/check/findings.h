@@ -2,7 +2,7 @@
  *
  * Owns      all recordings and findings; check_report_close() frees them. All findings are counted,
  *           but only the first CHECK_MAX of a recording are listed.
- * Errors    if memory runs out, `failed` or `text.failed` is true. check_report_failed() tests
+ * Errors    if memory runs out, `failed` or `text.failed` is true. check_report_has_failed() tests
  *           both.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_CHECK_FINDINGS_H
@@ -81,7 +81,7 @@ MI_MUST bool check_add_message(struct check_report *r, const struct query_messag
 
 /* ---- for writing the report ---- */
 
-bool check_report_failed(const struct check_report *r);
+bool check_report_has_failed(const struct check_report *r);
 struct slice check_text_slice(const struct check_report *r, struct check_text t);
 /* Appends `before`, the method and target of the message, such as "tools/call echo", as printable
  * text, and `after`. If the message has no method, appends nothing. */

@@ -74,8 +74,8 @@ static void json_add_text_if_present(struct json_out *j, const char *name, struc
         json_out_text(j, name, text);
 }
 
-void check_finding_members(const struct check_report *r, const struct check_finding *f,
-                           struct json_out *j)
+void check_write_finding_members(const struct check_report *r, const struct check_finding *f,
+                                 struct json_out *j)
 {
     json_out_int(j, "seq", f->seq);
     json_out_str(j, "from", check_finding_sender(f));
@@ -108,7 +108,7 @@ void check_print_json(const struct check_report *r, struct json_out *j)
         for (size_t k = 0; k < x->n; k++) {
             json_out_whitespace(j, "\n ");
             json_out_object(j, NULL);
-            check_finding_members(r, &x->findings[k], j);
+            check_write_finding_members(r, &x->findings[k], j);
             json_out_bool(j, "fails", x->findings[k].fails);
             json_out_end(j);
         }

@@ -13,8 +13,8 @@
 /* Writes a line for each recording, and below it a line for each of its findings. */
 void check_print_text(const struct check_report *r, struct out *o);
 /* Writes the JSON members of one finding, but not the members of its recording. */
-void check_finding_members(const struct check_report *r, const struct check_finding *f,
-                           struct json_out *j);
+void check_write_finding_members(const struct check_report *r, const struct check_finding *f,
+                                 struct json_out *j);
 void check_print_json(const struct check_report *r, struct json_out *j);
 /* JUnit: adds a suite for each recording, and a case for each kind of finding. SARIF: adds a result
  * for each finding, and lists all rules. */

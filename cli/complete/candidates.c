@@ -55,7 +55,7 @@ static bool candidates_contain_text(const struct candidates *c, struct slice tex
     return false;
 }
 
-void candidates_add_recorded(struct candidates *c, struct slice text, const char *about)
+void candidates_add_recorded_word(struct candidates *c, struct slice text, const char *about)
 {
     if (c->recorded == CANDIDATES_MAX || text.p == NULL || !slice_begins(text, c->word) ||
         !is_safe_for_shells(text) || candidates_contain_text(c, text))

@@ -27,7 +27,7 @@ void candidates_add(struct candidates *c, const char *text, const char *about);
 void candidates_add_words(struct candidates *c, const char *words);
 /* Adds a word from a recording, unless this word was added before, or CANDIDATES_MAX words from
  * recordings were added. */
-void candidates_add_recorded(struct candidates *c, struct slice text, const char *about);
+void candidates_add_recorded_word(struct candidates *c, struct slice text, const char *about);
 /* Adds an instruction for the completion script of the shell, such as `:files`. */
 void candidates_request_from_shell(struct candidates *c, const char *what);
 

@@ -29,8 +29,8 @@ static void recorded_add_session(struct candidates *c, const struct query_sessio
     snprintf(id, sizeof id, "%lld", (long long)s->id);
     text_append_visible(&about, s->name);
     buf_printf(&about, ", %s", clock_format_local_time(s->started_at_us).s);
-    candidates_add_recorded(c, slice_of(id), buf_str(&about));
-    candidates_add_recorded(c, s->name, "its newest session");
+    candidates_add_recorded_word(c, slice_of(id), buf_str(&about));
+    candidates_add_recorded_word(c, s->name, "its newest session");
     buf_close(&about);
 }
 
@@ -38,9 +38,9 @@ static bool recorded_on_request(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     if (r->what == RECORDED_METHOD)
-        candidates_add_recorded(r->c, m->method, NULL);
+        candidates_add_recorded_word(r->c, m->method, NULL);
     else if (m->method.p != NULL && slice_is(m->method, "tools/call"))
-        candidates_add_recorded(r->c, m->target, NULL);
+        candidates_add_recorded_word(r->c, m->target, NULL);
     return ++r->requests < REQUESTS_MAX && recorded_wants_more_candidates(r);
 }
 
@@ -55,10 +55,10 @@ static bool add_names_of_session(void *ctx, const struct query_session *s)
         recorded_add_session(r->c, s);
         break;
     case RECORDED_SERVER:
-        candidates_add_recorded(r->c, s->name, NULL);
+        candidates_add_recorded_word(r->c, s->name, NULL);
         break;
     case RECORDED_CLIENT:
-        candidates_add_recorded(r->c, s->client_name, NULL);
+        candidates_add_recorded_word(r->c, s->client_name, NULL);
         break;
     case RECORDED_TOOL:
     case RECORDED_METHOD:

@@ -153,7 +153,7 @@ static void begin_output(struct diffing *x, int64_t began_us)
     buf_slice_add(&title, x->name[DIFF_B]);
     report_suite(&x->reporting.report, buf_slice(&title), slice_of("mcp-interposer.diff"),
                  began_us);
-    diff_add_sessions_case(&x->reporting.report, x->diff, x->place);
+    diff_add_session_difference(&x->reporting.report, x->diff, x->place);
     if (x->reporting.text)
         diff_text_begin(&x->reporting.out, x->diff, x->title);
     x->reporting.report.failed |= title.failed;
@@ -206,7 +206,7 @@ static int compare_rows(struct diffing *x, int64_t began_us)
         if (st < 0)
             return st;
         if ((x->filter.failed && !result_has_failed_call(&x->result)) ||
-            (x->filter.slow_us > 0 && !result_call_took_at_least(&x->result, x->filter.slow_us)))
+            (x->filter.slow_us > 0 && !result_has_slow_call(&x->result, x->filter.slow_us)))
             continue;
         result_add_to_counts(&x->counts, &x->result);
         diff_print_row(x);

@@ -88,7 +88,7 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
  * of the call. */
 static void diff_text_add_name(struct buf *b, const struct result *r, bool narrow)
 {
-    const struct diff_call *c = result_call_naming_row(r);
+    const struct diff_call *c = result_get_call_naming_row(r);
     if (c->target.n == 0 || !narrow || !slice_is(c->method, "tools/call")) {
         buf_slice_add(b, c->method);
         buf_adds(b, c->target.n > 0 ? " " : "");

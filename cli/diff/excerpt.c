@@ -23,7 +23,7 @@ static size_t find_start_of_escape(struct slice s, size_t at)
 }
 
 /* Returns where the excerpt begins. The values are equal before `differs`. */
-static size_t excerpt_begin(struct slice a, size_t differs)
+static size_t find_excerpt_begin(struct slice a, size_t differs)
 {
     if (differs <= SHORT)
         return 0;
@@ -41,7 +41,7 @@ struct excerpt excerpt_of_difference(struct slice a, struct slice b)
         size_t differs = 0;
         while (differs < size_min(a.n, b.n) && a.p[differs] == b.p[differs])
             differs++;
-        e.at = excerpt_begin(a, differs);
+        e.at = find_excerpt_begin(a, differs);
     }
     for (int i = 0; i < 2; i++) {
         if (value[i].p == NULL)

@@ -60,7 +60,7 @@ static void diff_json_add_difference(struct json_out *j, const struct result *r,
 
 void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_bytes)
 {
-    const struct diff_call *c = result_call_naming_row(r);
+    const struct diff_call *c = result_get_call_naming_row(r);
     json_out_str(j, "type", "call");
     json_out_str(j, "change", result_change_name(r->change));
     json_out_text(j, "method", c->method);
@@ -192,8 +192,8 @@ static const struct report_rule rules[RESULT_CHANGES] = {
                       REPORT_WARNING},
 };
 
-void diff_add_sessions_case(struct report *report, const struct diff *d,
-                            const struct report_place place[DIFF_SIDES])
+void diff_add_session_difference(struct report *report, const struct diff *d,
+                                 const struct report_place place[DIFF_SIDES])
 {
     struct report_case *c = report_begin_case(report);
     struct diff_fact f;
@@ -224,7 +224,7 @@ void diff_add_sessions_case(struct report *report, const struct diff *d,
 static void diff_forms_add_name(struct buf *b, const struct result *r)
 {
     static const char *const ends[DIFF_SIDES] = {"/", " "};
-    const struct diff_call *c = result_call_naming_row(r);
+    const struct diff_call *c = result_get_call_naming_row(r);
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (r->has[side])
             buf_printf(b, "#%llu", (unsigned long long)r->call[side].seq);

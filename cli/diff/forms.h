@@ -25,8 +25,8 @@ void diff_json_add_counts(struct json_out *j, const struct result_counts *c);
 
 /* Adds a case for the differences between the sessions. place: names the two recordings, but no
  * message. */
-void diff_add_sessions_case(struct report *report, const struct diff *d,
-                            const struct report_place place[DIFF_SIDES]);
+void diff_add_session_difference(struct report *report, const struct diff *d,
+                                 const struct report_place place[DIFF_SIDES]);
 /* Makes the case of a row, which the caller adds with report_add_case(). The detail of the case
  * lists the differences as lines of printable text: "- " precedes a value of the first recording,
  * "+ " a value of the second (cli/frame/reporting.h). o: the output, which may be unable to show

@@ -14,7 +14,7 @@ struct slice result_text(const struct result *r, struct result_span s)
     return (struct slice){r->text.p != NULL ? r->text.p + s.at : "", s.n};
 }
 
-const struct diff_call *result_call_naming_row(const struct result *r)
+const struct diff_call *result_get_call_naming_row(const struct result *r)
 {
     return &r->call[r->has[DIFF_A] ? DIFF_A : DIFF_B];
 }
@@ -25,7 +25,7 @@ bool result_has_failed_call(const struct result *r)
            (r->has[DIFF_B] && call_status_failed(r->call[DIFF_B].status));
 }
 
-bool result_call_took_at_least(const struct result *r, int64_t us)
+bool result_has_slow_call(const struct result *r, int64_t us)
 {
     return (r->has[DIFF_A] && r->call[DIFF_A].took_us >= us) ||
            (r->has[DIFF_B] && r->call[DIFF_B].took_us >= us);

@@ -57,10 +57,10 @@ MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);
 /* Returns the call whose method and target are the name of the row. */
-const struct diff_call *result_call_naming_row(const struct result *r);
+const struct diff_call *result_get_call_naming_row(const struct result *r);
 bool result_has_failed_call(const struct result *r); /* whether a call of the row failed */
 /* Whether a call of the row took at least `us` microseconds. */
-bool result_call_took_at_least(const struct result *r, int64_t us);
+bool result_has_slow_call(const struct result *r, int64_t us);
 
 const char *result_change_name(enum result_change c); /* returns "same", "changed", … */
 /* returns "request", "result", "error", or "answer" */

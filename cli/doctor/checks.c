@@ -63,7 +63,7 @@ static void doctor_report_check(struct doctor *d, enum report_outcome outcome, c
     }
 }
 
-void doctor_report_fine(struct doctor *d, const char *check, const char *fmt, ...)
+void doctor_report_passed(struct doctor *d, const char *check, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);

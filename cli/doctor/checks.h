@@ -1,4 +1,4 @@
-/* checks.h - the checks of `doctor`, and their results. Each check calls doctor_report_fine(),
+/* checks.h - the checks of `doctor`, and their results. Each check calls doctor_report_passed(),
  * doctor_report_note() or, with a remedy, doctor_report_fault(). The file of a check says what it
  * reads and how far back it looks.
  *
@@ -26,7 +26,8 @@ struct doctor {
 
 /* Reports that a check found no problem. check: a word such as "permissions". The text is a
  * sentence. */
-void doctor_report_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
+void doctor_report_passed(struct doctor *d, const char *check, const char *fmt, ...)
+    MI_FORMAT(3, 4);
 /* Reports that a check found no problem, but something that the user should read. */
 void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
 /* Reports a problem, and what the user should do. */

@@ -60,7 +60,7 @@ static void check_schema(struct doctor *d, const struct health *h)
                             "version %lld is older than %lld", (long long)h->version,
                             (long long)health_get_schema_version());
     else
-        doctor_report_fine(d, "schema", "version %lld", (long long)h->version);
+        doctor_report_passed(d, "schema", "version %lld", (long long)h->version);
     if (!h->journal_is_wal)
         doctor_report_fault(
             d, "schema", "start a proxy once: it sets WAL mode",
@@ -78,10 +78,10 @@ static void check_wal_size(struct doctor *d, const struct health *h)
             "the write-ahead log has a size of %s: a long-running reader prevents a checkpoint",
             wal.s);
     else
-        doctor_report_fine(d, "wal", "the write-ahead log has a size of %s", wal.s);
-    doctor_report_fine(d, "database", "%s for %lld session%s, %s of it free",
-                       units_format_bytes(h->db_bytes).s, (long long)h->sessions,
-                       h->sessions == 1 ? "" : "s", units_format_bytes(h->free_bytes).s);
+        doctor_report_passed(d, "wal", "the write-ahead log has a size of %s", wal.s);
+    doctor_report_passed(d, "database", "%s for %lld session%s, %s of it free",
+                         units_format_bytes(h->db_bytes).s, (long long)h->sessions,
+                         h->sessions == 1 ? "" : "s", units_format_bytes(h->free_bytes).s);
 }
 
 #define UNLOCK                                                                                     \
@@ -92,7 +92,7 @@ static void check_integrity(struct doctor *d)
     struct buf error = {0};
     int st = health_check(d->vault, &error);
     if (st == 0)
-        doctor_report_fine(d, "integrity", "the database is intact");
+        doctor_report_passed(d, "integrity", "the database is intact");
     else if (st == MI_EBUSY)
         doctor_report_fault(d, "integrity", UNLOCK, "the database was not checked: %s",
                             buf_str(&error));
@@ -109,9 +109,9 @@ static void check_database(struct doctor *d, bool quick)
 {
     struct health h;
     struct buf error = {0};
-    int st = health_read(d->vault, &h, &error);
+    int st = health_read_database_facts(d->vault, &h, &error);
     if (st == MI_ENOENT) {
-        doctor_report_fine(d, "database", "none yet: nothing has been recorded");
+        doctor_report_passed(d, "database", "none yet: nothing has been recorded");
     } else if (st == MI_EBUSY) {
         doctor_report_fault(d, "database", UNLOCK, "%s", buf_str(&error));
     } else if (st < 0) {
@@ -165,9 +165,9 @@ static int doctor_on_ship_target(void *ctx, const struct target_state *t,
             (long long)lag->messages, lag->messages == 1 ? "" : "s", (long long)lag->sessions,
             lag->sessions == 1 ? "" : "s", (int)t->url.n, t->url.p, (int)error.n, error.p);
     else
-        doctor_report_fine(c->d, "shipping", "%lld message%s to be sent to %.*s",
-                           (long long)lag->messages, lag->messages == 1 ? "" : "s", (int)t->url.n,
-                           t->url.p);
+        doctor_report_passed(c->d, "shipping", "%lld message%s to be sent to %.*s",
+                             (long long)lag->messages, lag->messages == 1 ? "" : "s", (int)t->url.n,
+                             t->url.p);
     return 0;
 }
 
@@ -213,7 +213,7 @@ static void check_proxies(struct doctor *d)
             (long long)dead, dead == 1 ? "y has" : "ies have", (long long)left,
             left == 1 ? "" : "es");
     else
-        doctor_report_fine(d, "proxies", "%lld running", (long long)live);
+        doctor_report_passed(d, "proxies", "%lld running", (long long)live);
     running_list_close(&l);
     buf_close(&error);
 }
@@ -224,7 +224,7 @@ static void check_libraries(struct doctor *d)
     struct buf list = {0};
     const char *sqlite = health_sqlite_version(&new_enough, &fts5);
     libraries_append_versions(&list);
-    doctor_report_fine(d, "libraries", "mcp-interposer " MI_VERSION ", %s", buf_str(&list));
+    doctor_report_passed(d, "libraries", "mcp-interposer " MI_VERSION ", %s", buf_str(&list));
     if (!new_enough)
         doctor_report_fault(d, "libraries", "install SQLite 3.37 or later",
                             "SQLite %s does not support STRICT tables", sqlite);
@@ -246,11 +246,11 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
             "instead of their server; the checks below ignore the rest of the file",
             "%s", fault);
     else if (path != NULL && access(path, F_OK) == 0)
-        doctor_report_fine(d, "configuration", "%s is valid", path);
+        doctor_report_passed(d, "configuration", "%s is valid", path);
     else
-        doctor_report_fine(d, "configuration",
-                           "no configuration file: all options have their "
-                           "defaults");
+        doctor_report_passed(d, "configuration",
+                             "no configuration file: all options have their "
+                             "defaults");
     free(path);
 }
 
@@ -265,7 +265,7 @@ static void check_retention(struct doctor *d, const struct settings *s)
         if (s->retention[i] != NULL)
             buf_printf(&rules, "%s%s = %s", rules.n > 0 ? ", " : "", names[i], s->retention[i]);
     if (rules.n > 0)
-        doctor_report_fine(d, "retention", "proxies remove old sessions: %s", buf_str(&rules));
+        doctor_report_passed(d, "retention", "proxies remove old sessions: %s", buf_str(&rules));
     else
         doctor_report_note(
             d, "retention",
@@ -316,7 +316,8 @@ static int doctor_check_all(const struct settings *s, const char *fault)
         if (real != NULL)
             check_vault(&d, s);
         else
-            doctor_report_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
+            doctor_report_passed(&d, "vault", "%s does not exist: nothing has been recorded",
+                                 named);
         if (real == NULL)
             doctor_check_journals(&d);
         doctor_check_signing(&d, s, real != NULL);

@@ -82,7 +82,7 @@ static int64_t shorter_deadline(int64_t a, int64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-static int64_t deadline_of_rules_server(const struct rules_server *s, struct slice tool)
+static int64_t rules_get_server_deadline(const struct rules_server *s, struct slice tool)
 {
     struct slice call = slice_of("tools/call");
     return shorter_deadline(deadline_of_request(&s->deadlines, method_flags(call), call, tool),
@@ -96,8 +96,8 @@ int64_t rules_find_deadline(const struct rules *r, struct slice server, struct s
     for (size_t i = 0; i < r->n; i++) {
         if (!slice_is(server, r->server[i].name))
             continue;
-        us = shorter_deadline(us, deadline_of_rules_server(&r->server[i], tool));
+        us = shorter_deadline(us, rules_get_server_deadline(&r->server[i], tool));
         wrapped = true;
     }
-    return wrapped ? us : deadline_of_rules_server(&r->others, tool);
+    return wrapped ? us : rules_get_server_deadline(&r->others, tool);
 }

@@ -202,8 +202,8 @@ static int failing_report_servers(struct doctor *d, struct failing *f)
         doctor_report_fault(d, "servers", "mcp-interposer sessions --failed lists their sessions",
                             "%zu more servers failed in their last sessions", found - NAMED_MAX);
     if (found == 0)
-        doctor_report_fine(d, "servers", "no server failed in its last session of the last %d days",
-                           FAILING_DAYS);
+        doctor_report_passed(
+            d, "servers", "no server failed in its last session of the last %d days", FAILING_DAYS);
     return f->status;
 }
 

@@ -80,7 +80,7 @@ static void check_disk_space(struct doctor *d)
         doctor_report_fault(d, "disk", "free some space, or: mcp-interposer prune --older-than 30d",
                             "only %s free on the disk of %s", units_format_bytes(left).s, d->vault);
     else
-        doctor_report_fine(d, "disk", "%s free", units_format_bytes(left).s);
+        doctor_report_passed(d, "disk", "%s free", units_format_bytes(left).s);
 }
 
 static void check_vault_is_writable(struct doctor *d)
@@ -88,7 +88,7 @@ static void check_vault_is_writable(struct doctor *d)
     struct buf where = {0}, remedy = {0};
     int e = 0;
     if (writable_check_vault(d->vault, &where, &e) == 0) {
-        doctor_report_fine(d, "writing", "%s can be written", d->vault);
+        doctor_report_passed(d, "writing", "%s can be written", d->vault);
     } else {
         if (e == EROFS)
             buf_adds(&remedy, "mount the disk writable, or choose another vault with --vault");
@@ -107,7 +107,7 @@ static void check_vault_is_writable(struct doctor *d)
     buf_close(&remedy);
 }
 
-static void check_databases_put_aside(struct doctor *d)
+static void check_damaged_databases(struct doctor *d)
 {
     char newest[DAMAGED_NAME_MAX], remedy[4400];
     int fd = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -169,10 +169,10 @@ void doctor_check_escalations(struct doctor *d)
         doctor_report_fault(d, "escalations", remedy, "%lld escalation%s, the newest %s ago",
                             (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));
     else if (m.n > 0)
-        doctor_report_fine(d, "escalations", "%lld, the newest more than a day ago",
-                           (long long)m.n);
+        doctor_report_passed(d, "escalations", "%lld, the newest more than a day ago",
+                             (long long)m.n);
     else
-        doctor_report_fine(d, "escalations", "none");
+        doctor_report_passed(d, "escalations", "none");
     buf_close(&ago);
 }
 
@@ -186,8 +186,8 @@ void doctor_check_files(struct doctor *d)
             "%lld more files are accessible to other users or belong to another user",
             (long long)(w.bad - NAMED_MAX));
     if (w.bad == 0)
-        doctor_report_fine(d, "permissions", "%s is accessible only to you", d->vault);
+        doctor_report_passed(d, "permissions", "%s is accessible only to you", d->vault);
     check_vault_is_writable(d);
     check_disk_space(d);
-    check_databases_put_aside(d);
+    check_damaged_databases(d);
 }

@@ -74,14 +74,14 @@ void doctor_check_hidden_tools(struct doctor *d)
     f.statuses = 1u << CALL_REFUSED;
     int st = query_open(&q, d->vault, &error);
     if (st == 0)
-        st = query_ask_calls(q, &x, doctor_on_hidden_tool, &h);
+        st = query_read_calls_as_cells(q, &x, doctor_on_hidden_tool, &h);
     if (st == 0 && h.found > NAMED_MAX)
         doctor_report_fault(
             d, "tools", "mcp-interposer check lists the calls of these tools as tool-hidden",
             "%zu more tools that clients called are hidden by a rule", h.found - NAMED_MAX);
     if (st == 0 && h.found == 0)
-        doctor_report_fine(d, "tools", "no client called a hidden tool in the last %d days",
-                           HIDDEN_DAYS);
+        doctor_report_passed(d, "tools", "no client called a hidden tool in the last %d days",
+                             HIDDEN_DAYS);
     query_close(q); /* the check of the database reports errors */
     buf_close(&error);
 }

@@ -60,9 +60,9 @@ static void check_recorder_of_session(struct doctor *d, struct journal_view *v)
     int64_t age_us = clock_wall_us() - v->started_wall_us;
     struct units_text unstored = units_format_bytes((int64_t)v->unstored);
     if (settled)
-        doctor_report_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s",
-                           v->name, (int)v->recorder, unstored.s,
-                           units_format_duration(age_us > 0 ? age_us : 0).s);
+        doctor_report_passed(d, "recorders", "%s: process %d, %s not yet stored, running for %s",
+                             v->name, (int)v->recorder, unstored.s,
+                             units_format_duration(age_us > 0 ? age_us : 0).s);
     else if (v->trouble != RING_FINE)
         report_recorder_trouble(d, v, unstored.s);
     else
@@ -126,7 +126,7 @@ static void check_journal_directory(struct doctor *d)
             "stored are lost",
             buf_str(&problem));
     else
-        doctor_report_fine(d, "journals", "in %s", buf_str(&where));
+        doctor_report_passed(d, "journals", "in %s", buf_str(&where));
     buf_close(&where);
     buf_close(&problem);
 }
@@ -161,20 +161,21 @@ static void check_confinement(struct doctor *d, const struct journals *l)
         filtered += v->filtered;
     }
     if (version == 0)
-        doctor_report_fine(d, "confinement", "recorders may access all files: %s", text);
+        doctor_report_passed(d, "confinement", "recorders may access all files: %s", text);
     else if (confined < recorders)
         doctor_report_fault(d, "confinement", "start the session again",
                             "%zu of %zu recorders may access all files", recorders - confined,
                             recorders);
     else
-        doctor_report_fine(d, "confinement",
-                           "%s %d: recorders can access only the vault and the journals", text,
-                           version);
+        doctor_report_passed(d, "confinement",
+                             "%s %d: recorders can access only the vault and the journals", text,
+                             version);
     if (filtered < recorders)
-        doctor_report_fine(d, "confinement",
-                           "%zu of %zu recorders may use all system calls: the kernel, or the "
-                           "container's seccomp filter, does not permit a filter for the recorder",
-                           recorders - filtered, recorders);
+        doctor_report_passed(
+            d, "confinement",
+            "%zu of %zu recorders may use all system calls: the kernel, or the "
+            "container's seccomp filter, does not permit a filter for the recorder",
+            recorders - filtered, recorders);
 }
 
 void doctor_check_recorders(struct doctor *d)

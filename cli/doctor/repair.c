@@ -60,7 +60,7 @@ struct repair {
     int status;       /* result of the import */
 };
 
-static void repair_report_lost(struct repair *p, const char *why)
+static void repair_count_loss(struct repair *p, const char *why)
 {
     p->lost++;
     if (p->why.n == 0)
@@ -213,10 +213,10 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
         m.body = read ? buf_slice(&p->large) : (struct slice){0};
         m.is_large = false;
         if (!read)
-            repair_report_lost(p, query_error(p->q));
+            repair_count_loss(p, query_error(p->q));
     }
     if (!is_valid_message(&m)) {
-        repair_report_lost(p, "a message is not valid JSON");
+        repair_count_loss(p, "a message is not valid JSON");
         return true;
     }
     p->status = import_message(p->import, &m);
@@ -232,7 +232,7 @@ static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;
     if (query_last_message(p->q, id, &last, &t_us) < 0) {
-        repair_report_lost(p, query_error(p->q));
+        repair_count_loss(p, query_error(p->q));
         last = GUESS_MAX;
     }
     while (from <= last && p->status == 0) {
@@ -248,7 +248,7 @@ static void repair_messages(struct repair *p, int64_t id)
             span = span > SPAN ? SPAN : span / 8;
         } else {
             if (step == 1)
-                repair_report_lost(p, query_error(p->q));
+                repair_count_loss(p, query_error(p->q));
             from += step;
             step *= 2;
         }
@@ -260,7 +260,7 @@ static int repair_one_session(struct repair *p, int64_t id, struct buf *error)
     struct query_session s;
     struct buf origin = {0};
     if (query_session_by_id(p->q, id, &s) < 0) {
-        repair_report_lost(p, query_error(p->q));
+        repair_count_loss(p, query_error(p->q));
         return 0;
     }
     int st = import_open(&p->import, p->d->vault, error);
@@ -338,7 +338,7 @@ static void repair_database(void *ctx, const char *name)
     if (st == 0)
         st = query_open(&p.q, p.path, &error);
     if (st == 0 && query_sessions(p.q, 0, on_repaired_session, &p) < 0)
-        repair_report_lost(&p, query_error(p.q));
+        repair_count_loss(&p, query_error(p.q));
     while (st == 0 && p.n > 0) /* the oldest session is last in p.id and is repaired first */
         st = repair_one_session(&p, p.id[--p.n], &error);
     query_close(p.q);

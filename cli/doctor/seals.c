@@ -47,7 +47,8 @@ static bool seals_on_session(void *ctx, const struct query_session *s)
     return true;
 }
 
-static void report_unsealed(struct doctor *d, int64_t n, const char *what, const char *remedy)
+static void report_unsealed_sessions(struct doctor *d, int64_t n, const char *what,
+                                     const char *remedy)
 {
     if (n > 0)
         doctor_report_fault(d, "seals", remedy, "%lld session%s not sealed: %s", (long long)n,
@@ -56,20 +57,20 @@ static void report_unsealed(struct doctor *d, int64_t n, const char *what, const
 
 static void seals_report_all(struct doctor *d, const struct unsealed *x)
 {
-    report_unsealed(
+    report_unsealed_sessions(
         d, x->elsewhere,
         "the proxy ran on another machine or in a container, and has recorded no "
         "message for more than a day",
         "run mcp-interposer reap on that machine or in that container; if that machine or "
         "container is gone, the session stays unsealed, and audit verify reports it as incomplete");
-    report_unsealed(d, x->lost,
-                    "the proxy was killed before its process was recorded, and the journal is gone",
-                    "nothing can be done; the session's records can still be verified, and audit "
-                    "verify reports the session as incomplete");
-    report_unsealed(d, x->ended, "the session has ended, but its seal is missing",
-                    "run mcp-interposer audit verify to see what was changed");
+    report_unsealed_sessions(
+        d, x->lost, "the proxy was killed before its process was recorded, and the journal is gone",
+        "nothing can be done; the session's records can still be verified, and audit "
+        "verify reports the session as incomplete");
+    report_unsealed_sessions(d, x->ended, "the session has ended, but its seal is missing",
+                             "run mcp-interposer audit verify to see what was changed");
     if (x->elsewhere + x->lost + x->ended == 0 && x->covered > 0)
-        doctor_report_fine(d, "seals", "all sessions that ended are sealed");
+        doctor_report_passed(d, "seals", "all sessions that ended are sealed");
 }
 
 void doctor_check_seals(struct doctor *d)

@@ -28,7 +28,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
     for (const char *where; (where = settings_next_value(own, "anchor", &at)) != NULL;) {
         uint64_t size = 0;
         buf_clear(&error);
-        int st = anchor_check(where, &error)
+        int st = anchor_check_syntax(where, &error)
                      ? anchor_read_last_size(where, last->origin, &size, &error)
                      : MI_EINVAL;
         if (st < 0 && st != MI_ENOENT)
@@ -41,13 +41,13 @@ static void check_anchors(struct doctor *d, const struct settings *own,
                 " leaves, and the last checkpoint that was copied to the anchor has %" PRIu64,
                 where, last->size, size);
         else
-            doctor_report_fine(d, "anchor", "%s", where);
+            doctor_report_passed(d, "anchor", "%s", where);
     }
     buf_close(&error);
 }
 
 /* Checks that the stored local note (cli/audit/local_note.h) belongs to the vault's log. */
-static void check_kept_checkpoint(struct doctor *d, const char *key_path)
+static void check_local_checkpoint(struct doctor *d, const char *key_path)
 {
     struct buf error = {0};
     struct local_notes k = {0};
@@ -92,7 +92,7 @@ static void check_log_is_signed(struct doctor *d, const struct settings *own)
                             " session%s ended more than 10 minutes ago and %s not signed",
                             late, late == 1 ? "" : "s", late == 1 ? "is" : "are");
     else if (st == 0 && text.n > 0)
-        doctor_report_fine(d, "signing", "all ended sessions are signed");
+        doctor_report_passed(d, "signing", "all ended sessions are signed");
     if (st == 0 && text.n > 0 && note_read(buf_slice(&text), &note) == 0 &&
         checkpoint_read(note.text, &last) == 0)
         check_anchors(d, own, &last);
@@ -107,15 +107,15 @@ static void check_signing_key(struct doctor *d, const struct settings *own, bool
     char *path = audit_key_path(own);
     int st = path != NULL ? keyfile_read(path, &key, &error) : MI_ENOENT;
     if (st == MI_ENOENT) {
-        doctor_report_fine(d, "key", "no key: recordings are not signed");
+        doctor_report_passed(d, "key", "no key: recordings are not signed");
     } else if (st < 0) {
         doctor_report_fault(d, "key", "correct the file: until then nothing is signed", "%s",
                             st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
-        doctor_report_fine(d, "key", "%s", path);
+        doctor_report_passed(d, "key", "%s", path);
         if (has_vault) {
             check_log_is_signed(d, own);
-            check_kept_checkpoint(d, path);
+            check_local_checkpoint(d, path);
         }
     }
     key_erase(&key);

@@ -94,7 +94,7 @@ void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
     f.statuses = 1u << CALL_OK | 1u << CALL_TOOL_ERROR | 1u << CALL_TIMEOUT;
     int st = query_open(&q, d->vault, &error);
     if (st == 0)
-        st = query_ask_calls(q, &x, slow_on_call, &s);
+        st = query_read_calls_as_cells(q, &x, slow_on_call, &s);
     if (st == 0) {
         report_slow_tool(&s);
         if (s.found > NAMED_MAX)
@@ -102,8 +102,9 @@ void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
                 d, "deadlines", "mcp-interposer stats lists the longest calls of all tools",
                 "%zu more tools came close to their deadlines", s.found - NAMED_MAX);
         if (s.found == 0)
-            doctor_report_fine(d, "deadlines",
-                               "no call of the last %d days came close to its deadline", SLOW_DAYS);
+            doctor_report_passed(d, "deadlines",
+                                 "no call of the last %d days came close to its deadline",
+                                 SLOW_DAYS);
     }
     query_close(q); /* the check of the database reports errors */
     buf_close(&s.server);

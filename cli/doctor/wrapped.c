@@ -68,7 +68,7 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
     const char *path = where->path;
     struct wrap_view v;
     struct buf server = {0};
-    if (wrap_inspect(f, s, &v) < 0)
+    if (wrap_inspect_server(f, s, &v) < 0)
         return;
     if (v.ours)
         check_options(d, path, f, s, v.launch, rules);
@@ -144,9 +144,9 @@ void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules)
             "that wrap does not change: %s",
             buf_str(&all.fixed));
     if (d->found == before)
-        doctor_report_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
-                           files.n == 1 ? "" : "s", (long long)all.wrapped,
-                           all.wrapped == 1 ? "" : "s");
+        doctor_report_passed(d, "clients", "%zu configuration file%s, %lld wrapped server%s",
+                             files.n, files.n == 1 ? "" : "s", (long long)all.wrapped,
+                             all.wrapped == 1 ? "" : "s");
     client_files_close(&files);
     buf_close(&all.fixed);
     free(backups);

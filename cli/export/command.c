@@ -90,7 +90,7 @@ static const struct {
 };
 
 /* Returns the format, or NULL if the name of the file does not determine it. */
-static const char *chosen_export_format(const struct settings *s)
+static const char *choose_export_format(const struct settings *s)
 {
     if (!settings_value_equals(s, "format", "auto"))
         return settings_get_text(s, "format");
@@ -106,7 +106,7 @@ static const char *chosen_export_format(const struct settings *s)
 
 static bool export_is_cassette(const struct settings *s)
 {
-    return strcmp(chosen_export_format(s), "cassette") == 0;
+    return strcmp(choose_export_format(s), "cassette") == 0;
 }
 
 /* Sets *ret_calls to the number of calls that the filter selects. */
@@ -114,7 +114,7 @@ static int write_export_format(const struct settings *settings, struct query *q,
                                const struct query_session *s, const struct filter *f,
                                struct save *file, size_t *ret_calls)
 {
-    const char *format = chosen_export_format(settings);
+    const char *format = choose_export_format(settings);
     struct export x;
     int st = export_open(&x, q, s, file, f, settings_is_on(settings, "requests"));
     x.no_stderr = settings_is_on(settings, "no-stderr");
@@ -205,17 +205,17 @@ static int export_check_file(const struct settings *s)
 
 static int export_run(const struct settings *s)
 {
-    if (chosen_export_format(s) == NULL)
+    if (choose_export_format(s) == NULL)
         return settings_fail_usage(
             s,
             "--output: the suffix of '%s' does not select a format: use .jsonl, .csv, .md or "
             ".html, or --format",
             settings_get_text(s, "output"));
     if ((settings_is_on(s, "content") || settings_is_on(s, "notifications")) &&
-        strcmp(chosen_export_format(s), "otlp") != 0)
+        strcmp(choose_export_format(s), "otlp") != 0)
         return settings_fail_usage(s, "--content and --notifications require --format otlp");
-    if (settings_is_on(s, "requests") && strcmp(chosen_export_format(s), "markdown") != 0 &&
-        strcmp(chosen_export_format(s), "html") != 0)
+    if (settings_is_on(s, "requests") && strcmp(choose_export_format(s), "markdown") != 0 &&
+        strcmp(choose_export_format(s), "html") != 0)
         return settings_fail_usage(s, "--requests requires --format markdown or html");
     struct filter f;
     filter_read(&f, s);

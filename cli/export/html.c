@@ -96,7 +96,7 @@ static void page_add_body(struct page *p, const struct query_message *m)
     buf_clear(&x->text);
     /* reads PREVIEW_MAX bytes and one more character, so that page_add_preview() shortens a longer
      * text */
-    preview_add(&x->text, m, body, PREVIEW_MAX + 4);
+    preview_add_message(&x->text, m, body, PREVIEW_MAX + 4);
     page_add_preview(p);
     page_add_content(p, body);
     if (whole > (int64_t)body.n)

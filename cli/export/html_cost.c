@@ -65,7 +65,7 @@ static struct context_result html_find_result(void *ctx, int64_t seq)
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /* Adds recorded text, escaped so that it contains no markup. */
-static void html_add_escaped(struct buf *b, struct slice text)
+static void html_add_escaped_text(struct buf *b, struct slice text)
 {
     struct buf visible = {0};
     text_append_visible(&visible, text);
@@ -96,7 +96,7 @@ static void html_add_tool(struct buf *b, const struct cost_tool *t, int64_t most
                           int64_t most_results, bool binaries)
 {
     buf_adds(b, "<tr><th scope=\"row\">");
-    html_add_escaped(b, text_prefix(t->name, 100));
+    html_add_escaped_text(b, text_prefix(t->name, 100));
     buf_adds(b, "</th>");
     html_add_bar(b, t->definition_tokens, most, t->calls > 0 ? "used" : "unused");
     buf_printf(b, "<td class=\"num\">%lld</td>", (long long)t->calls);
@@ -165,7 +165,7 @@ int export_html_cost(struct export *x)
     if (results.n > 0)
         qsort(results.list, results.n, sizeof *results.list, html_compare_results);
     if (st == 0)
-        st = cost_read(&c, x->q);
+        st = cost_read_sessions(&c, x->q);
     if (st == 0 && c.n > 0 && c.list[0].tool_n > 0) {
         st = cost_make_tool_lines(&c.list[0], &l);
         if (st == 0)

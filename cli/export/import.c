@@ -78,7 +78,7 @@ static int import_bundle_add_session(struct import *d, const struct bundle *b, c
     int st = MI_ENOMEM;
     if (bundle_next_record(b, &first, &start) && bundle_read_end_record(b, &last, &end)) {
         proven_read_session(&s, &start);
-        proven_read_end(&s, &end);
+        proven_read_session_end(&s, &end);
         *ret_status = import_session(d, &s, name);
         st = 0;
     }

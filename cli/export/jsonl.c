@@ -10,7 +10,7 @@ static bool jsonl_write_message(void *ctx, const struct query_message *m)
     if (export_skips_message(x, m))
         return true;
     struct slice body = export_read_body(x, m, SIZE_MAX, &error);
-    record_json_message(&x->b, x->s, m, &x->calls.operations, body, error);
+    record_json_append_message(&x->b, x->s, m, &x->calls.operations, body, error);
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }
@@ -18,7 +18,7 @@ static bool jsonl_write_message(void *ctx, const struct query_message *m)
 static bool jsonl_write_event(void *ctx, const struct query_event *e)
 {
     struct export *x = ctx;
-    record_json_event(&x->b, x->s, e);
+    record_json_append_event(&x->b, x->s, e);
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }

@@ -39,7 +39,7 @@ static bool otlp_on_answer(void *ctx, const struct query_message *m)
 }
 
 /* Returns the request to the collector to which the next span is added. */
-static struct otlp_request *next_span_request(struct spans *p)
+static struct otlp_request *get_request_for_next_span(struct spans *p)
 {
     if (p->n == SPANS_A_LINE) {
         end_otlp_line(p);
@@ -93,10 +93,10 @@ static void otlp_add_call(struct spans *p, const struct query_message *m,
                              .error_code = c->error_code,
                              .error_message = c->error_message,
                              .operation = p->operation};
-    otlp_add_span(next_span_request(p), &p->session, &call);
+    otlp_add_span(get_request_for_next_span(p), &p->session, &call);
     if (c->operation != NULL)
-        otlp_add_operation_span(next_span_request(p), &p->session, c->operation, m, call.body,
-                                p->x->view.summary.last_t_us);
+        otlp_add_operation_span(get_request_for_next_span(p), &p->session, c->operation, m,
+                                call.body, p->x->view.summary.last_t_us);
 }
 
 static bool otlp_on_message(void *ctx, const struct query_message *m)
@@ -109,7 +109,7 @@ static bool otlp_on_message(void *ctx, const struct query_message *m)
                                  .body = export_read_body(p->x, m, SIZE_MAX, &error),
                                  .status = CALL_OK,
                                  .end_us = m->t_us};
-        otlp_add_span(next_span_request(p), &p->session, &call);
+        otlp_add_span(get_request_for_next_span(p), &p->session, &call);
     } else if (c != NULL && m->method.p != NULL) { /* a rejected line may have no method */
         otlp_add_call(p, m, c);
     }

@@ -55,7 +55,7 @@ static void journals_fill_view(struct journal_view *v, const struct journal_file
     v->last_denied = atomic_load(&s->denied.last);
 }
 
-static struct journal_view *new_journal_row(struct journals *l)
+static struct journal_view *reserve_journal_row(struct journals *l)
 {
     if (l->n % ROWS_STEP == 0) {
         struct journal_view *more = realloc(l->row, (l->n + ROWS_STEP) * sizeof *more);
@@ -93,8 +93,8 @@ static bool is_vault_writable(const char *vault)
 }
 
 /* If nothing can store the journal now, counts the journal and returns true. */
-static bool count_if_stranded(struct stranded *x, const struct journal_file *f,
-                              const struct ring *r, const struct session_start *start)
+static bool count_stranded_journal(struct stranded *x, const struct journal_file *f,
+                                   const struct ring *r, const struct session_start *start)
 {
     char vault[4096];
     int n = snprintf(vault, sizeof vault, "%.*s", (int)size_min(start->vault.n, sizeof vault),
@@ -114,9 +114,9 @@ static bool journals_add(void *ctx, const struct journal_file *f)
     struct ring r;
     struct session_start start;
     int st = open_ring(&r, f, &start);
-    if (st == 0 && !count_if_stranded(&s->list->stranded, f, &r, &start) &&
+    if (st == 0 && !count_stranded_journal(&s->list->stranded, f, &r, &start) &&
         is_path_of_vault(s, start.vault)) {
-        struct journal_view *v = new_journal_row(s->list);
+        struct journal_view *v = reserve_journal_row(s->list);
         if (v != NULL) {
             journals_fill_view(v, f, &r, &start);
             s->list->n++;
@@ -166,7 +166,7 @@ static bool remove_journal_if_useless(void *ctx, const struct journal_file *f)
     struct journal_file own;
     int st = open_ring(&r, f, &start);
     bool unreadable = is_journal_damaged(f, st);
-    if ((unreadable || (st == 0 && count_if_stranded(&stranded, f, &r, &start))) &&
+    if ((unreadable || (st == 0 && count_stranded_journal(&stranded, f, &r, &start))) &&
         journal_file_open(&own, f->uid) == 0) {
         if (!journal_file_is_locked(&own, JOURNAL_WRITER)) {
             journal_file_remove(&own);

@@ -258,7 +258,8 @@ static void collapse_white_space(struct buf *b, size_t from)
     b->n = to;
 }
 
-void preview_add(struct buf *b, const struct query_message *m, struct slice body, size_t max)
+void preview_add_message(struct buf *b, const struct query_message *m, struct slice body,
+                         size_t max)
 {
     size_t from = b->n;
     if (body.p == NULL)

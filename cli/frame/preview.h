@@ -14,6 +14,7 @@
 #include "vault/query/reader.h"
 
 /* Appends the preview of a body to `b`, truncated at about `max` bytes. */
-void preview_add(struct buf *b, const struct query_message *m, struct slice body, size_t max);
+void preview_add_message(struct buf *b, const struct query_message *m, struct slice body,
+                         size_t max);
 
 #endif

@@ -34,7 +34,7 @@ void record_json_add_event_members(struct json_out *j, const struct query_sessio
     show_fields(j, &fields_of_event, e, s->started_at_us);
 }
 
-void record_json_call_members(struct json_out *j, const struct query_call *c)
+void record_json_add_call_members(struct json_out *j, const struct query_call *c)
 {
     json_out_str(j, "type", "call");
     json_out_int(j, "session_id", c->session_id);
@@ -63,9 +63,10 @@ void record_json_append_session(struct buf *b, const struct query_session *s,
     show_json(&j, &list, &line);
 }
 
-void record_json_message(struct buf *b, const struct query_session *s,
-                         const struct query_message *m, const struct operation_list *operations,
-                         struct slice body, const char *body_error)
+void record_json_append_message(struct buf *b, const struct query_session *s,
+                                const struct query_message *m,
+                                const struct operation_list *operations, struct slice body,
+                                const char *body_error)
 {
     struct json_out j = record_json_begin_object(b);
     record_json_add_message_members(&j, s, m);
@@ -81,7 +82,8 @@ void record_json_message(struct buf *b, const struct query_session *s,
     json_out_end(&j);
 }
 
-void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
+void record_json_append_event(struct buf *b, const struct query_session *s,
+                              const struct query_event *e)
 {
     struct json_out j = record_json_begin_object(b);
     record_json_add_event_members(&j, s, e);

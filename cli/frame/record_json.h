@@ -20,7 +20,7 @@ void record_json_add_message_members(struct json_out *j, const struct query_sess
                                      const struct query_message *m);
 void record_json_add_event_members(struct json_out *j, const struct query_session *s,
                                    const struct query_event *e);
-void record_json_call_members(struct json_out *j, const struct query_call *c);
+void record_json_add_call_members(struct json_out *j, const struct query_call *c);
 
 /* The next three functions add one object without a newline. */
 void record_json_append_session(struct buf *b, const struct query_session *s,
@@ -28,9 +28,11 @@ void record_json_append_session(struct buf *b, const struct query_session *s,
 /* operations: the operations of the session; NULL: not known. body: the body of the message, which
  * the caller has read from its file if it is large; {NULL, 0}, and the reason in body_error, if the
  * file cannot be read. */
-void record_json_message(struct buf *b, const struct query_session *s,
-                         const struct query_message *m, const struct operation_list *operations,
-                         struct slice body, const char *body_error);
-void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e);
+void record_json_append_message(struct buf *b, const struct query_session *s,
+                                const struct query_message *m,
+                                const struct operation_list *operations, struct slice body,
+                                const char *body_error);
+void record_json_append_event(struct buf *b, const struct query_session *s,
+                              const struct query_event *e);
 
 #endif

@@ -16,7 +16,7 @@ static int replace_set_error(struct replace *r, int status, const char *what, co
     return status;
 }
 
-static int replace_read_all(int fd, struct buf *b)
+static int replace_read_whole_file(int fd, struct buf *b)
 {
     b->max = REPLACE_MAX;
     for (;;) {
@@ -47,7 +47,7 @@ int replace_open(struct replace *r, const char *path)
         st = replace_set_error(r, MI_EINVAL,
                                "the file is larger than 64 MiB; expected a configuration file", "");
     else if (st == 0)
-        st = replace_read_all(fd, &r->text);
+        st = replace_read_whole_file(fd, &r->text);
     if (st == MI_EIO)
         (void)replace_set_error(r, st, strerror(errno), "");
     close(fd);

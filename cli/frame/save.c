@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void save_note_error(struct save *s)
+static void save_set_error(struct save *s)
 {
     if (s->error == 0)
         s->error = errno != 0 ? errno : EIO;
@@ -36,14 +36,14 @@ static void open_temporary_file(struct save *s, enum save_access access)
     s->target = real != NULL ? real : strdup(s->path);
     if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {
         errno = ENOMEM;
-        save_note_error(s);
+        save_set_error(s);
         return;
     }
     s->beside = beside;
     s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, access);
     if (s->fd >= 0 && save_copy_mode(s->fd, s->target))
         return;
-    save_note_error(s);
+    save_set_error(s);
     if (s->fd >= 0)
         return; /* save_close() removes the new file */
     /* open() has failed: an existing file with this name belongs to another process */
@@ -57,7 +57,7 @@ void save_open(struct save *s, const char *path, enum save_access access)
     *s = (struct save){.fd = -1, .path = strdup(path)};
     if (s->path == NULL) {
         errno = ENOMEM;
-        save_note_error(s);
+        save_set_error(s);
     } else if (strcmp(path, "-") == 0) {
         s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
@@ -67,13 +67,13 @@ void save_open(struct save *s, const char *path, enum save_access access)
         return;
     }
     if (s->fd < 0)
-        save_note_error(s);
+        save_set_error(s);
 }
 
 bool save_write(struct save *s, struct slice bytes)
 {
     if (s->error == 0 && write_all(s->fd, bytes) < 0)
-        save_note_error(s);
+        save_set_error(s);
     if (s->error == 0)
         s->bytes += bytes.n;
     return s->error == 0;
@@ -82,10 +82,10 @@ bool save_write(struct save *s, struct slice bytes)
 int save_close(struct save *s, bool keep)
 {
     if (s->fd >= 0 && close(s->fd) != 0)
-        save_note_error(s);
+        save_set_error(s);
     s->fd = -1;
     if (s->beside != NULL && keep && s->error == 0 && rename(s->beside, s->target) != 0)
-        save_note_error(s);
+        save_set_error(s);
     if (s->beside != NULL && (!keep || s->error != 0))
         (void)unlink(s->beside);
     if (s->error != 0)

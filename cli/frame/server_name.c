@@ -53,7 +53,7 @@ static struct slice last_path_part(struct slice path, bool climb)
 
 /* Returns the word that names the program that a launcher runs. NULL: argv[0] is the server itself,
  * or the launcher runs code (`python3 -c 'import …'`). */
-static const char *launched_program(char *const *argv)
+static const char *find_launched_program(char *const *argv)
 {
     const char *slash = strrchr(argv[0], '/');
     struct slice program = slice_of(slash != NULL ? slash + 1 : argv[0]);
@@ -80,7 +80,7 @@ static const char *launched_program(char *const *argv)
 void server_name_choose(const char *given, char *const *argv, char *ret)
 {
     struct slice name;
-    const char *word = launched_program(argv);
+    const char *word = find_launched_program(argv);
     if (given != NULL && given[0] != '\0') {
         name = slice_of(given);
     } else if (word != NULL) {

@@ -6,7 +6,7 @@
 
 #define URL_MAX 512 /* maximum number of bytes shown of a URL */
 
-void server_url_append_shown(char *const *argv, struct buf *b)
+void server_url_append_from_argv(char *const *argv, struct buf *b)
 {
     struct server_url_search search = {0};
     struct server_url u;
@@ -19,7 +19,8 @@ void server_url_append_shown(char *const *argv, struct buf *b)
     buf_slice_add(&url, u.host);
     buf_slice_add(&url, u.path);
     text_append_visible(&shown, text_prefix(buf_slice(&url), URL_MAX));
-    b->failed |= url.failed || shown.failed || redact_append_sanitized(buf_slice(&shown), b) < 0;
+    b->failed |=
+        url.failed || shown.failed || redact_append_sanitized_text(buf_slice(&shown), b) < 0;
     buf_close(&url);
     buf_close(&shown);
 }

@@ -9,6 +9,6 @@
 #include "base/buf.h"
 
 /* Appends the URL, if there is one. Sets b->failed if memory is short. */
-void server_url_append_shown(char *const *argv, struct buf *b);
+void server_url_append_from_argv(char *const *argv, struct buf *b);
 
 #endif

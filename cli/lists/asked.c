@@ -65,7 +65,7 @@ static bool asked_list_on_question(void *ctx, const struct asked *a)
     return !p->r->older && p->r->row(p->r->ctx, a);
 }
 
-static int read_asked(struct list_reading *r)
+static int read_input_requests(struct list_reading *r)
 {
     int64_t unread;
     struct filter any = FILTER_ANY;
@@ -118,5 +118,5 @@ const struct list list_asked = {
     .one = "request for input",
     .all = "requests for input",
     .none = "no server has asked for input",
-    .read = read_asked,
+    .read = read_input_requests,
 };

@@ -141,7 +141,7 @@ static int cost_print(struct query *q, const struct settings *s)
                      .imported = settings_is_on(s, "imported"),
                      .sent = settings_is_on(s, "sent")};
     filter_read(&c.filter, s);
-    int st = cost_read(&c, q), status = EXIT_FINE;
+    int st = cost_read_sessions(&c, q), status = EXIT_FINE;
     bool none = c.n == 0, left_out = c.left_out;
     if (st == 0 && none && c.server != NULL) {
         log_error(
@@ -172,7 +172,7 @@ static int cost_run(const struct settings *s)
 static int read_cost_rows(struct list_reading *r)
 {
     struct cost c = {.filter = FILTER_ANY};
-    int st = cost_read(&c, r->q);
+    int st = cost_read_sessions(&c, r->q);
     for (size_t i = 0; st == 0 && i < c.n; i++)
         if (!r->row(r->ctx, &c.list[i]))
             break;

@@ -28,7 +28,7 @@ int list_read_rows(const struct list *l, struct list_reading *r)
     struct asking a = {l, r, calloc(1, l->shown.size)};
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .around = l->sql};
-    int st = a.row != NULL ? query_ask_calls(r->q, &x, list_on_cells, &a) : MI_ENOMEM;
+    int st = a.row != NULL ? query_read_calls_as_cells(r->q, &x, list_on_cells, &a) : MI_ENOMEM;
     free(a.row);
     return st;
 }

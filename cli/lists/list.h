@@ -40,8 +40,8 @@ struct list {
     const char *one, *all; /* noun for one row and for several rows, such as "running server" */
     const char *none; /* text that is printed if the list is empty, such as "no session runs" */
     int (*read)(struct list_reading *r);
-    /* statement for query_ask_calls() that is used instead of `read`; selects the columns of
-     * `shown` in their order; NULL: none */
+    /* statement for query_read_calls_as_cells() that is used instead of `read`; selects the columns
+     * of `shown` in their order; NULL: none */
     const char *sql;
 };
 

@@ -65,7 +65,7 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
 
 static int stats_count_calls(struct query *q, const struct settings *s)
 {
-    struct count c = {.by = count_by_parse_name(settings_get_text(s, "by")),
+    struct count c = {.by = count_parse_option_word(settings_get_text(s, "by")),
                       .imported = settings_is_on(s, "imported"),
                       .sent = settings_is_on(s, "sent"),
                       .tokens = settings_is_on(s, "tokens"),

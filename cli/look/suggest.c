@@ -306,7 +306,7 @@ static int suggest_apply_rule(const struct settings *s, const char *server, cons
 /* ---- the command ---------------------------------------------------------------------------- */
 
 /* Whether enough is recorded for a rule. If not, logs the reason. */
-static bool enough_is_recorded(const struct settings *s, const struct basis *b)
+static bool has_enough_data_for_rule(const struct settings *s, const struct basis *b)
 {
     if (settings_is_on(s, "force") ||
         (b->sessions >= SUGGEST_SESSIONS_MIN && b->days >= SUGGEST_DAYS_MIN))
@@ -415,8 +415,8 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
                   b->server, buf_str(&u.hidden));
     else if (u.names.n == 0)
         log_error("no tool of %s was called: a rule would hide all of them", b->server);
-    else if (!enough_is_recorded(s, b))
-        ; /* enough_is_recorded() has logged the reason */
+    else if (!has_enough_data_for_rule(s, b))
+        ; /* has_enough_data_for_rule() has logged the reason */
     else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
                   e.more > 0 ? "the patterns of the rule also match all tools that nobody called"

@@ -102,7 +102,7 @@ static int mcp_answer_line(struct serving *s, const struct inbox_line *l)
 {
     struct slice text = {l->text, l->n};
     buf_clear(&s->answer);
-    int st = l->too_long ? mcp_server_answer_too_long(&s->server, text, &s->answer)
+    int st = l->too_long ? mcp_server_answer_long_line(&s->server, text, &s->answer)
                          : mcp_server_answer_line(&s->server, text, &s->answer);
     if (st < 0 || s->answer.n == 0)
         return st;

@@ -74,7 +74,8 @@ static void write_error_answer(struct json_out *j, struct slice id, int code, co
     rpc_out_end(j);
 }
 
-static void mcp_server_refuse(struct reply *r, int code, const char *message, const char *cause)
+static void mcp_server_refuse_request(struct reply *r, int code, const char *message,
+                                      const char *cause)
 {
     write_error_answer(&r->j, r->m->id.text, code, message, cause);
 }
@@ -86,7 +87,7 @@ static void refuse_unknown_name(struct reply *r, int code, const char *what, str
     json_unescape(&name, raw);
     buf_printf(&text, "%s ", what);
     append_quoted_or_dash(&text, buf_slice(&name), SHOWN_NAME);
-    mcp_server_refuse(r, code, buf_str(&text), "not-found");
+    mcp_server_refuse_request(r, code, buf_str(&text), "not-found");
     buf_close(&text);
     buf_close(&name);
 }
@@ -97,8 +98,8 @@ static void answer_initialize_request(struct mcp_server *s, struct reply *r)
 {
     struct json_value asked = json_get(r->m->params, "protocolVersion");
     if (r->m->params.type != JSON_OBJECT || asked.type != JSON_STRING) {
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, "initialize needs params.protocolVersion",
-                          "params");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, "initialize needs params.protocolVersion",
+                                  "params");
         return;
     }
     enum revision revision = revision_by_date(json_string_raw(asked));
@@ -136,7 +137,8 @@ static void answer_ping_request(struct mcp_server *s, struct reply *r)
 static void answer_list_request(struct mcp_server *s, struct reply *r)
 {
     if (r->m->cursor.type != JSON_NONE) {
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, "invalid cursor: the list has one page", "cursor");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, "invalid cursor: the list has one page",
+                                  "cursor");
         return;
     }
     begin_result(r);
@@ -184,7 +186,7 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
     if (st == 0)
         st = tool_end_result(&c);
     if (st == MI_ENOMEM)
-        mcp_server_refuse(r, RPC_INTERNAL_ERROR, "out of memory", "memory");
+        mcp_server_refuse_request(r, RPC_INTERNAL_ERROR, "out of memory", "memory");
     else if (st == MI_ESTORE)
         answer_tool_error(r, slice_of(query_error(c.q)));
     else if (st < 0)
@@ -207,11 +209,12 @@ static void mcp_server_on_call(struct mcp_server *s, struct reply *r)
     struct buf why = {0};
     const struct rpc *m = r->m;
     if (m->name.type != JSON_STRING) {
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, "tools/call needs params.name", "params");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, "tools/call needs params.name", "params");
         return;
     }
     if (m->arguments.type != JSON_NONE && m->arguments.type != JSON_OBJECT) {
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, "params.arguments must be an object", "params");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, "params.arguments must be an object",
+                                  "params");
         return;
     }
     enum toolbox_result found = toolbox_find(&s->toolbox, m, &fn, &list, &why);
@@ -222,7 +225,7 @@ static void mcp_server_on_call(struct mcp_server *s, struct reply *r)
     else if (r->revision >= REV_2025_11_25)
         answer_tool_error(r, buf_slice(&why));
     else
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, buf_str(&why), "arguments");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, buf_str(&why), "arguments");
     buf_close(&why);
 }
 
@@ -248,7 +251,8 @@ static bool read_request_meta(struct reply *r)
     struct json_value version = has_meta ? json_get(m->meta, META_VERSION) : (struct json_value){0};
     r->revision = REV_2026_07_28;
     if (version.type != JSON_STRING) {
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_VERSION, "meta");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, "params._meta needs " META_VERSION,
+                                  "meta");
         return false;
     }
     if (revision_by_date(json_string_raw(version)) != REV_2026_07_28) {
@@ -262,7 +266,8 @@ static bool read_request_meta(struct reply *r)
         return false;
     }
     if (json_get(m->meta, META_CAPABILITIES).type != JSON_OBJECT) {
-        mcp_server_refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_CAPABILITIES, "meta");
+        mcp_server_refuse_request(r, RPC_INVALID_PARAMS, "params._meta needs " META_CAPABILITIES,
+                                  "meta");
         return false;
     }
     return true;
@@ -278,7 +283,7 @@ static void answer_mcp_request(struct mcp_server *s, const struct rpc *m, struct
 {
     struct reply r = {.j = json_out_to(answer), .m = m, .revision = s->revision};
     if (m->params.type != JSON_NONE && m->params.type != JSON_OBJECT) {
-        mcp_server_refuse(&r, RPC_INVALID_PARAMS, "params must be an object", "params");
+        mcp_server_refuse_request(&r, RPC_INVALID_PARAMS, "params must be an object", "params");
         return;
     }
     if (is_modern_request(m) && !read_request_meta(&r))
@@ -294,8 +299,8 @@ static void answer_mcp_request(struct mcp_server *s, const struct rpc *m, struct
 
 /* ---- lines ---- */
 
-static void mcp_server_answer_invalid(struct buf *answer, struct slice id, int code,
-                                      const char *message)
+static void mcp_server_answer_invalid_message(struct buf *answer, struct slice id, int code,
+                                              const char *message)
 {
     struct json_out j = json_out_to(answer);
     write_error_answer(&j, id, code, message, "message");
@@ -309,12 +314,14 @@ static void answer_message(struct mcp_server *s, const struct rpc *m, struct buf
     if (m->kind == RPC_REQUEST && good_id)
         answer_mcp_request(s, m, answer);
     else if (m->kind == RPC_REQUEST)
-        mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST,
-                                  "the id must be a string or an integer");
+        mcp_server_answer_invalid_message(answer, id, RPC_INVALID_REQUEST,
+                                          "the id must be a string or an integer");
     else if (m->kind == RPC_BATCH)
-        mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST, "a batch inside a batch");
+        mcp_server_answer_invalid_message(answer, id, RPC_INVALID_REQUEST,
+                                          "a batch inside a batch");
     else if (m->kind == RPC_INVALID && !m->is_answer)
-        mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
+        mcp_server_answer_invalid_message(answer, id, RPC_INVALID_REQUEST,
+                                          "not a JSON-RPC 2.0 message");
 }
 
 /* Writes the answers to a batch as one array. */
@@ -328,8 +335,9 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &v);)
         n++;
     if (n == 0 || n > SERVER_BATCH_MAX) {
-        mcp_server_answer_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
-                                  n == 0 ? "an empty batch" : "too many messages in a batch");
+        mcp_server_answer_invalid_message(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                                          n == 0 ? "an empty batch"
+                                                 : "too many messages in a batch");
         return 0;
     }
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &v);) {
@@ -340,8 +348,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
             /* a lack of memory is the only possible error, because the batch is valid JSON */
             return MI_ENOMEM;
         if (rpc_method_is(&m, "initialize"))
-            mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
-                                      "initialize must not be in a batch");
+            mcp_server_answer_invalid_message(answer, m.id.text, RPC_INVALID_REQUEST,
+                                              "initialize must not be in a batch");
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
@@ -360,25 +368,25 @@ int mcp_server_answer_line(struct mcp_server *s, struct slice line, struct buf *
     if (!is_json && m.fault.kind == JSON_EMPTY)
         return 0; /* the line is blank */
     if (!is_json)
-        mcp_server_answer_invalid(answer, (struct slice){0}, RPC_PARSE_ERROR,
-                                  json_fault_text(m.fault.kind));
+        mcp_server_answer_invalid_message(answer, (struct slice){0}, RPC_PARSE_ERROR,
+                                          json_fault_text(m.fault.kind));
     else if (m.kind == RPC_BATCH && s->revision == REV_2025_03_26)
         st = answer_batch(s, &m, answer);
     else if (m.kind == RPC_BATCH)
-        mcp_server_answer_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
-                                  "only revision 2025-03-26 has batches");
+        mcp_server_answer_invalid_message(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                                          "only revision 2025-03-26 has batches");
     else
         answer_message(s, &m, answer);
     return answer->failed ? MI_ENOMEM : st;
 }
 
-int mcp_server_answer_too_long(struct mcp_server *s, struct slice head, struct buf *answer)
+int mcp_server_answer_long_line(struct mcp_server *s, struct slice head, struct buf *answer)
 {
     struct rpc m;
     (void)s;
     rpc_read_truncated_line(head, &m);
-    mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
-                              "the message has more than 1 MiB");
+    mcp_server_answer_invalid_message(answer, m.id.text, RPC_INVALID_REQUEST,
+                                      "the message has more than 1 MiB");
     return answer->failed ? MI_ENOMEM : 0;
 }
 

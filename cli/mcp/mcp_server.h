@@ -41,6 +41,7 @@ void mcp_server_close(struct mcp_server *s);
 MI_MUST int mcp_server_answer_line(struct mcp_server *s, struct slice line, struct buf *answer);
 /* Appends the answer to a line that was too long. head: the first bytes of the line. Returns 0 or
  * MI_ENOMEM. */
-MI_MUST int mcp_server_answer_too_long(struct mcp_server *s, struct slice head, struct buf *answer);
+MI_MUST int mcp_server_answer_long_line(struct mcp_server *s, struct slice head,
+                                        struct buf *answer);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/when.h"
 #include "cli/settings/option_value.h"
 
-struct json_value tool_argument(const struct tool_call *c, const char *name)
+struct json_value tool_get_argument(const struct tool_call *c, const char *name)
 {
     return c->arguments.type == JSON_OBJECT ? json_get(c->arguments, name) : (struct json_value){0};
 }
@@ -13,7 +13,7 @@ struct json_value tool_argument(const struct tool_call *c, const char *name)
 /* tool_open() has reserved room for all arguments in c->values, so the texts never move. */
 const char *tool_get_text_argument(struct tool_call *c, const char *name)
 {
-    struct json_value v = tool_argument(c, name);
+    struct json_value v = tool_get_argument(c, name);
     if (v.type != JSON_STRING)
         return NULL;
     size_t from = c->values.n;
@@ -22,15 +22,15 @@ const char *tool_get_text_argument(struct tool_call *c, const char *name)
     return c->values.failed ? NULL : c->values.p + from;
 }
 
-int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise)
+int64_t tool_get_number_argument(const struct tool_call *c, const char *name, int64_t otherwise)
 {
     int64_t n;
-    return json_int(tool_argument(c, name), &n) ? n : otherwise;
+    return json_int(tool_get_argument(c, name), &n) ? n : otherwise;
 }
 
-bool tool_flag_argument(const struct tool_call *c, const char *name)
+bool tool_get_flag_argument(const struct tool_call *c, const char *name)
 {
-    return tool_argument(c, name).type == JSON_TRUE;
+    return tool_get_argument(c, name).type == JSON_TRUE;
 }
 
 /* Reads the argument `slow`, the shortest duration, such as "1s". */
@@ -71,8 +71,8 @@ static int read_filter(struct tool_call *c)
         .project = tool_get_text_argument(c, "project"),
         .method = tool_get_text_argument(c, "method"),
         .tool = tool_get_text_argument(c, "tool"),
-        .failed = tool_flag_argument(c, "failed"),
-        .session_id = tool_number_argument(c, "session", 0),
+        .failed = tool_get_flag_argument(c, "failed"),
+        .session_id = tool_get_number_argument(c, "session", 0),
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };

@@ -56,10 +56,10 @@ MI_MUST int tool_end_result(struct tool_call *c);
 
 /* Return the value of an argument. If the argument is missing, these functions return JSON_NONE,
  * NULL, `otherwise`, or false. */
-struct json_value tool_argument(const struct tool_call *c, const char *name);
+struct json_value tool_get_argument(const struct tool_call *c, const char *name);
 const char *tool_get_text_argument(struct tool_call *c, const char *name);
-int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);
-bool tool_flag_argument(const struct tool_call *c, const char *name);
+int64_t tool_get_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);
+bool tool_get_flag_argument(const struct tool_call *c, const char *name);
 
 /* Whether the client still waits. `call` points to a struct tool_call; its type is void, so that
  * this function can be a callback. */

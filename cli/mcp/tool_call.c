@@ -85,7 +85,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
 /* ---- what happened meanwhile ---- */
 
 /* Counts a related message or event. Returns false if there is no room to show it. */
-static bool has_room_for_related(struct reading *r)
+static bool has_room_for_related_message(struct reading *r)
 {
     if (r->related_n == RELATED_MAX) {
         r->left_out++;
@@ -134,11 +134,11 @@ static bool message_is_listed_with_call(struct reading *r, const struct query_me
 
 static void add_related_message(struct reading *r, const struct query_message *m)
 {
-    if (!message_is_listed_with_call(r, m) || !has_room_for_related(r))
+    if (!message_is_listed_with_call(r, m) || !has_room_for_related_message(r))
         return;
     buf_clear(&r->brief);
     if (m->body.p != NULL)
-        preview_add(&r->brief, m, m->body, SHOWN_BRIEF);
+        preview_add_message(&r->brief, m, m->body, SHOWN_BRIEF);
     json_out_object(&r->related, NULL);
     record_json_add_message_members(&r->related, &r->session, m);
     json_out_text(&r->related, "text", buf_slice(&r->brief));
@@ -152,7 +152,7 @@ static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     /* an event that comes before the request is not related */
-    if (r->read == 0 || !r->is_call || !has_room_for_related(r))
+    if (r->read == 0 || !r->is_call || !has_room_for_related_message(r))
         return true;
     json_out_object(&r->related, NULL);
     record_json_add_event_members(&r->related, &r->session, e);
@@ -165,7 +165,7 @@ static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 
 /* ---- why there are findings ---- */
 
-static void append_no_detail(void *ctx, const struct finding_info *info, struct buf *b)
+static void skip_finding_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
     (void)ctx, (void)info, (void)b;
 }
@@ -190,7 +190,7 @@ static int check_messages(struct reading *r)
     r->check_until_us = clock_mono_us() + CHECK_US;
     check_report_open(&checked);
     int st = check_recorded_session(&checked, &f, r->c->q, &r->session, &limit);
-    st = st == 0 && check_report_failed(&checked) ? MI_ENOMEM : st;
+    st = st == 0 && check_report_has_failed(&checked) ? MI_ENOMEM : st;
     struct check_report other = checked;
     if (st == 0 && !r->late) {
         other = r->report;
@@ -234,8 +234,8 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
         add_related_message(r, m);
         return true;
     }
-    bool added = check_add_message(&r->report, m, 0, append_no_detail, NULL);
-    r->error = added && !check_report_failed(&r->report) ? 0 : MI_ENOMEM;
+    bool added = check_add_message(&r->report, m, 0, skip_finding_detail, NULL);
+    r->error = added && !check_report_has_failed(&r->report) ? 0 : MI_ENOMEM;
     r->last_us = r->session.started_at_us + m->t_us;
     r->first_us = is_first ? r->last_us : r->first_us;
     if (is_first)
@@ -266,7 +266,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     r->seq = x->request_seq;
     r->closing_seq = x->closing_seq;
     r->operation_seq = x->operation_seq;
-    record_json_call_members(&r->c->j, x);
+    record_json_add_call_members(&r->c->j, x);
     buf_printf(b, "session %lld ", (long long)x->session_id);
     append_quoted_or_dash(b, x->server, SHOWN_NAME);
     buf_printf(b, ", call %lld", (long long)x->request_seq);
@@ -379,10 +379,10 @@ int tool_get_call(struct tool_call *c)
         .parts = part == NULL || strcmp(part, "both") == 0 ? PART_BOTH
                  : strcmp(part, "request") == 0            ? PART_REQUEST
                                                            : PART_ANSWER,
-        .seq = tool_number_argument(c, "seq", 0),
+        .seq = tool_get_number_argument(c, "seq", 0),
         .view = {.pointer = pointer != NULL ? pointer : "",
-                 .offset = tool_number_argument(c, "offset", 0),
-                 .max_bytes = tool_number_argument(c, "max_bytes", SHOWN_BYTES)},
+                 .offset = tool_get_number_argument(c, "offset", 0),
+                 .max_bytes = tool_get_number_argument(c, "max_bytes", SHOWN_BYTES)},
     };
     r.related = json_out_to(&r.json);
     r.related.max_text = SHOWN_MAX;

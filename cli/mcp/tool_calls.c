@@ -59,7 +59,7 @@ static bool add_body_preview(void *ctx, const struct query_message *m)
     l->error =
         session_read_body(l->rows.c->q, l->session.uid, m, LARGE_HEAD, &l->large, &body, &error);
     if (body.p != NULL)
-        preview_add(&l->brief, m, body, SHOWN_BRIEF);
+        preview_add_message(&l->brief, m, body, SHOWN_BRIEF);
     return false;
 }
 
@@ -84,7 +84,7 @@ static int mcp_calls_add_body(struct listing *l, const char *name, int64_t seq)
 static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
 {
     struct tool_call *c = l->rows.c;
-    record_json_call_members(&c->j, x);
+    record_json_add_call_members(&c->j, x);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
                (long long)x->request_seq, clock_utc(x->started_at_us).s);
     append_quoted_or_dash(&c->text, x->server, SHOWN_NAME);

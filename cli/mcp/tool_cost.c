@@ -15,7 +15,7 @@ static int cost_add_tools(struct rows *r, const struct cost_server *s)
     bool more = true;
     for (size_t i = (size_t)r->first.n; more && i < s->tool_n; i++)
         /* the row belongs to no single session */
-        more = rows_add(r, 1, (int64_t)i, &cost_tools, &l[i]);
+        more = rows_add_row(r, 1, (int64_t)i, &cost_tools, &l[i]);
     free(l);
     return 0;
 }
@@ -24,18 +24,18 @@ int answer_context_cost(struct tool_call *c)
 {
     struct rows r;
     struct cost x = {.server = tool_get_text_argument(c, "server"),
-                     .imported = tool_flag_argument(c, "imported"),
+                     .imported = tool_get_flag_argument(c, "imported"),
                      .filter = c->filter};
     x.filter.server = NULL; /* the argument is a name, not a glob */
     int st = rows_open(&r, c, "costs", ROWS_LIMIT);
     if (st < 0)
         return st;
     bool more = true;
-    st = cost_read(&x, c->q);
+    st = cost_read_sessions(&x, c->q);
     if (st == 0 && x.server != NULL && x.n > 0)
         st = cost_add_tools(&r, &x.list[0]);
     for (size_t i = (size_t)r.first.n; st == 0 && x.server == NULL && more && i < x.n; i++)
-        more = rows_add(&r, 1, (int64_t)i, &list_cost.shown, &x.list[i]);
+        more = rows_add_row(&r, 1, (int64_t)i, &list_cost.shown, &x.list[i]);
     rows_close(&r, x.left_out ? "No matching session, except imported ones (pass `imported`), and "
                                 "sessions made by `send`"
                               : "No matching session is recorded");

@@ -62,7 +62,7 @@ static int open_compared_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     struct query_session s;
-    int64_t base = tool_number_argument(c, "base", 0);
+    int64_t base = tool_get_number_argument(c, "base", 0);
     int st =
         base != 0 ? tool_find_session(c, base, &s) : find_base_session(c, c->filter.session_id, &s);
     if (st == 0)
@@ -83,7 +83,7 @@ static bool mcp_diff_selects_call(void *ctx, struct slice method, struct slice t
 static int mcp_diff_read_rules(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
-    struct json_value list = tool_argument(c, "ignore"), v;
+    struct json_value list = tool_get_argument(c, "ignore"), v;
     struct slice key;
     int st = 0;
     x->rules.canon.across = true;
@@ -131,7 +131,7 @@ static void add_difference(struct buf *b, const struct result *r, const struct r
  * session seq 3 ok in 2.00ms. The differences follow, each on a line. */
 static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
 {
-    const struct diff_call *call = result_call_naming_row(r);
+    const struct diff_call *call = result_get_call_naming_row(r);
     size_t from = b->n, n = 0;
     buf_adds(b, result_change_name(r->change));
     append_quoted_method_and_target(b, call->method, call->target);
@@ -161,7 +161,7 @@ static int compare_rows(struct comparing *x)
             return st;
         if ((x->result->change == RESULT_SAME && !x->result->look.unread) ||
             (c->filter.failed && !result_has_failed_call(x->result)) ||
-            (c->filter.slow_us > 0 && !result_call_took_at_least(x->result, c->filter.slow_us)))
+            (c->filter.slow_us > 0 && !result_has_slow_call(x->result, c->filter.slow_us)))
             continue;
         if (rows_begin_row(&x->rows, 1,
                            i)) { /* `i` is the number of a row, not a seq in a session */

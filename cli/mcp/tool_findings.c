@@ -20,7 +20,7 @@ void findings_add_finding(struct tool_call *c, const struct check_report *report
 {
     struct slice method = check_text_slice(report, f->method),
                  why = check_text_slice(report, f->detail);
-    check_finding_members(report, f, &c->j);
+    check_write_finding_members(report, f, &c->j);
     buf_printf(&c->text, "%s: %s of seq %lld from the %s", severity_name(f->severity), f->name,
                (long long)f->seq, check_finding_sender(f));
     if (method.n > 0) {
@@ -77,7 +77,7 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     report.of_server = l->options.of_server;
     l->status = check_recorded_session(&report, &r->c->filter, r->c->q, s, &limit);
     l->checked++;
-    if (l->status == 0 && check_report_failed(&report))
+    if (l->status == 0 && check_report_has_failed(&report))
         l->status = MI_ENOMEM;
     bool more = l->status == 0 && mcp_findings_add_session(l, &report, s->id);
     check_report_close(&report);

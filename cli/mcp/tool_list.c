@@ -15,7 +15,7 @@ static bool mcp_list_on_row(void *ctx, const void *row)
     int64_t i = p->i++;
     if (i < p->rows.first.n)
         return tool_should_continue(p->rows.c);
-    return rows_add(&p->rows, 1, i, &p->rows.c->list->shown, row);
+    return rows_add_row(&p->rows, 1, i, &p->rows.c->list->shown, row);
 }
 
 int answer_list_tool(struct tool_call *c)

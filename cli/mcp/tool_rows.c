@@ -20,7 +20,7 @@ static bool read_cursor(const char *text, struct rows *r)
 
 int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit)
 {
-    *r = (struct rows){.c = c, .name = name, .limit = tool_number_argument(c, "limit", limit)};
+    *r = (struct rows){.c = c, .name = name, .limit = tool_get_number_argument(c, "limit", limit)};
     const char *cursor = tool_get_text_argument(c, "cursor");
     if (cursor != NULL && !read_cursor(cursor, r)) {
         buf_adds(&c->error, "invalid cursor: use next_cursor of the previous page, unchanged");
@@ -104,8 +104,8 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
     buf_close(&cell);
 }
 
-bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
-              const void *row)
+bool rows_add_row(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
+                  const void *row)
 {
     if (rows_begin_row(r, session, n)) {
         show_members(&r->c->j, l, row);

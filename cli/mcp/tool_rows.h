@@ -59,8 +59,8 @@ MI_MUST bool rows_begin_row(struct rows *r, int64_t session, int64_t n);
  * removed. Returns false if no further row is wanted. */
 MI_MUST bool rows_end_row(struct rows *r);
 /* Adds a complete row. Its values come from `row`, which is a row of the list `l`. */
-MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
-                      const void *row);
+MI_MUST bool rows_add_row(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
+                          const void *row);
 /* Call this before the work for a row, or for the rows of a session. Returns true if the page ends
  * here, because it has taken too long or the client has cancelled the call. The first call for a
  * page never returns true because of the time. */

@@ -60,7 +60,7 @@ static int read_question(struct tool_call *c, struct question *x)
         buf_adds(&c->error, "invalid status or kind");
         return MI_EINVAL;
     }
-    int st = text != NULL ? question_add_text(x, text, tool_flag_argument(c, "exact")) : 0;
+    int st = text != NULL ? question_add_text(x, text, tool_get_flag_argument(c, "exact")) : 0;
     if (st == 0)
         question_finish_reading(x);
     return st;
@@ -73,7 +73,7 @@ int answer_search_messages(struct tool_call *c)
     int st = rows_open(&r, c, "matches", MATCHES);
     if (st < 0)
         return st;
-    st = question_begin(&x);
+    st = question_begin_empty(&x);
     if (st == MI_ESTORE) {
         buf_adds(&c->error, "cannot search: SQLite was built without FTS5");
         st = MI_EINVAL;

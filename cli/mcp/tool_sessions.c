@@ -26,7 +26,7 @@ static bool mcp_sessions_on_session(void *ctx, const struct query_session *s)
     if (!l->failed || session_has_failed(s, &v)) {
         struct session_line line = session_line(s, &v);
         struct show_list list = session_list_columns(false, false);
-        more = rows_add(r, s->id, 0, &list, &line);
+        more = rows_add_row(r, s->id, 0, &list, &line);
     }
     session_close(&v);
     return more;
@@ -34,8 +34,8 @@ static bool mcp_sessions_on_session(void *ctx, const struct query_session *s)
 
 int tool_list_sessions(struct tool_call *c)
 {
-    struct listing l = {.failed = tool_flag_argument(c, "failed"),
-                        .live = tool_flag_argument(c, "live")};
+    struct listing l = {.failed = tool_get_flag_argument(c, "failed"),
+                        .live = tool_get_flag_argument(c, "live")};
     int st = rows_open(&l.rows, c, "sessions", ROWS_LIMIT);
     if (st < 0)
         return st;

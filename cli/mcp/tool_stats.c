@@ -12,13 +12,13 @@ int answer_stats(struct tool_call *c)
     const char *by = tool_get_text_argument(c, "by"), *sort = tool_get_text_argument(c, "sort");
     struct count again = {0}, x = {
                                   .requests = true,
-                                  .by = by != NULL ? count_by_parse_name(by) : COUNT_TOOL,
-                                  .imported = tool_flag_argument(c, "imported"),
+                                  .by = by != NULL ? count_parse_option_word(by) : COUNT_TOOL,
+                                  .imported = tool_get_flag_argument(c, "imported"),
                                   .filter = c->filter,
                                   .goes_on = tool_should_continue,
                                   .ctx = c,
                               };
-    json_out_str(&c->j, "by", count_by_get_name(x.by));
+    json_out_str(&c->j, "by", count_get_option_word(x.by));
     int st = rows_open(&r, c, "groups", ROWS_LIMIT);
     if (st < 0)
         return st;
@@ -28,7 +28,8 @@ int answer_stats(struct tool_call *c)
     struct show_list list = group_line_columns(&x);
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
-        more = rows_add(&r, 1, (int64_t)i, &list, &l[i]); /* the row belongs to no single session */
+        more = rows_add_row(&r, 1, (int64_t)i, &list,
+                            &l[i]); /* the row belongs to no single session */
     free(l);
     rows_close(&r, x.left_out ? "No matching call, except in imported sessions (pass `imported`), "
                                 "or in sessions made by `send`"

@@ -32,7 +32,7 @@ static const struct {
 };
 
 /* Appends JSON text without the white space between its tokens. */
-static void append_without_blanks(struct buf *b, struct slice valid)
+static void append_json_without_blanks(struct buf *b, struct slice valid)
 {
     bool in_string = false;
     for (size_t i = 0; i < valid.n; i++) {
@@ -67,7 +67,7 @@ int toolbox_open(struct toolbox *t)
     rpc_out_begin_answer(&j, slice_of("0"));
     json_out_object(&j, "result");
     json_out_name(&j, "tools");
-    append_without_blanks(&t->text, (struct slice){mcp_definitions, mcp_definitions_n});
+    append_json_without_blanks(&t->text, (struct slice){mcp_definitions, mcp_definitions_n});
     for (size_t i = 0; lists[i] != NULL && t->text.n > 0; i++) {
         if (lists[i]->name == NULL)
             continue;

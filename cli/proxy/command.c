@@ -127,7 +127,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
     char *vault = settings_get_vault_path(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
-    server_url_append_shown(s->operands, &url);
+    server_url_append_from_argv(s->operands, &url);
     deadlines->login = url.n > 0;
     pid_t recorder = 0;
     struct proxy_config cfg = {
@@ -162,7 +162,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
         .sent = settings_get_text(s, "sent"),
         .restarts = (unsigned)settings_get_number(s, "restarts"),
     };
-    retain_read_configured(s, &cfg.retention);
+    retain_read_configured_rules(s, &cfg.retention);
     if (settings_is_on(s, "verbose"))
         log_set_level(LOG_INFO);
     int status = proxy_run(&cfg);

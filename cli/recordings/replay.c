@@ -163,7 +163,7 @@ static int live_choice_read_options(struct live_choice *l, const struct settings
 
 /* For --record-mode all, which replays nothing: opens an empty recording instead of the file.
  * Returns EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
-static int live_choice_begin(struct live_choice *l, struct source **ret)
+static int live_choice_open_empty_recording(struct live_choice *l, struct source **ret)
 {
     struct redact *rules = redact_get_current_sanitizer();
     struct buf error = {0};
@@ -305,7 +305,7 @@ static int run_mock_server(const struct settings *s, struct mock_config *cfg,
     struct recording r = {0};
     int status;
     if (live->record == LIVE_RECORD_ALL) {
-        status = live_choice_begin(live, &r.source);
+        status = live_choice_open_empty_recording(live, &r.source);
         r.name = slice_of(operand);
         r.file = operand;
     } else {

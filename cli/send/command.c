@@ -123,7 +123,7 @@ static int read_set_options(struct sending *x)
 /* ---- the recording ---- */
 
 /* Reports the error of the peer. */
-static int send_fail(struct sending *x)
+static int send_report_peer_error(struct sending *x)
 {
     log_error("%s", buf_str(&x->peer.error));
     return EXIT_TROUBLE;
@@ -190,7 +190,7 @@ static int send_copy_recorded_request(struct sending *x)
     if (status != EXIT_FINE)
         return status;
     if (talk_read_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
-        return send_fail(x);
+        return send_report_peer_error(x);
     if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
         return settings_fail_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
@@ -199,7 +199,7 @@ static int send_copy_recorded_request(struct sending *x)
             buf_slice_add(&x->peer.meta, m.meta.text);
     }
     x->peer.talk.from = x->item;
-    int st = outgoing_copy_recorded(&x->request, &m);
+    int st = outgoing_copy_recorded_request(&x->request, &m);
     buf_slice_add(&params, buf_slice(&x->request.params));
     if (st == 0)
         st = outgoing_set_params(&params, &x->sets, (struct json_value){0}, &error);
@@ -228,7 +228,7 @@ static int open_origin(struct sending *x)
         source = x->origin.recording.source;
     }
     if (status == EXIT_FINE && peer_load_recording(&x->peer, source) < 0)
-        status = send_fail(x);
+        status = send_report_peer_error(x);
     if (status == EXIT_FINE && seq)
         status = send_copy_recorded_request(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&

@@ -73,7 +73,7 @@ int difference_print(struct out *o, struct talk *t, uint32_t item, const struct 
     if (st < 0 || rpc_read(buf_slice(&t->recorded), &recorded) < 0)
         return st;
     if (send_difference_compare(&p, &recorded, live) < 0)
-        return talk_no_memory(t);
+        return talk_set_no_memory_error(t);
     if (p.n == 0)
         print_difference_title(o, "the answer is as recorded");
     if (p.n > LISTED_MAX) {

@@ -71,7 +71,7 @@ static int editor_reset_signals(const void *ctx)
     return 0;
 }
 
-static const char *editor_command(void)
+static const char *get_editor_command(void)
 {
     const char *const names[] = {"VISUAL", "EDITOR"};
     for (size_t i = 0; i < MI_COUNT(names); i++) {
@@ -88,7 +88,7 @@ static bool run_editor(const char *path)
     char sh[] = "sh", c[] = "-c", *script = NULL, *file = strdup(path);
     int status = -1;
     pid_t pid;
-    if (asprintf(&script, "%s \"$1\"", editor_command()) < 0)
+    if (asprintf(&script, "%s \"$1\"", get_editor_command()) < 0)
         script = NULL;
     char *argv[] = {sh, c, script, sh, file, NULL};
     if (script != NULL && file != NULL) {
@@ -104,11 +104,11 @@ static bool run_editor(const char *path)
     free(script);
     free(file);
     if (status > 0 && WIFEXITED(status) && WEXITSTATUS(status) < 126)
-        log_error("nothing was sent: the editor '%s' exited with status %d", editor_command(),
+        log_error("nothing was sent: the editor '%s' exited with status %d", get_editor_command(),
                   WEXITSTATUS(status));
     else if (status != 0)
         log_error("nothing was sent: the editor '%s' failed; set EDITOR to another one",
-                  editor_command());
+                  get_editor_command());
     return status == 0;
 }
 

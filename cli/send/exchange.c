@@ -233,7 +233,7 @@ static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
     const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
     bool is_call = rpc_method_is(m, "tools/call");
     bool reads =
-        is_call ? tool != NULL && tool->live && tool->reads_only : talk_request_reads_only(m);
+        is_call ? tool != NULL && tool->live && tool->reads_only : talk_request_changes_nothing(m);
     struct buf what = {0};
     int status = EXIT_FINE;
     if (reads || settings_is_on(x->s, "yes"))
@@ -349,7 +349,7 @@ static int exchange_send_and_await(const struct exchange *x, struct buf *message
         struct rpc m;
         struct buf next = {0};
         if (rpc_read(buf_slice(message), &m) < 0)
-            return talk_no_memory(t);
+            return talk_set_no_memory_error(t);
         st = talk_send_and_await(t, &m, ret, ret_answered);
         found = st == 0 && *ret_answered && input_is_required(ret);
         if (found)
@@ -429,7 +429,7 @@ static int exchange_greet_server(const struct exchange *x)
 
 /* Asks the server for its tools. A server may reject tools/list or answer it late, so only the end
  * of the server is an error. */
-static int ask_tools(const struct exchange *x)
+static int request_tool_list(const struct exchange *x)
 {
     struct rpc last = {0};
     bool answered;
@@ -449,7 +449,7 @@ static int exchange_run_conversation(struct exchange *x)
     interrupt_block_signals(true);
     int status = exchange_greet_server(x);
     if (status == EXIT_FINE && needs_tools)
-        status = ask_tools(x);
+        status = request_tool_list(x);
     interrupt_block_signals(false);
     if (status == EXIT_FINE && interrupt_was_received())
         status = report_no_answer(x, NULL);

@@ -107,7 +107,7 @@ int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *
         json_out_end(&j);
     }
     if (st < 0 || params.failed || message->failed)
-        st = talk_no_memory(t);
+        st = talk_set_no_memory_error(t);
     *ret_found = st == 0;
     buf_close(&params);
     return st;

@@ -25,7 +25,7 @@ static int find_session(struct query *q, const char *ref, struct buf *uid)
     int64_t id = 0;
     int st = ref != NULL ? query_ref_is_server_name(q, ref, &named) : 0;
     if (st == 0 && ref == NULL)
-        st = sent_sessions_find_other(q, &id);
+        st = sent_sessions_find_not_by_send(q, &id);
     if (st == 0)
         st = id != 0 ? query_session_by_id(q, id, &session) : query_session(q, ref, &session);
     if (st == 0) {

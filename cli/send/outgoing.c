@@ -152,7 +152,7 @@ int outgoing_make_params(struct outgoing *r, struct json_value input_schema, str
 
 /* ---- from a recording ---- */
 
-int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorded)
+int outgoing_copy_recorded_request(struct outgoing *r, const struct rpc *recorded)
 {
     struct slice target = rpc_target(recorded);
     json_unescape(&r->method, recorded->method);
@@ -177,8 +177,8 @@ static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
 }
 
 /* Appends the value of an option --set to `b`, as JSON. */
-static void outgoing_type_value(struct buf *b, struct slice params, const struct cli_value *g,
-                                struct json_value input_schema)
+static void outgoing_write_typed_value(struct buf *b, struct slice params,
+                                       const struct cli_value *g, struct json_value input_schema)
 {
     struct buf name = {0};
     struct json_scan scan;
@@ -204,7 +204,7 @@ static int outgoing_set_param(struct buf *params, const struct cli_value *g,
     struct buf value = {0}, changed = {0}, reason = {0};
     if (params->n == 0)
         buf_adds(params, "{}");
-    outgoing_type_value(&value, buf_slice(params), g, input_schema);
+    outgoing_write_typed_value(&value, buf_slice(params), g, input_schema);
     int st = value.failed || params->failed
                  ? MI_ENOMEM
                  : json_set(&changed, buf_slice(params), g->name, buf_slice(&value), &reason);
@@ -245,7 +245,7 @@ struct remaining {
 };
 
 /* Whether `pointer` is equal to `outer`, or inside of it. */
-static bool pointer_is_inside(struct slice pointer, struct slice outer)
+static bool pointer_is_inside_other(struct slice pointer, struct slice outer)
 {
     return pointer.n >= outer.n && memcmp(pointer.p, outer.p, outer.n) == 0 &&
            (pointer.n == outer.n || pointer.p[outer.n] == '/');
@@ -255,7 +255,7 @@ static void outgoing_on_secret(void *ctx, struct slice pointer, enum marks marks
 {
     const struct remaining *r = ctx;
     for (size_t i = 0; i < r->sets->n; i++)
-        if (pointer_is_inside(pointer, r->sets->list[i].name))
+        if (pointer_is_inside_other(pointer, r->sets->list[i].name))
             return; /* the user has replaced this value with --set */
     r->fn(r->ctx, pointer, marks, raw);
 }

@@ -38,7 +38,7 @@ MI_MUST int outgoing_make_params(struct outgoing *r, struct json_value input_sch
 
 /* ---- from a recording ---- */
 
-MI_MUST int outgoing_copy_recorded(struct outgoing *r, const struct rpc *recorded);
+MI_MUST int outgoing_copy_recorded_request(struct outgoing *r, const struct rpc *recorded);
 
 /* ---- both ---- */
 

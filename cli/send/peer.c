@@ -68,7 +68,7 @@ static int send_peer_request(struct peer *p, const char *method, struct slice pa
     json_out_raw(&j, "params", params);
     rpc_out_end(&j);
     int st = b.failed || rpc_read(buf_slice(&b), &m) < 0
-                 ? talk_no_memory(&p->talk)
+                 ? talk_set_no_memory_error(&p->talk)
                  : talk_send_and_await(&p->talk, &m, ret, ret_answered);
     buf_close(&b);
     return st;
@@ -113,7 +113,7 @@ static int choose_initialize_params(struct peer *p, uint32_t before, enum revisi
         buf_slice_add(b, m.params.text);
     else
         own_write_initialize_params(b, revision != REV_COUNT ? revision : REV_2025_11_25);
-    return b->failed ? talk_no_memory(&p->talk) : 0;
+    return b->failed ? talk_set_no_memory_error(&p->talk) : 0;
 }
 
 static int send_initialized_notification(struct peer *p, uint32_t before)
@@ -124,11 +124,11 @@ static int send_initialized_notification(struct peer *p, uint32_t before)
     struct buf own = {0};
     if (st < 0)
         return st;
-    own_write_initialized(&own);
+    own_write_initialized_message(&own);
     bool sent =
         !own.failed && talk_send_notification(&p->talk, found ? m.text : buf_slice(&own)) == 0;
     buf_close(&own);
-    return sent ? 0 : talk_no_memory(&p->talk);
+    return sent ? 0 : talk_set_no_memory_error(&p->talk);
 }
 
 /* Called after the server has rejected initialize: asks whether the server speaks 2026-07-28. Sets
@@ -144,7 +144,7 @@ static int try_modern_revision(struct peer *p)
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
     int st = params.failed
-                 ? talk_no_memory(&p->talk)
+                 ? talk_set_no_memory_error(&p->talk)
                  : send_peer_request(p, "server/discover", buf_slice(&params), &m, &answered);
     if (st < 0 || !answered || m.kind != RPC_RESULT)
         buf_clear(&p->meta);
@@ -175,7 +175,7 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
     if (revision == REV_2026_07_28) {
         if (p->meta.n == 0)
             own_write_meta(&p->meta);
-        return p->meta.failed ? talk_no_memory(&p->talk) : 0;
+        return p->meta.failed ? talk_set_no_memory_error(&p->talk) : 0;
     }
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT ||
@@ -190,7 +190,7 @@ int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revisi
         buf_clear(&p->talk.recorded);
         buf_slice_add(&p->talk.recorded, buf_slice(&refusal));
         if (p->talk.recorded.failed || rpc_read(buf_slice(&p->talk.recorded), ret_answer) < 0)
-            st = talk_no_memory(&p->talk);
+            st = talk_set_no_memory_error(&p->talk);
     }
     buf_close(&refusal);
     return st;
@@ -267,7 +267,7 @@ void peer_cancel(struct peer *p)
     struct slice line;
     char id[24];
     int n = snprintf(id, sizeof id, "%" PRId64, p->talk.next_id);
-    own_write_cancelled(&b, (struct slice){id, (size_t)n}, NULL);
+    own_write_cancelled_message(&b, (struct slice){id, (size_t)n}, NULL);
     if (!b.failed && live_send_line(p->live, buf_slice(&b)) == 0)
         /* live_receive_line() writes the pending message */
         p->talk.ended = live_receive_line(p->live, clock_mono_us(), &line) == LIVE_ENDED;

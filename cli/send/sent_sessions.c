@@ -31,7 +31,7 @@ static bool pick_session_not_made_by_send(void *ctx, const struct query_session 
     return f->status == 0 && f->found == 0;
 }
 
-int sent_sessions_find_other(struct query *q, int64_t *ret_id)
+int sent_sessions_find_not_by_send(struct query *q, int64_t *ret_id)
 {
     struct search f = {.q = q};
     int st = query_sessions(q, 0, pick_session_not_made_by_send, &f);

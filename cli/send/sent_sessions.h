@@ -14,7 +14,7 @@
 /* Finds the newest session that has a message and was not recorded by `send`. Sessions of `send`
  * are skipped, so that repeating a command finds the same session. *ret_id is 0 if there is
  * none. */
-MI_MUST int sent_sessions_find_other(struct query *q, int64_t *ret_id);
+MI_MUST int sent_sessions_find_not_by_send(struct query *q, int64_t *ret_id);
 /* Prints a note on stderr with the number of the session that this proxy recorded, if it is
  * found. */
 void sent_session_report(const struct settings *s, pid_t proxy, int64_t began_wall_us);

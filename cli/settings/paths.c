@@ -94,7 +94,7 @@ bool path_is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-char *path_find_next(const char *list, const char *program, const char **rest)
+char *path_find_directory_of_program(const char *list, const char *program, const char **rest)
 {
     for (const char *p = list; p != NULL && *p != '\0';) {
         size_t n = strcspn(p, ":");
@@ -115,7 +115,7 @@ char *path_find_next(const char *list, const char *program, const char **rest)
 bool path_has_program(const char *program)
 {
     const char *rest;
-    char *dir = path_find_next(getenv("PATH"), program, &rest);
+    char *dir = path_find_directory_of_program(getenv("PATH"), program, &rest);
     bool found = dir != NULL;
     free(dir);
     return found;

@@ -32,7 +32,7 @@ char *path_in_home(const char *below);
 char *path_in_user_config(const char *below);
 /* Returns the first directory of a list such as PATH that has the program, and sets *rest to the
  * list after this directory. Returns NULL if no directory has the program. */
-char *path_find_next(const char *list, const char *program, const char **rest);
+char *path_find_directory_of_program(const char *list, const char *program, const char **rest);
 /* Whether the path is a file that can be executed. */
 bool path_is_program(const char *path);
 /* Returns whether a directory of PATH contains this program. */

@@ -17,7 +17,7 @@ static void read_rules(const char *older, const char *last, const char *size, st
         ret->keep_last = strtoll(last, NULL, 10);
 }
 
-void retain_read_configured(const struct settings *s, struct retention *ret)
+void retain_read_configured_rules(const struct settings *s, struct retention *ret)
 {
     read_rules(s->retention[RETAIN_OLDER], s->retention[RETAIN_LAST], s->retention[RETAIN_SIZE],
                ret);

@@ -13,7 +13,7 @@
 
 /* Reads the rules of [retention]; a rule that is not set is 0. If [ship] has a target, only
  * sessions that were sent there are removed. */
-void retain_read_configured(const struct settings *s, struct retention *ret);
+void retain_read_configured_rules(const struct settings *s, struct retention *ret);
 /* Reads the rules from the options of `prune`. */
 void retain_read_options(const struct settings *s, struct retention *ret);
 

@@ -31,7 +31,7 @@ int run_ship_command(char **argv)
     const char *rest = getenv("PATH");
     char *path = find_ship_program_in_own_dir(), *name = argv[-1];
     if (path == NULL && rest != NULL)
-        path = path_find_next(rest, SHIP_PROGRAM, &rest);
+        path = path_find_directory_of_program(rest, SHIP_PROGRAM, &rest);
     if (path == NULL) {
         log_error("%s is not installed: install the package %s, or build it with: make ship",
                   SHIP_PROGRAM, SHIP_PROGRAM);

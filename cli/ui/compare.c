@@ -178,7 +178,7 @@ static size_t count_shown_rows(const struct compare *c)
     return !c->whole ? 0 : c->every ? c->rows : c->n;
 }
 
-static uint32_t compare_row_at(const struct compare *c, size_t at)
+static uint32_t compare_get_row_at(const struct compare *c, size_t at)
 {
     return c->every ? (uint32_t)at : c->row[at];
 }
@@ -188,7 +188,7 @@ static uint32_t compare_row_at(const struct compare *c, size_t at)
 static int compare_open_call(struct ui *u)
 {
     struct compare *c = u->compare;
-    struct align_row row = diff_get_row(c->diff, compare_row_at(c, c->at));
+    struct align_row row = diff_get_row(c->diff, compare_get_row_at(c, c->at));
     enum diff_side side = row.b != ALIGN_NONE ? DIFF_B : DIFF_A;
     if (c->session[side] == 0) {
         ui_say(u, "only the other recording has this call");
@@ -212,7 +212,7 @@ static void compare_search_rows(struct ui *u, bool forward)
     struct compare *c = u->compare;
     struct line_seek s = {.forward = forward, .from = c->at};
     for (size_t i = 0; i < count_shown_rows(c); i++) {
-        struct align_row row = diff_get_row(c->diff, compare_row_at(c, i));
+        struct align_row row = diff_get_row(c->diff, compare_get_row_at(c, i));
         const uint32_t index[DIFF_SIDES] = {row.a, row.b};
         cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         for (enum diff_side side = 0; side < DIFF_SIDES; side++)
@@ -223,7 +223,7 @@ static void compare_search_rows(struct ui *u, bool forward)
                 cells_add_text(&u->cells, CELLS_PLAIN, call.target);
                 cells_add_blanks(&u->cells, 1);
             }
-        line_seek_match_line(u, &s, i);
+        line_seek_search_line(u, &s, i);
     }
     size_t found = line_seek_finish(u, &s);
     c->at = found > 0 ? found - 1 : c->at;
@@ -247,7 +247,8 @@ static int compare_handle_action(struct ui *u, enum action x)
 
 /* ---- drawing ---- */
 
-static void draw_call_side(struct ui *u, const struct result *r, enum diff_side side, size_t width)
+static void draw_call_of_recording(struct ui *u, const struct result *r, enum diff_side side,
+                                   size_t width)
 {
     struct buf text = {0};
     const struct diff_call *call = &r->call[side];
@@ -288,12 +289,12 @@ static void draw_compare_row(struct ui *u, const struct result *r, size_t width)
     };
     size_t half = (width - 3) / 2;
     cells_begin(&u->cells, 0, width, u->ascii);
-    draw_call_side(u, r, DIFF_A, half);
+    draw_call_of_recording(u, r, DIFF_A, half);
     cells_add_blanks(&u->cells, 1);
     cells_add_str(&u->cells, signs[r->change].style,
                   u->ascii ? signs[r->change].ascii : signs[r->change].utf8);
     cells_add_blanks(&u->cells, 1);
-    draw_call_side(u, r, DIFF_B, half);
+    draw_call_of_recording(u, r, DIFF_B, half);
 }
 
 static void draw_value_line(struct ui *u, const struct area *a, size_t line, const struct result *r,
@@ -349,7 +350,7 @@ static int draw_compare_rows(struct ui *u, const struct area *a)
     struct compare *c = u->compare;
     size_t n = count_shown_rows(c), top = cursor_top_row(&c->cursor, n, c->at, a->height);
     for (size_t i = 0; i < a->height && top + i < n; i++) {
-        int st = result_compare_row(&c->result, c->diff, compare_row_at(c, top + i));
+        int st = result_compare_row(&c->result, c->diff, compare_get_row_at(c, top + i));
         if (st < 0)
             return st;
         draw_compare_row(u, &c->result, a->width);
@@ -383,7 +384,7 @@ static int compare_draw_view(struct ui *u, const struct area *a)
     int st = draw_compare_rows(u, &list);
     if (st < 0 || count_shown_rows(c) == 0)
         return st;
-    st = result_compare_row(&c->result, c->diff, compare_row_at(c, c->at));
+    st = result_compare_row(&c->result, c->diff, compare_get_row_at(c, c->at));
     if (st == 0)
         draw_differences(u, &rest, &c->result);
     return st;

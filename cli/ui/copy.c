@@ -44,7 +44,7 @@ void copy_selected_text(struct ui *u, enum detail_copy what)
     buf_close(&name);
 }
 
-void show_selected_in_pager(struct ui *u, const char *command)
+void show_selected_text_in_pager(struct ui *u, const char *command)
 {
     struct buf b = {0}, name = {0};
     if (append_selected_text(u, DETAIL_COPY_VALUE, &b, &name))

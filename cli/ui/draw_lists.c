@@ -14,7 +14,7 @@ static const char *choose_utf8_or_ascii(const struct ui *u, const char *utf8, co
     return u->ascii ? ascii : utf8;
 }
 
-static enum screen_line list_line_kind(const struct ui *u, enum pane pane, bool selected)
+static enum screen_line choose_list_line_kind(const struct ui *u, enum pane pane, bool selected)
 {
     return !selected ? SCREEN_NORMAL : u->focus == pane ? SCREEN_CHOSEN : SCREEN_MARKED;
 }
@@ -129,7 +129,7 @@ int draw_sessions(struct ui *u, const struct area *a)
         else
             cells_add_str(&u->cells, CELLS_DIM, "  (removed)");
         draw_line_with_matches(u, a, LIST_HEAD + i,
-                               list_line_kind(u, PANE_SESSIONS, top + i == at));
+                               choose_list_line_kind(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
 }
@@ -155,7 +155,7 @@ static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
 static const char *choose_status_symbol(const struct ui *u, enum call_status status,
                                         enum cells_style *ret_style)
 {
-    *ret_style = draw_style(session_status_style(status));
+    *ret_style = cells_style_of_out_style(session_status_style(status));
     if (status == CALL_OPEN)
         return u->state == SESSION_LIVE ? choose_utf8_or_ascii(u, "\xE2\x80\xA6", "~")
                                         : choose_utf8_or_ascii(u, "\xE2\x88\x85", "-");
@@ -179,7 +179,7 @@ struct columns {
     size_t seq, time, status, took, bar;
 };
 
-static struct columns list_columns_of_area(const struct ui *u, const struct area *a)
+static struct columns choose_list_columns(const struct ui *u, const struct area *a)
 {
     struct columns c = {.took = 8, .bar = a->width / 10};
     size_t digits = 1;
@@ -317,7 +317,8 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     cells_begin(&u->cells, 0, width, u->ascii);
     draw_leading_cells(u, c, m);
     draw_direction_arrow(u, m);
-    draw_field(u, draw_style(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
+    draw_field(u, cells_style_of_out_style(out), slice_of(word), a->width >= 56 ? 12 : 8,
+               DRAW_LEFT);
     draw_name_cells(u, m, CELLS_PLAIN);
     buf_clear(&u->scratch);
     message_notes_append(&u->scratch, m, false);
@@ -368,7 +369,7 @@ int draw_list(struct ui *u, const struct area *a)
 {
     size_t n = list_count_rows(u), at = list_selected_row(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top_row(&u->list_cursor, n, at, height);
-    struct columns c = list_columns_of_area(u, a);
+    struct columns c = choose_list_columns(u, a);
     size_t count = listing_count_rows(&u->listing);
     draw_caption(u, a, PANE_LIST, count > 0 ? "%s %zu/%zu%s%s%s" : "%s",
                  u->mode == LISTING_CALLS ? "calls" : "messages", list_count_calls_above(u, at + 1),
@@ -399,7 +400,8 @@ int draw_list(struct ui *u, const struct area *a)
             cells_add_str(&u->cells, CELLS_DIM, "  (not in the vault)");
         else if (st < 0)
             return st;
-        draw_line_with_matches(u, a, LIST_HEAD + i, list_line_kind(u, PANE_LIST, top + i == at));
+        draw_line_with_matches(u, a, LIST_HEAD + i,
+                               choose_list_line_kind(u, PANE_LIST, top + i == at));
     }
     return 0;
 }

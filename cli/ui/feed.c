@@ -21,7 +21,7 @@ static bool feed_accepts_session(void *ctx, const struct query_session *s)
     if (u->filtered && !question_matches_session(&u->question, s))
         return false;
     if (u->narrowed)
-        narrow_add_session(u, s->id);
+        narrowing_add_session(u, s->id);
     return !u->narrowed;
 }
 
@@ -45,7 +45,7 @@ static bool ui_feed_on_message(void *ctx, const struct query_message *m)
 {
     struct part *p = ctx;
     bool match;
-    p->status = narrow_match_message(p->u, ui_chosen_session(p->u), m, &match);
+    p->status = narrowing_match_message(p->u, ui_chosen_session(p->u), m, &match);
     if (p->status == 0)
         p->status = listing_add_message(&p->u->listing, m, match, p->end);
     p->tasks |= p->end == LISTING_NEWER && listing_may_end_task(m);
@@ -153,7 +153,7 @@ static int feed_read_messages(struct part *p, int64_t from, int64_t to)
     return st == 0 ? p->status : st;
 }
 
-static int feed_read_older(struct ui *u)
+static int feed_read_older_messages(struct ui *u)
 {
     struct part p = {.u = u, .end = LISTING_OLDER};
     int64_t to = u->listing.first - 1, from = to - feed_messages_per_step(u) + 1;
@@ -189,7 +189,7 @@ static int feed_read_ended_tasks(struct part *p)
     return st == 0 ? p->status : st;
 }
 
-static int feed_read_newer(struct ui *u, bool *ret_more)
+static int feed_read_newer_messages(struct ui *u, bool *ret_more)
 {
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
@@ -232,7 +232,7 @@ static int feed_read_list(struct ui *u)
     events_forget_positions(u);
     u->list_cursor = (struct cursor){
         .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
-    return st == 0 ? feed_read_older(u) : st;
+    return st == 0 ? feed_read_older_messages(u) : st;
 }
 
 int feed_choose_session(struct ui *u, int64_t id)
@@ -259,7 +259,7 @@ int feed_choose_session(struct ui *u, int64_t id)
     if (page != NULL) {
         u->state = session_determine_state(u->q, &page->session);
         st = row_cache_set_session(&u->rows, id);
-        st = st == 0 ? events_read_new(u) : st;
+        st = st == 0 ? events_read_new_rows(u) : st;
     }
     return st == 0 ? feed_read_list(u) : st;
 }
@@ -293,15 +293,15 @@ static int feed_read_both_lists(struct ui *u)
     int64_t id = s != NULL ? s->id : 0, until_us = clock_mono_us() + STEP_US;
     bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
-    narrow_close(u);
+    narrowing_close(u);
     sessions_open(&u->sessions, u->q, feed_accepts_session, u);
     u->sessions.requests = u->requests;
     if (matches && u->narrowed) /* the chosen session is searched first */
-        narrow_add_session(u, id);
-    int st = sessions_read_older(&u->sessions, u->q);
+        narrowing_add_session(u, id);
+    int st = sessions_read_older_rows(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 &&
            !sessions_reach_back_to_id(&u->sessions, id) && clock_mono_us() < until_us)
-        st = sessions_read_older(&u->sessions, u->q);
+        st = sessions_read_older_rows(&u->sessions, u->q);
     if (st == 0)
         st = s == NULL || matches ? feed_read_list(u) : feed_choose_session(u, 0);
     return st == 0 ? choose_matching_session(u) : st;
@@ -315,14 +315,14 @@ int feed_set_list_mode(struct ui *u, enum listing_mode mode)
 
 bool feed_has_all_sessions(const struct ui *u)
 {
-    return u->sessions.complete && !narrow_has_more_to_search(u);
+    return u->sessions.complete && !narrowing_has_more_to_search(u);
 }
 
 int feed_read_more_sessions(struct ui *u)
 {
     u->stale = true;
-    return narrow_has_more_to_search(u) ? narrow_search_step(u)
-                                        : sessions_read_older(&u->sessions, u->q);
+    return narrowing_has_more_to_search(u) ? narrowing_run_search_step(u)
+                                           : sessions_read_older_rows(&u->sessions, u->q);
 }
 
 /* Reads the text of a filter. Returns false if the filter is invalid; `error` then says why. */
@@ -333,7 +333,7 @@ static bool feed_parse_filter(struct ui *u, const char *text, struct buf *error)
         buf_adds(error, "too many words");
         return false;
     }
-    if (question_begin(x) < 0) {
+    if (question_begin_empty(x) < 0) {
         buf_adds(error, "cannot search: SQLite was built without FTS5, or out of memory");
         return false;
     }
@@ -387,7 +387,7 @@ int feed_read_step(struct ui *u, bool *ret_more)
     int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
     if (!feed_list_is_complete(u)) {
-        st = feed_read_older(u);
+        st = feed_read_older_messages(u);
         u->stale = true;
     }
     /* If the filter is about messages, the chosen session may have no match. Then another session
@@ -449,7 +449,7 @@ int feed_read_changes(struct ui *u, bool *ret_more)
         return st;
     u->dirty = true;
     st = sessions_read_changes(&u->sessions, u->q);
-    narrow_restart_search(u);
+    narrowing_restart_search(u);
     if (st == 0) {
         central_note_success(u);
         st = choose_matching_session(u);
@@ -457,9 +457,9 @@ int feed_read_changes(struct ui *u, bool *ret_more)
     if (st == 0 && ui_chosen_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_chosen_session(u);
     if (st == 0 && ui_chosen_session(u) != NULL)
-        st = events_read_new(u);
+        st = events_read_new_rows(u);
     if (st == 0 && ui_chosen_session(u) != NULL)
-        st = feed_read_newer(u, ret_more);
+        st = feed_read_newer_messages(u, ret_more);
     if (!*ret_more)
         u->version = version;
     return st;

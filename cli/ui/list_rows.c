@@ -27,7 +27,7 @@ void events_close(struct ui *u)
 
 /* Adds those events of a page to `e` that are shown in the list, and frees the other events of the
  * page. Returns how many events the page had. */
-static size_t events_add_shown_of_page(struct events *e, struct page_row *page)
+static size_t events_add_from_page(struct events *e, struct page_row *page)
 {
     size_t n = 0;
     for (struct page_row *next; page != NULL; page = next, n++) {
@@ -44,14 +44,14 @@ static size_t events_add_shown_of_page(struct events *e, struct page_row *page)
     return n;
 }
 
-int events_read_new(struct ui *u)
+int events_read_new_rows(struct ui *u)
 {
     struct page_row *page = NULL;
     int st = 0;
     size_t n = QUERY_PAGE_ROWS;
     for (int i = 0; i < EVENTS_PAGES && st == 0 && n == QUERY_PAGE_ROWS; i++, page = NULL) {
         st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, u->events.last, &page);
-        n = events_add_shown_of_page(&u->events, page);
+        n = events_add_from_page(&u->events, page);
     }
     return st;
 }
@@ -132,7 +132,7 @@ size_t list_selected_row(const struct ui *u)
     return size_min(list_find_seq(u, key), n - 1);
 }
 
-bool list_get_selected(const struct ui *u, struct list_row *ret)
+bool list_get_selected_row(const struct ui *u, struct list_row *ret)
 {
     if (list_count_rows(u) == 0)
         return false;
@@ -143,7 +143,7 @@ bool list_get_selected(const struct ui *u, struct list_row *ret)
 bool list_get_selected_call(const struct ui *u, struct listed *ret)
 {
     struct list_row row;
-    if (!list_get_selected(u, &row) || row.event != NULL)
+    if (!list_get_selected_row(u, &row) || row.event != NULL)
         return false;
     *ret = row.listed;
     return true;
@@ -163,7 +163,7 @@ void list_select_row_at(struct ui *u, size_t place)
 void list_stop_following(struct ui *u)
 {
     struct list_row row;
-    if (!u->list_cursor.follows || !list_get_selected(u, &row))
+    if (!u->list_cursor.follows || !list_get_selected_row(u, &row))
         return;
     u->list_cursor.key = row.listed.seq;
     u->list_cursor.follows = false;

@@ -162,7 +162,7 @@ int list_view_draw(struct ui *u, const struct area *a)
     return 0;
 }
 
-int list_view_move(struct ui *u, enum motion m, int by)
+int list_view_move_cursor(struct ui *u, enum motion m, int by)
 {
     struct list_view *v = stack_top(u)->list_view;
     size_t to = move_cursor(&v->cursor, v->n, v->at, m, by);
@@ -171,12 +171,13 @@ int list_view_move(struct ui *u, enum motion m, int by)
 }
 
 /* Handles the mouse. A click selects a row; a click on the selected row opens it. */
-int list_view_mouse(struct ui *u, const struct press *p)
+int list_view_handle_mouse(struct ui *u, const struct press *p)
 {
     struct list_view *v = stack_top(u)->list_view;
     size_t first = u->panes.header + LIST_HEAD;
     if (p->key != PRESS_CLICK)
-        return list_view_move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
+        return list_view_move_cursor(u, MOVE_SCROLL,
+                                     p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     if (p->y < first || p->y - first >= v->cursor.height)
         return 0;
     size_t line = p->y - first, to = cursor_row_on_line(&v->cursor, v->n, v->at, line);
@@ -201,7 +202,7 @@ void list_view_search(struct ui *u, bool forward)
     for (size_t i = 0; i < v->n; i++) {
         cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         draw_row_cells(u, &v->list->shown, v->row[i]);
-        line_seek_match_line(u, &s, i);
+        line_seek_search_line(u, &s, i);
     }
     size_t found = line_seek_finish(u, &s);
     v->at = found > 0 ? found - 1 : v->at;
@@ -254,9 +255,9 @@ static const struct hint calls[] = {
 
 const struct view_ops list_view = {
     .draw = list_view_draw,
-    .move = list_view_move,
+    .move = list_view_move_cursor,
     .key = list_view_handle_key,
-    .mouse = list_view_mouse,
+    .mouse = list_view_handle_mouse,
     .search = list_view_search,
     .close = list_view_close,
     .hints = {calls},
@@ -266,9 +267,9 @@ static const struct hint nothing_to_open[] = {{ACTION_LISTS, "next list"}, {ACTI
 
 const struct view_ops plain_list_view = {
     .draw = list_view_draw,
-    .move = list_view_move,
+    .move = list_view_move_cursor,
     .key = list_view_handle_key,
-    .mouse = list_view_mouse,
+    .mouse = list_view_handle_mouse,
     .search = list_view_search,
     .close = list_view_close,
     .hints = {nothing_to_open},

@@ -12,13 +12,13 @@
 /* maximum number of messages that one step searches, if their bodies are read */
 #define TEXT_PART 200
 
-void narrow_close(struct ui *u)
+void narrowing_close(struct ui *u)
 {
     free(u->narrow.s);
     u->narrow = (struct narrow){0};
 }
 
-void narrow_add_session(struct ui *u, int64_t id)
+void narrowing_add_session(struct ui *u, int64_t id)
 {
     struct narrow *w = &u->narrow;
     if (GROW(w->s, w->n, w->cap))
@@ -27,12 +27,12 @@ void narrow_add_session(struct ui *u, int64_t id)
         w->failed = true;
 }
 
-bool narrow_has_more_to_search(const struct ui *u)
+bool narrowing_has_more_to_search(const struct ui *u)
 {
     return u->narrow.failed || u->narrow.at < u->narrow.n;
 }
 
-void narrow_restart_search(struct ui *u)
+void narrowing_restart_search(struct ui *u)
 {
     u->narrow.at = 0;
 }
@@ -55,10 +55,10 @@ static int message_has_terms(struct ui *u, struct slice uid, const struct query_
     return st == MI_ENOENT ? 0 : st;
 }
 
-int narrow_match_message(struct ui *u, const struct query_session *s, const struct query_message *m,
-                         bool *ret)
+int narrowing_match_message(struct ui *u, const struct query_session *s,
+                            const struct query_message *m, bool *ret)
 {
-    *ret = !u->narrowed || question_matches(&u->question, s->started_at_us, m);
+    *ret = !u->narrowed || question_matches_message(&u->question, s->started_at_us, m);
     return *ret && u->narrowed && u->question.terms.n > 0 ? message_has_terms(u, s->uid, m, ret)
                                                           : 0;
 }
@@ -74,18 +74,18 @@ struct looking {
     int status;
 };
 
-static bool narrow_on_searched_message(void *ctx, const struct query_message *m)
+static bool narrowing_on_searched_message(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
     l->seq = m->seq;
     /* if the list shows calls, only a message that begins or ends a call is a match */
     if (l->u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m))
-        l->status = narrow_match_message(l->u, l->s, m, &l->found);
+        l->status = narrowing_match_message(l->u, l->s, m, &l->found);
     return l->status == 0 && !l->found && clock_mono_us() < l->until_us;
 }
 
 /* Searches the fields of the messages from..to, not their texts. Does not change l->seq. */
-static int narrow_search_fields(struct looking *l, int64_t from, int64_t to)
+static int narrowing_search_fields(struct looking *l, int64_t from, int64_t to)
 {
     struct filter f = l->u->question.filter;
     struct message_question x = {&f, l->s->id, l->s->started_at_us, from, to};
@@ -100,8 +100,8 @@ static int narrow_search_fields(struct looking *l, int64_t from, int64_t to)
 
 /* Searches a part of the session. *ret_done: the session need not be searched again; *ret_end: all
  * messages that the session has so far were searched. */
-static int narrow_search_session(struct ui *u, struct narrow_session *x,
-                                 const struct query_session *s, bool *ret_done, bool *ret_end)
+static int search_part_of_session(struct ui *u, struct narrow_session *x,
+                                  const struct query_session *s, bool *ret_done, bool *ret_end)
 {
     struct looking l = {.u = u, .s = s, .until_us = clock_mono_us() + STEP_US};
     bool texts = u->question.terms.n > 0;
@@ -112,14 +112,14 @@ static int narrow_search_session(struct ui *u, struct narrow_session *x,
         l.seq = to;
         if (texts)
             st = query_message_rows(u->q, s->id, x->next, to, QUERY_FORWARD, true,
-                                    narrow_on_searched_message, &l);
+                                    narrowing_on_searched_message, &l);
         else
-            st = narrow_search_fields(&l, x->next, to);
+            st = narrowing_search_fields(&l, x->next, to);
         st = st == 0 ? l.status : st;
         x->next = l.seq + 1;
     }
     if (st == 0 && l.found)
-        st = sessions_add(&u->sessions, u->q, s->id);
+        st = sessions_add_and_read_row(&u->sessions, u->q, s->id);
     *ret_end = x->next > last;
     enum session_state state =
         *ret_end && !l.found ? session_determine_state(u->q, s) : SESSION_LIVE;
@@ -127,7 +127,7 @@ static int narrow_search_session(struct ui *u, struct narrow_session *x,
     return st;
 }
 
-int narrow_search_step(struct ui *u)
+int narrowing_run_search_step(struct ui *u)
 {
     struct narrow *w = &u->narrow;
     struct page_row *page = NULL;
@@ -139,7 +139,7 @@ int narrow_search_step(struct ui *u)
     struct narrow_session *x = &w->s[w->at];
     int st = page_read_sessions(u->q, NULL, x->id, x->id, 1, &page);
     if (st == 0 && page != NULL)
-        st = narrow_search_session(u, x, &page->session, &done, &end);
+        st = search_part_of_session(u, x, &page->session, &done, &end);
     page_free(page);
     if (st < 0)
         return st;

@@ -25,7 +25,7 @@ struct streams {
     int in, out, err;
 };
 
-static int outside_redirect(const void *ctx)
+static int outside_redirect_stdio(const void *ctx)
 {
     const struct streams *s = ctx;
     const int fd[] = {s->in, s->out, s->err};
@@ -110,7 +110,7 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
         struct sigaction a = {.sa_handler = meanwhile[i].handler};
         sigaction(meanwhile[i].number, &a, &before[i]);
     }
-    int st = spawn(argv, NULL, outside_redirect, &same, &pid);
+    int st = spawn(argv, NULL, outside_redirect_stdio, &same, &pid);
     if (st == 0)
         status = wait_for_process(pid);
     else
@@ -136,7 +136,7 @@ static int run_without_terminal(char *const *argv, int in, int out, struct buf *
     (void)fcntl(end[1], F_SETFD, FD_CLOEXEC);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     struct streams s = {in >= 0 ? in : null, out >= 0 ? out : end[1], end[1]};
-    int st = spawn(argv, NULL, outside_redirect, &s, &pid);
+    int st = spawn(argv, NULL, outside_redirect_stdio, &s, &pid);
     close(end[1]);
     while (st == 0 && ((n = read(end[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR)))
         if (n > 0 && b->n < sizeof bytes)

@@ -13,7 +13,7 @@ void page_end_line(struct page *p)
 {
     size_t line = p->line++;
     if (p->seek != NULL)
-        line_seek_match_line(p->u, p->seek, line);
+        line_seek_search_line(p->u, p->seek, line);
     else if (line >= *p->top && line - *p->top + 1 < p->area->height)
         draw_line_with_matches(p->u, p->area, 1 + line - *p->top,
                                p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
@@ -54,7 +54,7 @@ void page_scroll_to_match(struct ui *u, size_t found)
 
 /* ---- searching in lines ---- */
 
-void line_seek_match_line(struct ui *u, struct line_seek *s, size_t line)
+void line_seek_search_line(struct ui *u, struct line_seek *s, size_t line)
 {
     if (find_next_match(buf_slice(&u->cells.text), 0, slice_of(u->search)) == FIND_NONE)
         return;

@@ -23,7 +23,7 @@ void pair_view_close(struct ui *u)
 
 /* Returns the params, the result or the error of a message. If the message has none of these,
  * returns the whole message. */
-static struct slice message_content(struct slice body)
+static struct slice get_message_content(struct slice body)
 {
     struct rpc m;
     if (body.p == NULL || rpc_read(body, &m) < 0)
@@ -40,7 +40,7 @@ static void pair_view_copy_text(struct pair_view_call *call, size_t which,
 {
     bool is_long = m->is_beginning || m->body.n > PAIR_TEXT_MAX;
     if (!is_long)
-        buf_slice_add(&call->text[which], message_content(m->body));
+        buf_slice_add(&call->text[which], get_message_content(m->body));
     call->size[which] = m->is_beginning ? (size_t)m->size
                         : is_long       ? m->body.n
                                         : call->text[which].n;
@@ -151,7 +151,7 @@ static int pair_view_handle_key(struct ui *u, enum action x)
     case ACTION_UNFOLD_ALL:
         c->top = 0;
         c->found = SIZE_MAX;
-        return pair_set_shown(c->pair, x == ACTION_UNFOLD_ALL);
+        return pair_choose_shown_rows(c->pair, x == ACTION_UNFOLD_ALL);
     case ACTION_BESIDE:
         stack_close(u);
         break;

@@ -286,7 +286,7 @@ static int handle_selection_key(struct ui *u, enum action x)
         copy_selected_text(u, DETAIL_COPY_BODY);
         break;
     case ACTION_PAGER:
-        show_selected_in_pager(u, NULL);
+        show_selected_text_in_pager(u, NULL);
         break;
     case ACTION_PIPE:
         open_prompt(u, ASK_PIPE, u->command);
@@ -412,7 +412,7 @@ const struct view_ops main_view = {
     .move = move_in_focused_pane,
     .key = main_handle_key,
     .mouse = main_handle_mouse,
-    .search = seek_text,
+    .search = seek_go_to_match,
     .go = go_to_item_in_focused_pane,
     .hints = {of_sessions, of_list, of_detail},
 };

@@ -49,7 +49,7 @@ static int remove_asked_escalation(struct ui *u)
 
 /* Asks whether the problem is solved. Copies the name of its file, because the list may change
  * before the answer. */
-static void ask_whether_solved(struct ui *u, const char *name)
+static void ask_if_problem_is_solved(struct ui *u, const char *name)
 {
     snprintf(u->problems->asked, sizeof u->problems->asked, "%s", name);
     ask_yes_no(u, "is this problem solved? its file will be removed (y/n) ",
@@ -128,7 +128,7 @@ static void problem_search_text(struct ui *u, bool forward)
     for (size_t i = 0; view_find_line_by_number(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
-        line_seek_match_line(u, &s, i);
+        line_seek_search_line(u, &s, i);
     }
     page_scroll_to_match(u, line_seek_finish(u, &s));
 }
@@ -140,7 +140,7 @@ static int problem_handle_key(struct ui *u, enum action x)
     else if (x == ACTION_OPEN)
         return problem_open_call(u);
     else if (x == ACTION_DONE)
-        ask_whether_solved(u, u->problems->name);
+        ask_if_problem_is_solved(u, u->problems->name);
     else
         return VIEW_UNKNOWN;
     return 0;
@@ -156,7 +156,7 @@ static int problems_handle_action(struct ui *u, enum action x)
         return VIEW_UNKNOWN;
     const struct escalation_row *row = list_view_get_selected_row(u);
     if (row != NULL)
-        ask_whether_solved(u, row->file.p);
+        ask_if_problem_is_solved(u, row->file.p);
     return 0;
 }
 
@@ -204,9 +204,9 @@ static const struct hint hints[] = {
 
 const struct view_ops problems_view = {
     .draw = list_view_draw,
-    .move = list_view_move,
+    .move = list_view_move_cursor,
     .key = problems_handle_action,
-    .mouse = list_view_mouse,
+    .mouse = list_view_handle_mouse,
     .search = list_view_search,
     .close = problems_close,
     .hints = {hints},

@@ -35,7 +35,7 @@ static void seek_finish_search(struct ui *u, int64_t found)
 void seek_begin_search(struct ui *u, enum seek_what what, bool forward)
 {
     struct list_row row = {0};
-    bool found = list_get_selected(u, &row);
+    bool found = list_get_selected_row(u, &row);
     /* If an event is selected, the search begins at the call after the event. */
     if (row.event != NULL)
         row.listed.seq = u->events.before[-1 - row.listed.seq] <= u->listing.last
@@ -90,7 +90,7 @@ struct looking {
 
 /* Returns whether the row is in the list and lies in the direction of the search. After the search
  * has wrapped around, every row of the list is a candidate. */
-static bool seek_is_candidate(const struct ui *u, int64_t seq)
+static bool seek_row_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
     size_t at = listing_row_of_seq(&u->listing, seq);
@@ -107,7 +107,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     if (u->mode == LISTING_CALLS && m->kind != KIND_REQUEST)
         seq = m->request_seq;
     l->seq = m->seq;
-    if (seq <= 0 || !seek_is_candidate(u, seq))
+    if (seq <= 0 || !seek_row_is_candidate(u, seq))
         return true;
     bool hit = false, late = clock_mono_us() > l->until_us;
     if (u->seek.what == SEEK_TEXT)
@@ -282,7 +282,7 @@ static void search_detail(struct ui *u, bool forward)
     }
 }
 
-void seek_text(struct ui *u, bool forward)
+void seek_go_to_match(struct ui *u, bool forward)
 {
     if (u->focus == PANE_DETAIL)
         search_detail(u, forward);

@@ -339,7 +339,7 @@ int show_selected_row(struct ui *u, size_t columns)
     struct shown *s = &u->shown;
     struct list_row selected;
     int st = 0;
-    if (!list_get_selected(u, &selected) || ui_chosen_session(u) == NULL) {
+    if (!list_get_selected_row(u, &selected) || ui_chosen_session(u) == NULL) {
         show_close(u);
         return 0;
     }

@@ -39,7 +39,7 @@ static const char about[] =
 
 /* Draws the screen if something has changed, and if enough time has passed since the last drawing.
  * *ret_ms: longest time to wait until the next drawing. */
-static int draw_if_changed(struct ui *u, int64_t *drawn_us, int *ret_ms)
+static int draw_screen_if_changed(struct ui *u, int64_t *drawn_us, int *ret_ms)
 {
     int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
     *ret_ms = u->ticks ? TICK_MS : WATCH_IDLE_MS;
@@ -120,7 +120,7 @@ static int ui_loop(struct ui *u, struct watch *w)
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = deferred_handle_store_failure(u, draw_if_changed(u, &drawn_us, &ms));
+        st = deferred_handle_store_failure(u, draw_screen_if_changed(u, &drawn_us, &ms));
         if (st < 0 || u->quit)
             break;
         ms = central_must_wait_to_retry(u)                            ? STORE_MS
@@ -179,7 +179,7 @@ static void ui_close(struct ui *u)
     pair_view_close(u);
     tool_list_close(&u->tools);
     sessions_close(&u->sessions);
-    narrow_close(u);
+    narrowing_close(u);
     page_free(u->session);
     listing_close(&u->listing);
     events_close(u);

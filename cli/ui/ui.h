@@ -277,14 +277,14 @@ size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a
 struct list_row list_row_at(const struct ui *u, size_t place);
 size_t list_selected_row(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
-bool list_get_selected(const struct ui *u, struct list_row *ret);
+bool list_get_selected_row(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
 bool list_get_selected_call(const struct ui *u, struct listed *ret);
 void list_select_row_at(struct ui *u, size_t place); /* selects the row at this index */
 void list_stop_following(struct ui *u); /* keeps the same row selected when new rows are added */
 
 /* Reads new events of the chosen session. */
-MI_MUST int events_read_new(struct ui *u);
+MI_MUST int events_read_new_rows(struct ui *u);
 /* Places the events that happened before this call above the call in the list. Call this function
  * after the call was added to the listing. */
 void events_place_before_call(struct ui *u, const struct query_call *c);
@@ -336,24 +336,24 @@ MI_MUST int feed_set_filter(struct ui *u, const char *text);
 
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
 /* Adds a session to the sessions that are searched for a match. */
-void narrow_add_session(struct ui *u, int64_t id);
-bool narrow_has_more_to_search(
+void narrowing_add_session(struct ui *u, int64_t id);
+bool narrowing_has_more_to_search(
     const struct ui *u); /* returns whether there are messages to search */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
-MI_MUST int narrow_search_step(struct ui *u);
+MI_MUST int narrowing_run_search_step(struct ui *u);
 /* Call this function after messages were added, so that these messages are searched. */
-void narrow_restart_search(struct ui *u);
-void narrow_close(struct ui *u);
+void narrowing_restart_search(struct ui *u);
+void narrowing_close(struct ui *u);
 /* Sets *ret to whether a message of this session matches the filter. */
-MI_MUST int narrow_match_message(struct ui *u, const struct query_session *s,
-                                 const struct query_message *m, bool *ret);
+MI_MUST int narrowing_match_message(struct ui *u, const struct query_session *s,
+                                    const struct query_message *m, bool *ret);
 
 /* ---- seek.c ---- */
 /* Begins a search from the selected row on; seek_run_step() continues it. */
 void seek_begin_search(struct ui *u, enum seek_what what, bool forward);
 MI_MUST int seek_run_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
-void seek_text(struct ui *u, bool forward);
+void seek_go_to_match(struct ui *u, bool forward);
 
 /* A search for u->search in the lines of a page, which the caller passes from first to last. */
 struct line_seek {
@@ -364,7 +364,7 @@ struct line_seek {
 };
 #define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
-void line_seek_match_line(struct ui *u, struct line_seek *s, size_t line);
+void line_seek_search_line(struct ui *u, struct line_seek *s, size_t line);
 /* Returns 1 + the line of the match. If there is no match, shows a message and returns 0. */
 size_t line_seek_finish(struct ui *u, const struct line_seek *s);
 
@@ -377,8 +377,8 @@ void show_close(struct ui *u);
 /* Opens a view of a list. The next functions work on such a view. */
 MI_MUST int list_view_open(struct ui *u, const struct view_ops *view, const struct list *list);
 MI_MUST int list_view_draw(struct ui *u, const struct area *a);
-MI_MUST int list_view_move(struct ui *u, enum motion m, int by);
-MI_MUST int list_view_mouse(struct ui *u, const struct press *p);
+MI_MUST int list_view_move_cursor(struct ui *u, enum motion m, int by);
+MI_MUST int list_view_handle_mouse(struct ui *u, const struct press *p);
 void list_view_search(struct ui *u, bool forward);
 void list_view_close(struct ui *u);
 /* The next functions work on the view on top of the stack. */
@@ -395,7 +395,7 @@ MI_MUST int problems_update_count(struct ui *u); /* counts the escalations, at m
 /* ---- copy.c: the selected text: a UID, a message, or the text of a line ---- */
 void copy_selected_text(struct ui *u, enum detail_copy what);
 /* Passes the selected text to `command`. If `command` is NULL, shows the text in a pager. */
-void show_selected_in_pager(struct ui *u, const char *command);
+void show_selected_text_in_pager(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
 /* Begins to compare the chosen session with another recording. If this is not possible, shows a
@@ -473,7 +473,7 @@ void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t widt
 /* Adds the cells of a row, or the column titles if row is NULL, to u->cells after cells_begin(). */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
-enum cells_style draw_style(enum out_style style);
+enum cells_style cells_style_of_out_style(enum out_style style);
 
 /* ---- outside.c: other commands of this program ---- */
 /* Runs this program with the words, which end with NULL. Returns its exit status, or -1, and

@@ -122,7 +122,7 @@ static int handle_prompt_answer(struct ui *u, enum asking what, const char *text
     case ASK_PIPE:
         if (text[0] != '\0') {
             snprintf(u->command, sizeof u->command, "%s", text);
-            show_selected_in_pager(u, u->command);
+            show_selected_text_in_pager(u, u->command);
         }
         return 0;
     case ASK_REPLACE:

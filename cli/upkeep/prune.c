@@ -217,7 +217,7 @@ static int prune_remove_all(struct prune *p, const char *vault, struct buf *erro
 
 /* Removes the sessions and files of the plan, and prints a line for each session. If the removal
  * fails, only the sessions that were removed are printed: they are the first ones of the plan. */
-static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
+static int remove_and_print_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};
     int st = append_json_sessions(q, p, true, &lines);
@@ -240,7 +240,7 @@ static int prune_print_json(struct query *q, struct prune *p, bool dry, struct o
                             struct buf *error)
 {
     if (!dry)
-        return remove_as_json(q, p, o, error);
+        return remove_and_print_json(q, p, o, error);
     int st = prune_fill_in_totals(p, error);
     if (st == 0)
         st = append_json_sessions(q, p, false, &o->b);
@@ -351,7 +351,7 @@ static int choose_retention_rules(const struct settings *s, struct retention *ru
     if (s->operands_n > 0 && retention_is_set(rule))
         return settings_fail_usage(s, "a session and a rule: give only one of them");
     if (s->operands_n == 0 && !retention_is_set(rule))
-        retain_read_configured(s, rule);
+        retain_read_configured_rules(s, rule);
     if (settings_is_on(s, "unsent"))
         rule->target = NULL;
     if (s->operands_n == 0 && !retention_is_set(rule))

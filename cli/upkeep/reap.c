@@ -101,11 +101,11 @@ static bool stop_group(const struct running *r)
 
 static bool stop_proxy(const struct running *r)
 {
-    int st = process_signal(r->pid, r->pid_start, SIGTERM);
+    int st = process_send_signal(r->pid, r->pid_start, SIGTERM);
     if (st == 0 && wait_for_condition(PROXY_TERM_US, proxy_has_exited, r))
         return true;
     if (st != MI_ENOENT)
-        st = process_signal(r->pid, r->pid_start, SIGKILL);
+        st = process_send_signal(r->pid, r->pid_start, SIGKILL);
     return st == MI_ENOENT || (st == 0 && wait_for_condition(KILL_US, proxy_has_exited, r));
 }
 

@@ -15,7 +15,7 @@ void advice_close(struct advice *a)
     buf_close(&a->lines);
 }
 
-static bool advice_names_client(struct advice *a, const char *name)
+static bool advice_mentions_client(struct advice *a, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = buf_str(&a->clients); (p = strstr(p, name)) != NULL; p += n)
@@ -27,7 +27,7 @@ static bool advice_names_client(struct advice *a, const char *name)
 void advice_add_client(struct advice *a, const char *client, const char *path)
 {
     bool known = client[0] != '-';
-    if (known && advice_names_client(a, client))
+    if (known && advice_mentions_client(a, client))
         return;
     buf_adds(&a->clients, a->clients.n > 0 ? ", " : "");
     buf_printf(&a->clients, known ? "%s" : "the client that reads %s", known ? client : path);
@@ -44,7 +44,7 @@ void advice_add_remote(struct advice *a, const char *server)
     advice_add_name(&a->remotes, server);
 }
 
-void advice_add_wrapped_before(struct advice *a, const char *server)
+void advice_add_already_wrapped(struct advice *a, const char *server)
 {
     advice_add_name(&a->kept, server);
 }

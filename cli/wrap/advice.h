@@ -27,7 +27,7 @@ void advice_add_client(struct advice *a, const char *client, const char *path);
 void advice_add_remote(struct advice *a, const char *server);
 /* A server was already wrapped, so it keeps its old `proxy` arguments: advises how to give it other
  * deadlines. */
-void advice_add_wrapped_before(struct advice *a, const char *server);
+void advice_add_already_wrapped(struct advice *a, const char *server);
 /* A file in another directory has wrapped servers and was not changed: advises `unwrap --all`. */
 void advice_add_file_elsewhere(struct advice *a, const char *path);
 /* The file must also work on other systems (it is in git, or for a container). Tells the user how

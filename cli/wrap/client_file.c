@@ -153,7 +153,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
 
 /* Sets *wrap to whether a server with a URL is wrapped. If it is not, tells the user why, or
  * advises --remote. Returns 0 or MI_ENOMEM. */
-static int decide_on_remote_server(struct work *k, const struct mcpfile_server *s, bool *wrap)
+static int decide_if_remote_is_wrapped(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
     const char *why;
     int st = remote_check_wrappable(&k->conf, s, &why);
@@ -169,8 +169,8 @@ static int decide_on_remote_server(struct work *k, const struct mcpfile_server *
 /* Returns whether the command that starts the interposer of a wrapped server must be replaced: its
  * program does not exist any more, or it names another version of the package than the one from
  * which this program was started. */
-static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
-                           struct wrap_view *v)
+static bool server_needs_redirect(const struct work *k, const struct mcpfile_server *s,
+                                  struct wrap_view *v)
 {
     const char *command = buf_str(&v->command);
     const struct launch *ours = &k->w->launch;
@@ -191,17 +191,18 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
     bool room = true, wrap = v->state == WRAP_PLAIN;
-    if (v->state == WRAP_REMOTE && decide_on_remote_server(k, s, &wrap) < 0)
+    if (v->state == WRAP_REMOTE && decide_if_remote_is_wrapped(k, s, &wrap) < 0)
         return MI_ENOMEM;
     if (wrap) {
         room = add_server(k, s, v);
         k->touched[i] = true;
-    } else if (v->state == WRAP_WRAPPED && needs_redirect(k, s, v)) {
-        room = wrap_edit_redirect(&k->edits, &k->conf, s, v, get_interposer_command_words(k));
+    } else if (v->state == WRAP_WRAPPED && server_needs_redirect(k, s, v)) {
+        room =
+            wrap_edit_redirect_server(&k->edits, &k->conf, s, v, get_interposer_command_words(k));
         k->touched[i] = k->redirected = true;
     }
     if (v->state == WRAP_WRAPPED && opt_get_source(&k->w->settings->set, "timeout") == OPT_FLAG)
-        advice_add_wrapped_before(&k->w->advice, s->name);
+        advice_add_already_wrapped(&k->w->advice, s->name);
     return room ? 0 : MI_EFULL;
 }
 
@@ -210,7 +211,7 @@ static int add_edits_for_server(struct work *k, size_t i)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
     struct wrap_view v;
-    if (wrap_inspect(&k->conf, s, &v) < 0)
+    if (wrap_inspect_server(&k->conf, s, &v) < 0)
         return MI_ENOMEM;
     int st = 0;
     bool wanted = wanted_has_server(&k->w->wanted, s->name);
@@ -226,7 +227,7 @@ static int add_edits_for_server(struct work *k, size_t i)
         st = wrap_server(k, i, &v);
     } else if (wanted && k->verb == WRAP_VERB_UNWRAP && v.state == WRAP_WRAPPED) {
         k->touched[i] = true;
-        st = wrap_edit_remove(&k->edits, &k->conf, s, &v) ? 0 : MI_EFULL;
+        st = wrap_edit_unwrap_server(&k->edits, &k->conf, s, &v) ? 0 : MI_EFULL;
     }
     wrap_view_close(&v);
     return st;
@@ -259,7 +260,7 @@ static bool has_same_server_count(const struct work *k, struct slice new, struct
 }
 
 /* Returns whether unwrapping would restore the original bytes. */
-static bool can_be_undone(struct work *k, struct slice new)
+static bool unwrap_restores_bytes(struct work *k, struct slice new)
 {
     struct mcpfile conf;
     struct edits undo = {0};
@@ -269,9 +270,10 @@ static bool can_be_undone(struct work *k, struct slice new)
         struct wrap_view v;
         if (!k->touched[i])
             continue;
-        good = wrap_inspect(&conf, &conf.server[i], &v) == 0;
+        good = wrap_inspect_server(&conf, &conf.server[i], &v) == 0;
         if (good) {
-            good = v.state == WRAP_WRAPPED && wrap_edit_remove(&undo, &conf, &conf.server[i], &v);
+            good = v.state == WRAP_WRAPPED &&
+                   wrap_edit_unwrap_server(&undo, &conf, &conf.server[i], &v);
             wrap_view_close(&v);
         }
     }
@@ -336,7 +338,7 @@ static bool apply_or_print_edits(struct work *k)
     if (new.failed) {
         report_file_error(k, "out of memory");
         good = false;
-    } else if (k->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
+    } else if (k->verb == WRAP_VERB_WRAP && !unwrap_restores_bytes(k, buf_slice(&new))) {
         report_file_error(k, "unwrap could not restore this file exactly; edit it by hand");
         good = false;
     } else if (k->verb == WRAP_VERB_UNWRAP && !wrapped_text_is_valid(k, buf_slice(&new))) {
@@ -369,7 +371,7 @@ static void list_servers(struct work *k)
         struct wrap_view v;
         if (!wanted_has_server(&k->w->wanted, k->conf.server[i].name))
             continue;
-        if (wrap_inspect(&k->conf, &k->conf.server[i], &v) < 0) {
+        if (wrap_inspect_server(&k->conf, &k->conf.server[i], &v) < 0) {
             report_file_error(k, "out of memory");
             return;
         }

@@ -113,7 +113,7 @@ static int process_client_files(struct wrapping *w)
     else if (files_n == 0)
         log_warn("no configuration file of an MCP client found; name one with --file");
     else
-        w->failed |= !wanted_report_missing(&w->wanted);
+        w->failed |= !wanted_report_missing_servers(&w->wanted);
     if (st < 0 || w->failed)
         return EXIT_TROUBLE;
     return w->dry && w->changes ? EXIT_FOUND : status;

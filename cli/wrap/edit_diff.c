@@ -6,7 +6,7 @@
 
 #define CONTEXT 3 /* number of lines shown before and after a change */
 
-static size_t line_begin(struct slice text, size_t at)
+static size_t find_line_begin(struct slice text, size_t at)
 {
     while (at > 0 && text.p[at - 1] != '\n')
         at--;
@@ -14,7 +14,7 @@ static size_t line_begin(struct slice text, size_t at)
 }
 
 /* Returns the offset of the line after the line that contains `at`. */
-static size_t next_line_begin(struct slice text, size_t at)
+static size_t find_next_line_begin(struct slice text, size_t at)
 {
     const char *nl = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
     return nl != NULL ? (size_t)(nl - text.p) + 1 : text.n;
@@ -23,12 +23,12 @@ static size_t next_line_begin(struct slice text, size_t at)
 static size_t count_lines_of_text(struct slice text)
 {
     size_t n = 0;
-    for (size_t at = 0; at < text.n; at = next_line_begin(text, at))
+    for (size_t at = 0; at < text.n; at = find_next_line_begin(text, at))
         n++;
     return n;
 }
 
-static struct slice slice_from_to(struct slice text, size_t from, size_t to)
+static struct slice slice_between_offsets(struct slice text, size_t from, size_t to)
 {
     return (struct slice){text.p + from, to - from};
 }
@@ -49,7 +49,7 @@ static void add_args(const struct mcpfile *f, struct buf *b)
 }
 
 /* Returns the next string of a JSON array, with its quotes, and advances *array. */
-static struct slice next_string(struct slice *array)
+static struct slice take_next_json_string(struct slice *array)
 {
     const char *from = array->p, *end = array->p + array->n;
     while (from < end && *from != '"')
@@ -69,17 +69,17 @@ static void replace_secret_arguments(const struct mcpfile *f, struct slice args,
 {
     size_t at = 0;
     for (size_t i = 0; i < f->args; i++) {
-        struct slice was = next_string(&args), is = next_string(&clean);
+        struct slice was = take_next_json_string(&args), is = take_next_json_string(&clean);
         if (slice_eq(was, is) || f->arg[i].at < at)
             continue;
-        buf_slice_add(b, slice_from_to(f->text, at, f->arg[i].at));
+        buf_slice_add(b, slice_between_offsets(f->text, at, f->arg[i].at));
         buf_slice_add(b, is);
         at = f->arg[i].at + f->arg[i].n;
         for (size_t c = f->arg[i].at; c < at; c++)
             if (f->text.p[c] == '\n')
                 buf_addc(b, '\n');
     }
-    buf_slice_add(b, slice_from_to(f->text, at, f->text.n));
+    buf_slice_add(b, slice_between_offsets(f->text, at, f->text.n));
 }
 
 /* Appends the text with the secrets in its arguments replaced. The arguments are sanitized as a
@@ -93,7 +93,7 @@ static int append_sanitized_args(struct slice text, enum mcpfile_format format, 
     if (st == 0)
         add_args(&f, &args);
     if (st == 0)
-        st = args.failed ? MI_ENOMEM : redact_append_sanitized(buf_slice(&args), &clean);
+        st = args.failed ? MI_ENOMEM : redact_append_sanitized_text(buf_slice(&args), &clean);
     if (st == 0)
         replace_secret_arguments(&f, buf_slice(&args), buf_slice(&clean), b);
     else if (st == MI_EINVAL)
@@ -120,7 +120,7 @@ static void open_sanitized_text(struct clean_text *c, struct slice text, enum mc
     struct buf args = {0};
     *c = (struct clean_text){.line = 0};
     c->failed = append_sanitized_args(text, format, &args) < 0 ||
-                redact_append_sanitized(buf_slice(&args), &c->text) < 0;
+                redact_append_sanitized_text(buf_slice(&args), &c->text) < 0;
     c->sanitized = count_lines_of_text(buf_slice(&c->text)) == count_lines_of_text(text);
     if (!c->sanitized) {
         buf_close(&c->text);
@@ -135,15 +135,15 @@ static int append_sanitized_line(struct clean_text *c, size_t number, struct buf
 {
     struct slice text = buf_slice(&c->text);
     while (c->line < number) {
-        c->at = next_line_begin(text, c->at);
+        c->at = find_next_line_begin(text, c->at);
         c->line++;
     }
-    size_t end = next_line_begin(text, c->at);
+    size_t end = find_next_line_begin(text, c->at);
     size_t n = end - c->at - (end > c->at && text.p[end - 1] == '\n');
     if (c->failed)
         return MI_ENOMEM;
     if (!c->sanitized)
-        return redact_append_sanitized((struct slice){text.p + c->at, n}, b);
+        return redact_append_sanitized_text((struct slice){text.p + c->at, n}, b);
     buf_add(b, text.p + c->at, n);
     return b->failed ? MI_ENOMEM : 0;
 }
@@ -175,7 +175,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
 {
     size_t n = 0;
     for (size_t at = 0; at < text.n; n++) {
-        size_t end = next_line_begin(text, at);
+        size_t end = find_next_line_begin(text, at);
         bool has_newline = text.p[end - 1] == '\n';
         struct buf line = {0};
         if (append_sanitized_line(c, number + n, &line) < 0) {
@@ -207,28 +207,28 @@ struct hunk {
 static size_t skip_lines_back(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at > 0)
-        at = line_begin(text, at - 1);
+        at = find_line_begin(text, at - 1);
     return at;
 }
 
 static size_t skip_lines_forward(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at < text.n)
-        at = next_line_begin(text, at);
+        at = find_next_line_begin(text, at);
     return at;
 }
 
 static struct hunk hunk_of_edits(struct slice old, const struct edits *e, size_t first)
 {
     struct hunk h = {.first = first, .beyond = first};
-    h.from = skip_lines_back(old, line_begin(old, e->edit[first].at), CONTEXT);
+    h.from = skip_lines_back(old, find_line_begin(old, e->edit[first].at), CONTEXT);
     for (;;) {
         const struct edit *edit = &e->edit[h.beyond++];
-        h.change_end = next_line_begin(old, edit->at + edit->del);
+        h.change_end = find_next_line_begin(old, edit->at + edit->del);
         h.to = skip_lines_forward(old, h.change_end, CONTEXT);
         if (h.beyond == e->n)
             return h;
-        size_t next = line_begin(old, e->edit[h.beyond].at);
+        size_t next = find_line_begin(old, e->edit[h.beyond].at);
         if (skip_lines_back(old, next, CONTEXT) > h.to)
             return h;
     }
@@ -253,21 +253,21 @@ static void print_changes(struct out *o, struct diff_texts *s, struct slice old,
 {
     size_t at = h->from;
     for (size_t i = h->first; i < h->beyond;) {
-        size_t from = line_begin(old, e->edit[i].at);
+        size_t from = find_line_begin(old, e->edit[i].at);
         size_t to = from;
         /* edits on the same line or adjacent lines are one change */
-        for (; i < h->beyond && line_begin(old, e->edit[i].at) <= to; i++)
-            to = next_line_begin(old, e->edit[i].at + e->edit[i].del);
+        for (; i < h->beyond && find_line_begin(old, e->edit[i].at) <= to; i++)
+            to = find_next_line_begin(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};
         edits_apply_in_range(e, old, from, to, &new);
-        print_unchanged_lines(o, s, slice_from_to(old, at, from));
-        s->old_line +=
-            print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, slice_from_to(old, from, to));
+        print_unchanged_lines(o, s, slice_between_offsets(old, at, from));
+        s->old_line += print_lines(o, '-', OUT_RED, &s->old_text, s->old_line,
+                                   slice_between_offsets(old, from, to));
         s->new_line += print_lines(o, '+', OUT_GREEN, &s->new_text, s->new_line, buf_slice(&new));
         buf_close(&new);
         at = to;
     }
-    print_unchanged_lines(o, s, slice_from_to(old, at, h->to));
+    print_unchanged_lines(o, s, slice_between_offsets(old, at, h->to));
 }
 
 void edit_diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
@@ -290,12 +290,12 @@ void edit_diff_print(struct out *o, const char *path, struct slice old, const st
     for (size_t i = 0; i < e->n;) {
         struct hunk h = hunk_of_edits(old, e, i);
         edits_apply_in_range(e, old, h.from, h.to, &new);
-        size_t between = count_lines_of_text(slice_from_to(old, at, h.from));
+        size_t between = count_lines_of_text(slice_between_offsets(old, at, h.from));
         s.old_line += between;
         s.new_line += between;
         out_style(o, OUT_CYAN);
         out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1,
-                   count_lines_of_text(slice_from_to(old, h.from, h.to)), s.new_line + 1,
+                   count_lines_of_text(slice_between_offsets(old, h.from, h.to)), s.new_line + 1,
                    count_lines_of_text(buf_slice(&new)));
         out_style(o, OUT_PLAIN);
         out_end_line(o);

@@ -16,7 +16,7 @@ static bool file_has_wrapped_server(const char *path)
         st = mcpfile_read_servers(&f, buf_slice(&file.text), mcpfile_format_by_name(path));
     for (size_t i = 0; st == 0 && !found && i < f.servers; i++) {
         struct wrap_view v;
-        st = wrap_inspect(&f, &f.server[i], &v);
+        st = wrap_inspect_server(&f, &f.server[i], &v);
         found = st == 0 && v.state == WRAP_WRAPPED;
         if (st == 0)
             wrap_view_close(&v);

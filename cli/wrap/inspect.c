@@ -75,7 +75,8 @@ static void inspect_interposer_args(struct wrap_view *v, char **argv, int argc)
     opt_close(&set);
 }
 
-int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct wrap_view *ret)
+int wrap_inspect_server(const struct mcpfile *f, const struct mcpfile_server *s,
+                        struct wrap_view *ret)
 {
     struct wrap_view v = {.state = WRAP_PLAIN};
     if (s->odd == NULL && s->command.value.n > 0)

@@ -37,8 +37,8 @@ struct wrap_view {
 };
 
 /* Examines a server. Returns 0 or MI_ENOMEM. */
-MI_MUST int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s,
-                         struct wrap_view *ret);
+MI_MUST int wrap_inspect_server(const struct mcpfile *f, const struct mcpfile_server *s,
+                                struct wrap_view *ret);
 void wrap_view_close(struct wrap_view *v);
 /* Returns the decoded args of a server, ended by NULL; argv[0] is empty. Free them with
  * wrap_argv_close(), which accepts NULL. Returns NULL if memory is short. */

@@ -245,8 +245,8 @@ static bool delete_member(struct edits *e, const struct mcpfile *f, const struct
     return edits_begin_replacement(e, from, to - from);
 }
 
-bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                   const struct wrap_view *v)
+bool remote_add_unwrap_edits(struct edits *e, const struct mcpfile *f,
+                             const struct mcpfile_server *s, const struct wrap_view *v)
 {
     const struct buf *headers = find_original_option(v, "headers");
     /* --original has the original `type`, `transport` or `transportType` */

@@ -27,7 +27,7 @@ MI_MUST int remote_check_wrappable(const struct mcpfile *f, const struct mcpfile
 /* These functions add the edits that wrap, or unwrap, a server with a URL. */
 MI_MUST bool remote_add_wrap_edits(struct edits *e, const struct mcpfile *f,
                                    const struct mcpfile_server *s, const struct wrap_with *with);
-MI_MUST bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                           const struct wrap_view *v);
+MI_MUST bool remote_add_unwrap_edits(struct edits *e, const struct mcpfile *f,
+                                     const struct mcpfile_server *s, const struct wrap_view *v);
 
 #endif

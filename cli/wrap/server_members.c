@@ -37,7 +37,7 @@ size_t member_line_start(const struct mcpfile *f, size_t at)
 }
 
 /* Returns the line end of the line before `at`. */
-static const char *line_end_before(const struct mcpfile *f, size_t at)
+static const char *find_previous_line_end(const struct mcpfile *f, size_t at)
 {
     while (at > 0 && f->text.p[at - 1] != '\n')
         at--;
@@ -47,7 +47,7 @@ static const char *line_end_before(const struct mcpfile *f, size_t at)
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
 {
     size_t from = member_line_start(f, at);
-    buf_adds(b, line_end_before(f, at));
+    buf_adds(b, find_previous_line_end(f, at));
     buf_add(b, f->text.p + from, at - from);
 }
 
@@ -88,7 +88,7 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         buf_addc(&e->text, ' '); /* the key is not the first token of its line */
         return;
     }
-    buf_adds(&e->text, line_end_before(f, key));
+    buf_adds(&e->text, find_previous_line_end(f, key));
     /* Indent the new member. A dash becomes a blank, because both members belong to one list
      * element. */
     for (; from < key; from++)

@@ -35,7 +35,7 @@ void wanted_note_server_found(struct wanted *w, const char *name, enum wanted_wh
     buf_add(&w->names, name, strlen(name) + 1);
 }
 
-bool wanted_report_missing(const struct wanted *w)
+bool wanted_report_missing_servers(const struct wanted *w)
 {
     bool all = true;
     struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);

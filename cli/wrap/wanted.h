@@ -34,6 +34,6 @@ bool wanted_has_server(const struct wanted *w, const char *name);
 void wanted_note_server_found(struct wanted *w, const char *name, enum wanted_where where);
 /* Reports each SERVER argument that is not WANTED_HERE, with a suggestion. Returns true if every
  * SERVER argument is WANTED_HERE. */
-bool wanted_report_missing(const struct wanted *w);
+bool wanted_report_missing_servers(const struct wanted *w);
 
 #endif

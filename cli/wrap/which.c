@@ -35,7 +35,7 @@ char *which_get_own_path(void)
         return NULL;
     }
     const char *rest = getenv("PATH");
-    for (char *dir; (dir = path_find_next(rest, name, &rest)) != NULL;) {
+    for (char *dir; (dir = path_find_directory_of_program(rest, name, &rest)) != NULL;) {
         char *path = path_if_same_program(dir, &own);
         free(dir);
         if (path != NULL) {
@@ -51,8 +51,9 @@ bool which_is_in_path(void)
     struct stat own;
     const char *rest;
     char *exe = process_program_path(), *path = NULL;
-    char *dir =
-        exe != NULL && stat(exe, &own) == 0 ? path_find_next(getenv("PATH"), name, &rest) : NULL;
+    char *dir = exe != NULL && stat(exe, &own) == 0
+                    ? path_find_directory_of_program(getenv("PATH"), name, &rest)
+                    : NULL;
     if (dir != NULL)
         path = path_if_same_program(dir, &own);
     bool found = path != NULL;
@@ -65,12 +66,12 @@ bool which_is_in_path(void)
 char *which_find_unusual_directory(const char *command)
 {
     const char *rest;
-    char *dir = path_find_next(usual, command, &rest);
+    char *dir = path_find_directory_of_program(usual, command, &rest);
     if (dir != NULL) {
         free(dir);
         return NULL;
     }
-    return path_find_next(getenv("PATH"), command, &rest);
+    return path_find_directory_of_program(getenv("PATH"), command, &rest);
 }
 
 char *which_absolute_path(const char *path)

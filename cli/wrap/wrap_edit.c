@@ -17,8 +17,9 @@ static void add_separator(struct buf *sep, const struct mcpfile *f, const struct
         buf_adds(sep, ", ");
 }
 
-bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                        const struct wrap_view *v, const char *const *command)
+bool wrap_edit_redirect_server(struct edits *e, const struct mcpfile *f,
+                               const struct mcpfile_server *s, const struct wrap_view *v,
+                               const char *const *command)
 {
     const struct span *word = &f->arg[s->first_arg];
     struct buf sep = {0};
@@ -94,8 +95,8 @@ static size_t end_of_last_arg(const struct mcpfile *f, const struct mcpfile_serv
 }
 
 /* Replaces a YAML list with dashes by an empty list. */
-static bool replace_with_empty_list(struct edits *e, const struct mcpfile *f,
-                                    const struct mcpfile_server *s)
+static bool replace_yaml_list_by_empty(struct edits *e, const struct mcpfile *f,
+                                       const struct mcpfile_server *s)
 {
     size_t at = s->args.key.at + s->args.key.n;
     while (at < s->args.value.at && f->text.p[at] != ':')
@@ -108,14 +109,14 @@ static bool replace_with_empty_list(struct edits *e, const struct mcpfile *f,
     return true;
 }
 
-bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                      const struct wrap_view *v)
+bool wrap_edit_unwrap_server(struct edits *e, const struct mcpfile *f,
+                             const struct mcpfile_server *s, const struct wrap_view *v)
 {
     const struct span *word = &f->arg[s->first_arg];
     size_t at = word[0].at;
     size_t to;
     if (v->originals > 0)
-        return remote_remove(e, f, s, v);
+        return remote_add_unwrap_edits(e, f, s, v);
     if (s->one_array) {
         at = s->command.value.at;
         return edits_begin_replacement(e, at, word[v->own].at - at);
@@ -133,6 +134,6 @@ bool wrap_edit_remove(struct edits *e, const struct mcpfile *f, const struct mcp
         return false;
     member_add_span(e, f, word[v->own]);
     edits_end_replacement(e);
-    return all && s->dashes ? replace_with_empty_list(e, f, s)
+    return all && s->dashes ? replace_yaml_list_by_empty(e, f, s)
                             : edits_begin_replacement(e, at, to - at);
 }

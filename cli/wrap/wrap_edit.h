@@ -20,10 +20,10 @@
  * that starts the interposer of a wrapped server. */
 MI_MUST bool wrap_edit_wrap_server(struct edits *e, const struct mcpfile *f,
                                    const struct mcpfile_server *s, const struct wrap_with *with);
-MI_MUST bool wrap_edit_remove(struct edits *e, const struct mcpfile *f,
-                              const struct mcpfile_server *s, const struct wrap_view *v);
-MI_MUST bool wrap_edit_redirect(struct edits *e, const struct mcpfile *f,
-                                const struct mcpfile_server *s, const struct wrap_view *v,
-                                const char *const *command);
+MI_MUST bool wrap_edit_unwrap_server(struct edits *e, const struct mcpfile *f,
+                                     const struct mcpfile_server *s, const struct wrap_view *v);
+MI_MUST bool wrap_edit_redirect_server(struct edits *e, const struct mcpfile *f,
+                                       const struct mcpfile_server *s, const struct wrap_view *v,
+                                       const char *const *command);
 
 #endif

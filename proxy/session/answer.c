@@ -207,7 +207,7 @@ static uint64_t reject_message(struct traffic *t, struct message *x, int code, c
     answer_server_with_error(t, x);
     if (!request)
         return r.seq;
-    request_note_refused(t, x->m.id, r.seq);
+    request_note_refused_id(t, x->m.id, r.seq);
     struct invocation v = {
         .seq = r.seq,
         .status = CALL_REFUSED,
@@ -265,7 +265,7 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
     buf_clear(&t->scratch);
     reply_write_late_answer(&t->scratch, x->m.id.text, text, t->journal->uid, r);
     row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
-    request_note_refused(t, x->m.id, v.seq);
+    request_note_refused_id(t, x->m.id, v.seq);
     v.response_bytes = stage_answer_from_buffer(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));
@@ -287,8 +287,8 @@ void answer_send_error(struct traffic *t, enum row_direction to, struct slice id
 
 /* ---- answers to pending requests of the client ---------------------------------------------- */
 
-static struct reply reply_to_pending(const struct traffic *t, const struct pending *p, int code,
-                                     const char *why, const char *cause)
+static struct reply make_reply_to_request(const struct traffic *t, const struct pending *p,
+                                          int code, const char *why, const char *cause)
 {
     return (struct reply){
         .id = p->id,
@@ -323,7 +323,7 @@ static void answer_pending_and_close(struct traffic *t, struct pending *p, int c
                                      const char *why, const char *cause, enum call_status status,
                                      findings f)
 {
-    struct reply r = reply_to_pending(t, p, code, why, cause);
+    struct reply r = make_reply_to_request(t, p, code, why, cause);
     send_error_and_close(t, p, &r, status, f);
 }
 
@@ -353,8 +353,8 @@ void answer_because_server_ended(struct traffic *t, struct pending *p, enum call
     buf_adds(&text, !p->was_read ? "; this request was not read"
                     : effects    ? "; this call may have run"
                                  : "");
-    struct reply r = reply_to_pending(t, p, error_code_for_ended_server(p),
-                                      text.failed ? why : buf_str(&text), cause);
+    struct reply r = make_reply_to_request(t, p, error_code_for_ended_server(p),
+                                           text.failed ? why : buf_str(&text), cause);
     if (effects)
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
     if (effects && p->was_read && !p->cancelled)
@@ -367,7 +367,7 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
                                const char *cause, const char *why)
 {
     struct reply r =
-        reply_to_pending(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
+        make_reply_to_request(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
     r.timeout_us = timeout_us;
     send_error_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
     uncertain_note_call(t, p, cause);
@@ -375,7 +375,7 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
     p->timed_out = true;
 }
 
-void answer_listen_with_end(struct traffic *t, struct pending *p)
+void answer_subscription_with_end(struct traffic *t, struct pending *p)
 {
     if (!p->cancelled) {
         struct row row = {.kind = KIND_RESULT,
@@ -383,7 +383,7 @@ void answer_listen_with_end(struct traffic *t, struct pending *p)
                           .rpc_id = p->id,
                           .request_seq = p->request_seq};
         buf_clear(&t->scratch);
-        reply_write_listen_end(&t->scratch, p->id);
+        reply_write_subscription_end(&t->scratch, p->id);
         struct invocation v = begin_invocation(t, p);
         v.status = CALL_OK;
         v.response_bytes = stage_answer_from_buffer(t, &row);

@@ -52,7 +52,7 @@ void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t tim
                                const char *cause, const char *why);
 /* Answers a subscriptions/listen with the result that a server sends when it ends the session
  * (mcp-wire.md 3.3). */
-void answer_listen_with_end(struct traffic *t, struct pending *p);
+void answer_subscription_with_end(struct traffic *t, struct pending *p);
 /* Returns true if this invalid line was meant as the answer to a pending request. */
 bool answer_is_malformed(struct traffic *t, const struct message *x);
 /* If this invalid line of the client answers a pending request of the server, sends an error to

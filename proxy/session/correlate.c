@@ -66,7 +66,7 @@ static bool request_passes_checks(struct traffic *t, struct message *x, struct p
         return false;
     if (x->dir == ROW_S2C)
         return true;
-    tool_changes_request(t);
+    tool_changes_request_previous(t);
     return arguments_check_request(t, x, ret) && repeat_check_request(t, x, ret);
 }
 
@@ -91,7 +91,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     p->size = x->size;
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
-        repeat_note_forwarded(t, x, p);
+        repeat_note_forwarded_call(t, x, p);
         session_info_note_request(t, &x->m, p->modern);
         t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
     } else {
@@ -155,7 +155,7 @@ static void handle_cancelled_notification(struct traffic *t, const struct messag
     } else if (!p->cancelled) {
         row->request_seq = p->request_seq;
         if (x->dir == ROW_C2S) {
-            invocation_log_cancelled(t, p);
+            invocation_log_cancelled_call(t, p);
             uncertain_note_call(t, p, "cancelled");
         }
         request_abandon(t, x->dir, p);
@@ -215,7 +215,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
         handle_cancelled_notification(t, x, &row);
     if (x->dir == ROW_C2S) {
         if (rpc_method_is(&x->m, "notifications/initialized"))
-            handshake_note_initialized(&t->handshake);
+            handshake_note_client_initialized(&t->handshake);
         handle_lsp_notification(t, x);
     }
     uint64_t seq = message_append_to_journal(t, &row);
@@ -249,7 +249,7 @@ static bool handle_own_answer(struct traffic *t, struct message *x)
 
 /* Checks a late answer like any other answer. Returns true if an equal call of the client may be
  * answered with it. */
-static bool late_answer_is_sound(struct traffic *t, struct message *x, const struct pending *p)
+static bool late_answer_is_valid(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
         return false;
@@ -269,7 +269,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
         forward = false;
     x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
     if (p != NULL && x->dir == ROW_S2C && !forward)
-        uncertain_note_late_answer(t, p, &x->m, late_answer_is_sound, x);
+        uncertain_note_late_answer(t, p, &x->m, late_answer_is_valid, x);
     struct row row =
         make_message_row(t, x, row_kind_of_rpc(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
@@ -336,7 +336,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);
     uint64_t seq = record_answer(t, x, p, tool_error);
-    tool_changes_note_recorded(t, seq);
+    tool_changes_note_recorded_result(t, seq);
     if (x->dir == ROW_S2C) {
         update_session_from_answer(t, x, p, tool_error);
         uncertain_note_answer(t, p, &x->m);

@@ -35,7 +35,7 @@ int64_t expire_next_wait_us(struct traffic *t)
 
 /* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another
  * method, tasks/cancel (mcp-wire.md 5.2). */
-static void cancel_at_server(struct traffic *t, const struct pending *p)
+static void cancel_request_at_server(struct traffic *t, const struct pending *p)
 {
     struct buf b = {0};
     if (json_key_is(p->method, "tasks/result")) {
@@ -45,7 +45,7 @@ static void cancel_at_server(struct traffic *t, const struct pending *p)
         json_out_quoted(&j, "taskId", p->target);
         rpc_out_end(&j);
     } else {
-        own_write_cancelled(&b, p->id, "the deadline passed");
+        own_write_cancelled_message(&b, p->id, "the deadline passed");
     }
     if (b.failed || message_record_and_stage(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
         log_warn("out of memory, cannot send a cancellation to the server: server=%s", t->server);
@@ -161,7 +161,7 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
     bool hung = silent && !p->lsp_cancelled && p->written_at != PENDING_NOT_STAGED &&
                 t->on_silent != NULL && t->on_silent(t->owner, p, waited_us, &why) == LIVENESS_HUNG;
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
-        cancel_at_server(t, p);
+        cancel_request_at_server(t, p);
     append_advice_on_deadline(t, p, &why);
     answer_because_of_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
                               why.failed ? "timed out" : buf_str(&why));
@@ -177,7 +177,7 @@ void expire_due_requests(struct traffic *t)
     invalid_line_end_expired_waits(t, now);
     tool_ask_fail_if_timed_out(t, now);
     timers_note_bytes_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
-    for (struct pending *p; (p = timers_next_expired(&t->timers, now)) != NULL;)
+    for (struct pending *p; (p = timers_find_expired_request(&t->timers, now)) != NULL;)
         expire_request(t, p, now);
 }
 

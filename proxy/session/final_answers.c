@@ -14,12 +14,12 @@ void final_answers_send_errors(struct traffic *t, enum call_status status, const
     }
 }
 
-void final_answers_end_listens(struct traffic *t)
+void final_answers_end_subscriptions(struct traffic *t)
 {
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
         if (p->flags & METHOD_LISTENS)
-            answer_listen_with_end(t, p);
+            answer_subscription_with_end(t, p);
     }
 }
 
@@ -76,7 +76,7 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
     buf_close(&ids);
 }
 
-void final_answers_record_failed(struct traffic *t, const char *cause, const char *why)
+void final_answers_send_record_errors(struct traffic *t, const char *cause, const char *why)
 {
     while (t->open[ROW_C2S].open.oldest != NULL)
         answer_for_missing_server(t, t->open[ROW_C2S].open.oldest, CALL_INTERRUPTED, cause, why);

@@ -12,12 +12,12 @@ void final_answers_send_errors(struct traffic *t, enum call_status status, const
                                const char *why, uint64_t read);
 /* Call this function when the client ends the session: each of its subscriptions gets the result
  * that ends a subscription. */
-void final_answers_end_listens(struct traffic *t);
+void final_answers_end_subscriptions(struct traffic *t);
 /* Call this function when recording has failed for good: drops the messages staged for the client,
  * which are not recorded. Requests whose answers were among them get an error. */
 void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const char *why);
 /* Call this function when recording has failed for good: each pending request of the client gets an
  * error. */
-void final_answers_record_failed(struct traffic *t, const char *cause, const char *why);
+void final_answers_send_record_errors(struct traffic *t, const char *cause, const char *why);
 
 #endif

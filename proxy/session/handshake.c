@@ -146,7 +146,7 @@ void handshake_note_answer(struct handshake *h, const struct pending *p, const s
         (void)string_set_add_or_remove(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
 
-void handshake_note_initialized(struct handshake *h)
+void handshake_note_client_initialized(struct handshake *h)
 {
     h->initialized = true;
 }
@@ -203,7 +203,7 @@ static void handshake_write_request(struct handshake *h, struct buf *b, const ch
     json_out_end(&j);
 }
 
-bool handshake_write_initialize(struct handshake *h, struct buf *b)
+bool handshake_write_initialize_request(struct handshake *h, struct buf *b)
 {
     if (h->initialize.n == 0)
         return false;
@@ -242,7 +242,7 @@ bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b
     if (*at == 0) {
         *at = 1;
         if (h->initialized) {
-            own_write_initialized(b);
+            own_write_initialized_message(b);
             return true;
         }
     }
@@ -268,7 +268,7 @@ bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b
     return true;
 }
 
-bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b)
+bool handshake_write_list_changed_notice(const struct handshake *h, size_t *at, struct buf *b)
 {
     static const char *const lists[] = {"tools", "resources", "prompts"};
     struct json_value old = {JSON_OBJECT, buf_slice(&h->answer)};

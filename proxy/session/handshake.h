@@ -50,7 +50,7 @@ void handshake_set_secret(struct handshake *h, const char *secret);
 /* Call this function when the server has answered the client's request with a result. */
 void handshake_note_answer(struct handshake *h, const struct pending *p, const struct rpc *m);
 /* Call this function when the client has sent notifications/initialized. */
-void handshake_note_initialized(struct handshake *h);
+void handshake_note_client_initialized(struct handshake *h);
 
 /* Returns true if this request may be sent to a new process even though the old one has read it. */
 bool handshake_may_resend_request(const struct handshake *h, const struct pending *p);
@@ -63,7 +63,7 @@ bool handshake_request_is_repeatable(const struct handshake *h, const struct pen
 bool handshake_tool_may_run_twice(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process. Returns false if the client has sent none. */
-bool handshake_write_initialize(struct handshake *h, struct buf *b);
+bool handshake_write_initialize_request(struct handshake *h, struct buf *b);
 /* Returns true if m answers the repeated initialize. */
 bool handshake_is_initialize_answer(const struct handshake *h, const struct rpc *m);
 /* Returns true if m has the protocol version and capabilities of the old process; if not, `why`
@@ -74,7 +74,7 @@ bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, str
 bool handshake_write_next_message(struct handshake *h, size_t *at, struct buf *b);
 /* Writes one of the list_changed notifications for the client, because the new process may have
  * other lists. *at is used as in handshake_write_next_message(). */
-bool handshake_write_list_changed(const struct handshake *h, size_t *at, struct buf *b);
+bool handshake_write_list_changed_notice(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Returns true if this is the id of a request of the interposer. */
 bool handshake_is_own_id(const struct handshake *h, struct json_value id);

@@ -74,7 +74,7 @@ static void append_start_of_line(struct buf *b, struct slice text)
     struct buf clean = {0};
     size_t n = 0;
     if (text.n > START_READ)
-        text.n = redact_length_of_whole_words((struct slice){text.p, START_READ}, START_READ);
+        text.n = redact_find_end_of_whole_words((struct slice){text.p, START_READ}, START_READ);
     if (sanitize_excerpt(text, &clean, &n) == 0)
         lenient_append_excerpt(n > 0 ? buf_slice(&clean) : text, 0, b);
     buf_close(&clean);
@@ -392,7 +392,7 @@ void invalid_line_find_first_id(struct message *x, struct lenient *object, struc
 {
     *ret_rest = x->text;
     do {
-        if (!lenient_next(ret_rest, object))
+        if (!lenient_read_next_object(ret_rest, object))
             return;
     } while (object->id.type == JSON_NONE);
     x->m.id = object->id;
@@ -405,7 +405,7 @@ void invalid_line_reject_other_objects(struct traffic *t, const struct message *
                                        struct slice rest, const struct invalid_line_rejection *r)
 {
     struct lenient l;
-    for (int i = 0; i < INVALID_LINE_OTHERS_MAX && lenient_next(&rest, &l); i++) {
+    for (int i = 0; i < INVALID_LINE_OTHERS_MAX && lenient_read_next_object(&rest, &l); i++) {
         if (l.id.type == JSON_NONE)
             continue;
         struct message other = {.dir = ROW_C2S, .text = x->text};

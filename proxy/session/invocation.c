@@ -77,7 +77,7 @@ void invocation_log_error(struct traffic *t, struct invocation *x, int code, con
     buf_close(&text);
 }
 
-void invocation_log_cancelled(struct traffic *t, const struct pending *p)
+void invocation_log_cancelled_call(struct traffic *t, const struct pending *p)
 {
     struct invocation x = begin_invocation(t, p);
     x.status = CALL_CANCELLED;

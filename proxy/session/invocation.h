@@ -14,6 +14,6 @@ struct invocation invocation_of_answer(const struct traffic *t, const struct pen
 /* Logs a request that ended with an error of the interposer. The caller has set x->status. */
 void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,
                           size_t bytes);
-void invocation_log_cancelled(struct traffic *t, const struct pending *p);
+void invocation_log_cancelled_call(struct traffic *t, const struct pending *p);
 
 #endif

@@ -50,7 +50,7 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
         .batch_seq = x->batch_seq,
         .findings = x->m.findings | x->repairs,
         .rules = x->rules,
-        .may_link = link_is_possible(&x->m),
+        .may_link = link_may_exist_in_message(&x->m),
     };
     if (x->m.id.type != JSON_NONE)
         row.rpc_id = x->m.id.text;
@@ -181,7 +181,7 @@ uint64_t message_record_and_stage(struct traffic *t, enum row_direction dir, str
 static void append_sanitized_name(struct buf *b, struct slice name)
 {
     struct buf clean = {0};
-    if (redact_append_sanitized(name, &clean) < 0)
+    if (redact_append_sanitized_text(name, &clean) < 0)
         b->failed = true;
     text_append_visible(
         b, (struct slice){clean.p, redact_text_head_len(buf_slice(&clean), NAME_SHOWN)});

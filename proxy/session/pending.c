@@ -126,8 +126,8 @@ struct parts {
     size_t n; /* bytes needed to copy all these parts of the request */
 };
 
-static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *key,
-                                     struct rpc_id token)
+static struct parts gather_request_texts(const struct rpc *m, const struct rpc_id *key,
+                                         struct rpc_id token)
 {
     struct parts s = {
         .key = *key,
@@ -150,7 +150,7 @@ static struct parts parts_of_message(const struct rpc *m, const struct rpc_id *k
 
 /* If the whole message is kept, returns the slice of its copy that corresponds to x; otherwise
  * copies x separately. */
-static struct slice copy_or_borrow_part(struct pending *p, const struct parts *s, size_t *at,
+static struct slice copy_or_borrow_text(struct pending *p, const struct parts *s, size_t *at,
                                         struct slice x)
 {
     if (s->text.p == NULL || x.p == NULL)
@@ -158,7 +158,7 @@ static struct slice copy_or_borrow_part(struct pending *p, const struct parts *s
     return (struct slice){p->text.p + (x.p - s->text.p), x.n};
 }
 
-static void copy_parts_into_entry(struct pending *p, const struct parts *s)
+static void copy_texts_into_entry(struct pending *p, const struct parts *s)
 {
     size_t at = 0;
     p->key = s->key;
@@ -166,10 +166,10 @@ static void copy_parts_into_entry(struct pending *p, const struct parts *s)
     p->token = s->token;
     p->token.text = copy_into_entry(p, &at, s->token.text);
     p->text = copy_into_entry(p, &at, s->text);
-    p->id = copy_or_borrow_part(p, s, &at, s->id);
-    p->method = copy_or_borrow_part(p, s, &at, s->method);
-    p->target = copy_or_borrow_part(p, s, &at, s->target);
-    p->arguments = copy_or_borrow_part(p, s, &at, s->arguments);
+    p->id = copy_or_borrow_text(p, s, &at, s->id);
+    p->method = copy_or_borrow_text(p, s, &at, s->method);
+    p->target = copy_or_borrow_text(p, s, &at, s->target);
+    p->arguments = copy_or_borrow_text(p, s, &at, s->arguments);
 }
 
 static bool is_valid_token(struct json_value v)
@@ -208,7 +208,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     struct rpc_id token = rpc_id_from_json(value, &t->scratch[PENDING_TOKEN]);
     if (id->type == 0 || (token.type == 0 && value.type != JSON_NONE))
         return MI_ENOMEM;
-    struct parts parts = parts_of_message(m, id, token);
+    struct parts parts = gather_request_texts(m, id, token);
     size_t cost = sizeof(struct pending) + parts.n;
     if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
         return MI_EFULL;
@@ -216,7 +216,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_i
     if (p == NULL)
         return MI_ENOMEM;
     *p = (struct pending){.cost = cost, .size = m->text.n};
-    copy_parts_into_entry(p, &parts);
+    copy_texts_into_entry(p, &parts);
     if (!reserve_lookup_key_space(&t->scratch[PENDING_ID], &p->key) ||
         (token.type != 0 && !reserve_lookup_key_space(&t->scratch[PENDING_TOKEN], &p->token))) {
         free(p);

@@ -134,7 +134,7 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
 }
 
-void repeat_note_forwarded(struct traffic *t, const struct message *x, struct pending *p)
+void repeat_note_forwarded_call(struct traffic *t, const struct message *x, struct pending *p)
 {
     const struct repeat *r = &x->again;
     struct buf happened = {0};

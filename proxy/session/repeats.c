@@ -122,7 +122,7 @@ uint64_t repeats_key_of_call(const struct repeats *r, const struct rpc *call)
 }
 
 /* Forgets the calls that became uncertain more than window_us ago; they are first in the list. */
-static void repeats_remove_old(struct repeats *r, int64_t now_us)
+static void repeats_remove_old_calls(struct repeats *r, int64_t now_us)
 {
     if (r->n == 0 || now_us - r->list[0].at_us <= r->window_us)
         return;
@@ -131,11 +131,11 @@ static void repeats_remove_old(struct repeats *r, int64_t now_us)
     repeats_remove_marked_calls(r);
 }
 
-enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u)
+enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain *u)
 {
     if (r->window_us <= 0 || u->key == 0)
         return u->key == 0 ? REPEATS_NOT : REPEATS_ADDED;
-    repeats_remove_old(r, u->at_us);
+    repeats_remove_old_calls(r, u->at_us);
     enum repeats_added added = REPEATS_ADDED;
     if (r->n == REPEATS_MAX) {
         r->list[0].seq = 0;
@@ -211,7 +211,7 @@ enum repeat_decision repeats_decide_call(struct repeats *r, uint64_t key, bool t
                                          struct uncertain **ret_first)
 {
     struct uncertain *newest = NULL, *answer = NULL;
-    repeats_remove_old(r, now_us);
+    repeats_remove_old_calls(r, now_us);
     for (size_t i = r->n; key != 0 && i > 0; i--) {
         struct uncertain *u = &r->list[i - 1];
         if (u->key != key)

@@ -92,7 +92,7 @@ enum repeats_added {
     REPEATS_NOT       /* out of memory: the call was not added */
 };
 /* Adds an uncertain call. u->text must be NULL. */
-enum repeats_added repeats_add(struct repeats *r, const struct uncertain *u);
+enum repeats_added repeats_add_call(struct repeats *r, const struct uncertain *u);
 /* Notes that the server has answered the uncertain call `seq`. text: the answer, copied if there is
  * room; {NULL, 0} if it must not be kept. Returns the call, or NULL if it is unknown. */
 const struct uncertain *repeats_note_late_answer(struct repeats *r, uint64_t seq,

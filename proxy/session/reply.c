@@ -104,7 +104,7 @@ void reply_write_late_answer(struct buf *b, struct slice id, struct slice text, 
     buf_close(&mark);
 }
 
-void reply_write_listen_end(struct buf *b, struct slice id)
+void reply_write_subscription_end(struct buf *b, struct slice id)
 {
     struct json_out j = json_out_to(b);
     rpc_out_begin_answer(&j, id);

@@ -54,6 +54,6 @@ void reply_write(struct buf *b, const struct reply *r);
 void reply_write_late_answer(struct buf *b, struct slice id, struct slice text, const char *session,
                              const struct repeat *r);
 /* Writes the result that ends a subscriptions/listen. */
-void reply_write_listen_end(struct buf *b, struct slice id);
+void reply_write_subscription_end(struct buf *b, struct slice id);
 
 #endif

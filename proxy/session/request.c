@@ -53,7 +53,7 @@ void request_abandon(struct traffic *t, enum row_direction dir, struct pending *
     pending_mark_cancelled(&t->open[dir], p);
 }
 
-void request_note_refused(struct traffic *t, struct json_value id, uint64_t seq)
+void request_note_refused_id(struct traffic *t, struct json_value id, uint64_t seq)
 {
     t->refused[t->refused_next++ % REFUSED_MAX] =
         (struct refused_request){rpc_id_hash_json(id), seq};

@@ -19,7 +19,7 @@ void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
 /* Notes that the client's request `seq` is not forwarded. The ids of the newest REFUSED_MAX such
  * requests are remembered, each until another request has the same id. */
-void request_note_refused(struct traffic *t, struct json_value id, uint64_t seq);
+void request_note_refused_id(struct traffic *t, struct json_value id, uint64_t seq);
 /* Returns the seq of the newest refused request with this id; 0 if there is none, or if a pending
  * request has this id. */
 uint64_t request_find_refused_seq(struct traffic *t, struct json_value id);

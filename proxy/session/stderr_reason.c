@@ -121,7 +121,7 @@ static void set_reason_line(struct reading *r, struct slice text, enum stderr_sa
     r->since = 0;
     r->cause.n = 0;
     r->code[0] = '\0';
-    r->continues = line_states_reason(says) ? stderr_rule_continued_lines(text) : 0;
+    r->continues = line_states_reason(says) ? stderr_rule_count_following_lines(text) : 0;
     r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
 }
 

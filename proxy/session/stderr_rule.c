@@ -185,7 +185,7 @@ static const struct {
 };
 
 /* Searches without memmem(), whose preparation costs more than the search of a short line. */
-static bool line_contains(struct slice line, const char *text, size_t n)
+static bool line_contains_text(struct slice line, const char *text, size_t n)
 {
     const char *p = line.p, *end = line.p + line.n - n + 1;
     while ((p = memchr(p, text[0], (size_t)(end - p))) != NULL && memcmp(p, text, n) != 0)
@@ -198,7 +198,7 @@ static bool pattern_applies_to_line(enum where where, const char *text, size_t n
     if (n > line.n)
         return false;
     if (where == HAS)
-        return line_contains(line, text, n);
+        return line_contains_text(line, text, n);
     const char *at = where == BEGINS ? line.p : line.p + line.n - n;
     /* Usually the first byte differs, and memcmp() is not called. */
     return n == 0 || (at[0] == text[0] && memcmp(at, text, n) == 0);
@@ -229,7 +229,7 @@ static bool is_name_char(char c)
 
 /* Returns true for a text such as "ValueError: …", "java.io.IOException: …" or "Error [ERR_X]: …",
  * or for the name of an exception without a message. */
-static bool line_names_exception(struct slice s)
+static bool line_mentions_exception(struct slice s)
 {
     static const char *const last[] = {"Error", "Exception", "Interrupt", "Rejection", "Fault"};
     struct slice name = {s.p, 0};
@@ -271,7 +271,7 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
     } else {
         r = find_first_rule(rules, MI_COUNT(rules), line);
     }
-    if ((r == NULL || r->says == STDERR_MAYBE) && line_names_exception(line))
+    if ((r == NULL || r->says == STDERR_MAYBE) && line_mentions_exception(line))
         r = &exception;
     *ret_text = line;
     *ret_rule = r;
@@ -290,7 +290,7 @@ bool stderr_rule_is_final(const void *rule)
     return r != NULL && r->final;
 }
 
-unsigned stderr_rule_continued_lines(struct slice reason)
+unsigned stderr_rule_count_following_lines(struct slice reason)
 {
     for (size_t i = 0; i < MI_COUNT(continued); i++)
         if (pattern_applies_to_line(continued[i].where, continued[i].text,

@@ -31,6 +31,6 @@ enum stderr_says stderr_rule_classify(struct slice line, struct slice *ret_text,
  * does not exist. Returns false if rule is NULL. */
 bool stderr_rule_is_final(const void *rule);
 /* Returns how many of the lines after this reason belong to it. */
-unsigned stderr_rule_continued_lines(struct slice reason);
+unsigned stderr_rule_count_following_lines(struct slice reason);
 
 #endif

@@ -210,7 +210,7 @@ void timers_set_server_absent(struct timers *t, bool away, int64_t now_us)
         t->last_read_us = timers_elapsed_us(t, now_us);
 }
 
-struct pending *timers_next_expired(struct timers *t, int64_t now_us)
+struct pending *timers_find_expired_request(struct timers *t, int64_t now_us)
 {
     int64_t now = timers_elapsed_us(t, now_us);
     while (t->n > 0 && t->heap[0]->due_us <= now) {

@@ -81,12 +81,12 @@ bool timers_skip_stalled_time(struct timers *t, int64_t us, int64_t now_us);
  * is ready. */
 void timers_set_server_absent(struct timers *t, bool away, int64_t now_us);
 /* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
-struct pending *timers_next_expired(struct timers *t, int64_t now_us);
+struct pending *timers_find_expired_request(struct timers *t, int64_t now_us);
 /* Returns true if --max-timeout determines the deadline of a request. */
 bool timers_max_timeout_applies(const struct timers *t, const struct pending *p);
-/* Returns the microseconds until timers_next_expired() must be called; -1: no deadline can pass.
- * The result is not later than the next deadline, and not 0 after timers_next_expired() has
- * returned NULL. */
+/* Returns the microseconds until timers_find_expired_request() must be called; -1: no deadline can
+ * pass. The result is not later than the next deadline, and not 0 after
+ * timers_find_expired_request() has returned NULL. */
 int64_t timers_next_wait_us(const struct timers *t, int64_t now_us);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-void tool_ask_line_free(struct tool_ask_line *l)
+void tool_ask_free_line(struct tool_ask_line *l)
 {
     chunk_release(l->chunk);
     free(l);
@@ -19,7 +19,7 @@ void tool_ask_close(struct tool_gate *g)
 {
     for (struct tool_ask_line *l = g->first, *next; l != NULL; l = next) {
         next = l->next;
-        tool_ask_line_free(l);
+        tool_ask_free_line(l);
     }
     tool_hints_clear(&g->hints);
     tool_hints_clear(&g->asked);
@@ -104,11 +104,11 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
     struct tool_gate *g = &t->gate;
     struct changes unused = {0};
     struct tool_cut cut = {0};
-    uint64_t next = tool_rule_next_page(m->next_cursor);
+    uint64_t next = tool_rule_hash_next_cursor(m->next_cursor);
     bool more = next != 0;
     int st = MI_ENOMEM;
     if (tool_hints_begin_page(&g->asked, g->cursor, next))
-        st = tool_rule_cut(g->rule, m->result, &unused, &cut, note_tool_hint, &g->asked);
+        st = tool_rule_remove_tools(g->rule, m->result, &unused, &cut, note_tool_hint, &g->asked);
     changes_close(&unused);
     g->asked_cut.listed += cut.listed;
     g->asked_cut.hidden += cut.hidden;
@@ -132,7 +132,7 @@ static void tool_ask_note_page(struct traffic *t, const struct rpc *m)
         g->cut = g->asked_cut;
         g->asked = (struct tool_hints){0};
         g->asking = false;
-        tool_report_rule_effect(t, &g->cut);
+        tool_report_record_rule_effect(t, &g->cut);
     }
 }
 
@@ -144,7 +144,7 @@ bool tool_ask_handle_answer(struct traffic *t, const struct rpc *m)
     g->id = 0;
     if (m->kind == RPC_ERROR)
         tool_ask_fail(t, "the server answered tools/list with an error");
-    else if (m->in_result[FIELD_TOOLS] != JSON_ARRAY || tool_rule_list_fault(m) != NULL)
+    else if (m->in_result[FIELD_TOOLS] != JSON_ARRAY || tool_rule_find_list_fault(m) != NULL)
         tool_ask_fail(t, "the server answered tools/list without a list of tools");
     else
         tool_ask_note_page(t, m);

@@ -48,9 +48,9 @@ bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id);
 /* Returns true if messages of the client wait for the list of tools. */
 bool tool_ask_has_waiting_lines(const struct traffic *t);
 /* Returns the next message whose wait is over, or NULL. The caller frees it with
- * tool_ask_line_free(). */
+ * tool_ask_free_line(). */
 struct tool_ask_line *tool_ask_next_ready_line(struct traffic *t);
-void tool_ask_line_free(struct tool_ask_line *l);
+void tool_ask_free_line(struct tool_ask_line *l);
 void tool_ask_close(struct tool_gate *g); /* safe to call twice */
 
 #endif

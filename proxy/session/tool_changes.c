@@ -10,7 +10,7 @@
 
 #define CHANGES_LOGGED 8 /* maximum number of tools named on stderr; the event names all tools */
 
-void tool_changes_request(struct traffic *t)
+void tool_changes_request_previous(struct traffic *t)
 {
     if (t->previous_tools.state != PREVIOUS_TOOLS_UNKNOWN)
         return;
@@ -84,7 +84,7 @@ static bool compare_tool_lists(struct traffic *t)
     return differ;
 }
 
-void tool_changes_take_previous(struct traffic *t, struct tools *tools, const char *uid)
+void tool_changes_take_previous_tools(struct traffic *t, struct tools *tools, const char *uid)
 {
     struct previous_tools *p = &t->previous_tools;
     if (p->state != PREVIOUS_TOOLS_WANTED) {
@@ -109,7 +109,7 @@ void tool_changes_add_list_page(struct traffic *t, struct message *x, uint64_t c
         x->rules |= RULE(RULE_TOOL_CHANGED);
 }
 
-void tool_changes_note_recorded(struct traffic *t, uint64_t seq)
+void tool_changes_note_recorded_result(struct traffic *t, uint64_t seq)
 {
     struct previous_tools *p = &t->previous_tools;
     if (p->completes)

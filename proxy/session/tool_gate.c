@@ -121,14 +121,14 @@ static int tool_gate_filter_tools_page(struct traffic *t, const struct rpc *m, u
     struct tool_gate *g = &t->gate;
     struct buf detail = {0};
     struct tool_cut cut;
-    uint64_t next = tool_rule_next_page(m->next_cursor);
+    uint64_t next = tool_rule_hash_next_cursor(m->next_cursor);
     struct listing l = {.g = g, .j = json_out_to(&detail)};
     l.belongs = tool_hints_begin_page(&g->hints, cursor, next);
     json_out_object(&l.j, NULL);
     json_out_uint(&l.j, "seq", seq);
     json_out_text(&l.j, "rule", buf_slice(&g->rule->text));
     json_out_array(&l.j, "hidden");
-    int st = tool_rule_cut(g->rule, m->result, c, &cut, tool_gate_on_named_tool, &l);
+    int st = tool_rule_remove_tools(g->rule, m->result, c, &cut, tool_gate_on_named_tool, &l);
     json_out_end(&l.j);
     json_out_uint(&l.j, "hidden_n", cut.hidden);
     json_out_uint(&l.j, "listed_n", cut.listed);
@@ -141,7 +141,7 @@ static int tool_gate_filter_tools_page(struct traffic *t, const struct rpc *m, u
     g->cut.listed += l.belongs ? cut.listed : 0;
     g->cut.hidden += l.belongs ? cut.hidden : 0;
     if (st == 0 && l.belongs && next == 0)
-        tool_report_rule_effect(t, &g->cut);
+        tool_report_record_rule_effect(t, &g->cut);
     return st;
 }
 
@@ -178,7 +178,7 @@ static int copy_text_without_removed_parts(struct message *x, const struct chang
 
 bool tool_gate_accepts_answer(struct traffic *t, struct message *x, struct pending *p)
 {
-    const char *fault = answer_may_list_tools(t, p) ? tool_rule_list_fault(&x->m) : NULL;
+    const char *fault = answer_may_list_tools(t, p) ? tool_rule_find_list_fault(&x->m) : NULL;
     struct buf why = {0};
     if (fault == NULL)
         return true;
@@ -243,7 +243,7 @@ bool tool_gate_remove_refused_members(struct traffic *t, struct message *batch, 
         struct tool_cut cut;
         bool json = rpc_read(v.text, &m) == 0;
         bool list = batch->dir == ROW_S2C && json && batch_member_lists_tools(t, &m);
-        if (list ? tool_rule_list_fault(&m) != NULL
+        if (list ? tool_rule_find_list_fault(&m) != NULL
                  : batch->dir == ROW_C2S && json &&
                        judge_tool_call(&t->gate, &m) != TOOL_CALL_KEPT) {
             if (*ret_kept > 0)
@@ -255,7 +255,7 @@ bool tool_gate_remove_refused_members(struct traffic *t, struct message *batch, 
                 st =
                     changes_add(&c, (struct slice){refused, (size_t)(v.text.p - refused)}, nothing);
             if (st == 0 && list)
-                st = tool_rule_cut(t->gate.rule, m.result, &c, &cut, NULL, NULL);
+                st = tool_rule_remove_tools(t->gate.rule, m.result, &c, &cut, NULL, NULL);
         }
         before = end;
     }

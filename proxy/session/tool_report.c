@@ -11,7 +11,7 @@ static void append_unmatched_patterns(const struct tool_gate *g, struct buf *b, 
 {
     struct slice pattern;
     size_t n = 0;
-    for (size_t at = 0; tool_rule_next_unmatched(g->rule, &at, &pattern); n++) {
+    for (size_t at = 0; tool_rule_next_unmatched_pattern(g->rule, &at, &pattern); n++) {
         json_out_text(j, NULL, pattern);
         if (n < 8) {
             buf_adds(b, n > 0 ? ", '" : "'");
@@ -24,7 +24,7 @@ static void append_unmatched_patterns(const struct tool_gate *g, struct buf *b, 
 }
 
 /* The first complete list shows whether the rule matches the tools that its author intended. */
-void tool_report_rule_effect(struct traffic *t, const struct tool_cut *cut)
+void tool_report_record_rule_effect(struct traffic *t, const struct tool_cut *cut)
 {
     struct tool_gate *g = &t->gate;
     struct buf detail = {0}, names = {0}, why = {0};

@@ -12,6 +12,6 @@
 
 /* Call this function when a list of tools is complete. Only the first list is compared with the
  * tool rule. cut: numbers of tools listed and hidden in the whole list. */
-void tool_report_rule_effect(struct traffic *t, const struct tool_cut *cut);
+void tool_report_record_rule_effect(struct traffic *t, const struct tool_cut *cut);
 
 #endif

@@ -171,8 +171,8 @@ static void handle_blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* Call this function when a line is complete. Returns a finding if traffic_note_unfinished() has
- * reported the line. */
+/* Call this function when a line is complete. Returns a finding if traffic_note_unfinished_line()
+ * has reported the line. */
 static findings finish_unfinished_line(struct traffic *t, enum row_direction dir)
 {
     bool late = t->unfinished[dir] > 0;
@@ -237,7 +237,7 @@ void traffic_release_waiting_lines(struct traffic *t)
     for (struct tool_ask_line *l; (l = tool_ask_next_ready_line(t)) != NULL;) {
         struct line line = {l->chunk->data, l->n, l->chunk};
         handle_received_line(t, ROW_C2S, &line, l->found);
-        tool_ask_line_free(l);
+        tool_ask_free_line(l);
     }
 }
 
@@ -252,7 +252,7 @@ void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct 
     handle_received_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
 }
 
-void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line)
+void traffic_handle_long_line(struct traffic *t, enum row_direction dir, const struct line *line)
 {
     struct line head = *line;
     struct message x = {.dir = dir,
@@ -263,7 +263,7 @@ void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const st
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_unfinished_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the start of the line is recorded, which is not valid JSON */
     struct buf why = {0};
-    /* memory ran out, and line_end_as_too_long() ended the line */
+    /* memory ran out, and line_end_too_long_line() ended the line */
     bool no_memory = line->n <= t->max_message;
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);
@@ -292,7 +292,7 @@ void traffic_note_client_closed(struct traffic *t)
     timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false, journal_now_us(t->journal));
 }
 
-void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n)
+void traffic_note_unfinished_line(struct traffic *t, enum row_direction dir, size_t n)
 {
     char detail[80];
     snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", sender_name(dir), n);

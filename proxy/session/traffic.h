@@ -28,12 +28,12 @@ void traffic_set_deadlines(struct traffic *t, const struct deadlines *rules, int
  * overwritten. */
 void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Handles a line longer than --max-message; `line` has its first bytes. */
-void traffic_handle_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
+void traffic_handle_long_line(struct traffic *t, enum row_direction dir, const struct line *line);
 /* Handles an incomplete line: the stream ended before the line's newline. */
 void traffic_handle_last_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* Notes that a line has been incomplete for some time: n bytes of the line have arrived. When the
  * line is complete, the line gets a finding. */
-void traffic_note_unfinished(struct traffic *t, enum row_direction dir, size_t n);
+void traffic_note_unfinished_line(struct traffic *t, enum row_direction dir, size_t n);
 /* Call this function when the client has closed its output. Such a client cannot answer requests of
  * the server, so deadlines are not paused for them. */
 void traffic_note_client_closed(struct traffic *t);

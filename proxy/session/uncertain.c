@@ -37,7 +37,7 @@ void uncertain_note_call(struct traffic *t, const struct pending *p, const char 
                  t->server, (unsigned long long)p->request_seq);
         return;
     }
-    enum repeats_added added = repeats_add(&t->repeats, &u);
+    enum repeats_added added = repeats_add_call(&t->repeats, &u);
     if (added == REPEATS_NOT) {
         log_warn("out of memory: a repeat of a call that may have run would not be noticed: "
                  "server=%s seq=%llu",

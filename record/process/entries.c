@@ -12,7 +12,7 @@
 static int add_event(struct store *s, int64_t t_us, const char *kind, struct slice detail)
 {
     struct row row = {.event = kind, .t_us = t_us, .body = detail};
-    return writer_add(s->w, s->session_id, s->uid, &row);
+    return writer_add_row(s->w, s->session_id, s->uid, &row);
 }
 
 /* Adds an event whose detail was written to s->text. */
@@ -71,7 +71,7 @@ static int add_unrecordable_entry(struct store *s, uint32_t kind, struct slice b
         seq = e.row.seq;
         t_us = e.row.t_us;
         e.row.body = (struct slice){0};
-        st = writer_add(s->w, s->session_id, s->uid, &e.row);
+        st = writer_add_row(s->w, s->session_id, s->uid, &e.row);
     }
     log_warn("an entry of the journal killed the recorder process, and is stored without its "
              "content: seq=%llu kills=%u",
@@ -231,7 +231,7 @@ static int store_session_update(struct store *s, const struct session_update *u)
     if (st == 0)
         st = writer_update_session(s->w, s->session_id, &clean);
     if (st == 0 && u->ended_at_us != 0)
-        st = writer_store_running(s->w, s->session_id, NULL);
+        st = writer_store_running_row(s->w, s->session_id, NULL);
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&copy[i]);
     return st;
@@ -290,7 +290,7 @@ static int add_message(struct store *s, struct entry *e)
     struct context_result result;
     detect_no_progress(s, &e->row, &read);
     detect_large_result(e, &read, &result);
-    int st = writer_add(s->w, s->session_id, s->uid, &e->row);
+    int st = writer_add_row(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S) {
         /* Keep the sanitized arguments, which the log line of the call needs. */
         struct slice body = writer_get_last_body(s->w);
@@ -305,7 +305,7 @@ static int add_message(struct store *s, struct entry *e)
     e->invocation.result_clean = writer_left_body_unchanged(s->w);
     if (entries_row_is_answer(&e->row) && writer_get_last_commitment(s->w, commitment))
         e->invocation.commitment = slice_of(commitment);
-    log_directory_add(&s->log, &e->invocation);
+    log_directory_add_call(&s->log, &e->invocation);
     return 0;
 }
 
@@ -315,13 +315,13 @@ static int entries_add_by_kind(struct store *s, struct entry *e, uint64_t at)
     case ENTRY_MESSAGE:
         return add_message(s, e);
     case ENTRY_EVENT:
-        return writer_add(s->w, s->session_id, s->uid, &e->row);
+        return writer_add_row(s->w, s->session_id, s->uid, &e->row);
     case ENTRY_UPDATE:
         return store_session_update(s, &e->update);
     case ENTRY_RUNNING:
-        return writer_store_running(s->w, s->session_id, &e->running);
+        return writer_store_running_row(s->w, s->session_id, &e->running);
     case ENTRY_INVOCATION:
-        log_directory_add(&s->log, &e->invocation);
+        log_directory_add_call(&s->log, &e->invocation);
         return 0;
     case ENTRY_ESCALATION: /* entries_escalate() has written the file, and the event's detail */
         if (s->escalated_at != at || s->escalated.n == 0)

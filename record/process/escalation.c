@@ -130,7 +130,7 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
     if (st == 0)
         st = escalation_row_count(w, s->id, 0, at_us, &row, s->file);
     *ret_new =
-        st == 0 && row.first_at_us == at_us && escalation_file_is_of_occurrence(dir, s->file, e);
+        st == 0 && row.first_at_us == at_us && escalation_file_has_occurrence(dir, s->file, e);
     if (st == 0 && !*ret_new)
         st = escalation_row_count(w, s->id, 1, at_us, &row, s->file);
     if (st == 0) {

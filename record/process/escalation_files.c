@@ -193,7 +193,7 @@ static bool file_describes_occurrence(int dir, const char *name, const struct bu
     return same;
 }
 
-bool escalation_file_is_of_occurrence(int dir, const char *name, const struct escalation *e)
+bool escalation_file_has_occurrence(int dir, const char *name, const struct escalation *e)
 {
     struct buf text = {0};
     escalation_append_text(&text, e);

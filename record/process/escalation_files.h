@@ -26,7 +26,7 @@ void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MA
 MI_MUST int escalation_make_file(int dir, const struct escalation *e, const char *suffix,
                                  char ret_name[ESCALATION_FILE_MAX]);
 /* Whether an earlier recorder process has made this file for the same occurrence of the problem. */
-bool escalation_file_is_of_occurrence(int dir, const char *name, const struct escalation *e);
+bool escalation_file_has_occurrence(int dir, const char *name, const struct escalation *e);
 /* Replaces the file by a copy with the count and the last time of the row. Returns MI_ENOENT if the
  * file was removed or was not made by this program. */
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);

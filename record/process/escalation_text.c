@@ -95,7 +95,7 @@ static int sanitize_text_of_kind(struct redact *r, struct text t, struct buf *ou
 
 /* Appends the sanitized text. Every text that is not a constant must be appended through this
  * function. */
-static void add_sanitized(struct buf *b, struct text t)
+static void add_sanitized_text(struct buf *b, struct text t)
 {
     struct redact *r = redact_get_current_sanitizer();
     struct buf clean = {0};
@@ -114,7 +114,7 @@ void escalation_append_name(struct buf *b, struct slice text)
     struct buf clean = {0};
     if (text.n == 0)
         return;
-    add_sanitized(&clean, make_plain_text(text));
+    add_sanitized_text(&clean, make_plain_text(text));
     text_append_valid_utf8(b, text_prefix(buf_slice(&clean), NAME_BYTES));
     b->failed |= clean.failed;
     buf_close(&clean);
@@ -127,7 +127,7 @@ static void add_escaped_paragraph(struct buf *b, struct slice text)
     struct buf clean = {0}, visible = {0};
     if (text.n == 0)
         return;
-    add_sanitized(&clean, make_plain_text(text));
+    add_sanitized_text(&clean, make_plain_text(text));
     text_append_visible(&visible, text_prefix(buf_slice(&clean), ESCALATION_TEXT_MAX));
     for (size_t i = 0; i < visible.n; i++) {
         if (strchr("\\<[`", visible.p[i]) != NULL)
@@ -144,7 +144,7 @@ static void add_escaped_paragraph(struct buf *b, struct slice text)
 static void add_code_line(struct buf *b, struct text text)
 {
     struct buf clean = {0};
-    add_sanitized(&clean, text);
+    add_sanitized_text(&clean, text);
     struct slice head = text_prefix(buf_slice(&clean), ESCALATION_TEXT_MAX);
     buf_adds(b, "    ");
     text_append_visible(b, head);
@@ -186,7 +186,7 @@ static void add_front_matter(struct buf *b, const struct escalation *e)
         const struct record_field *f = &fields_of_escalation_head.list[i];
         if (!field_is_text(f) || field_text(f, &h)->p == NULL)
             continue;
-        add_sanitized(&clean[i], make_plain_text(*field_text(f, &h)));
+        add_sanitized_text(&clean[i], make_plain_text(*field_text(f, &h)));
         *field_text(f, &h) = buf_slice(&clean[i]);
         b->failed |= clean[i].failed;
     }
@@ -252,7 +252,7 @@ static void add_stderr(struct buf *b, const struct escalation *e)
         if (i >= first)
             add_code_line(b, t);
         else
-            add_sanitized(&before, t);
+            add_sanitized_text(&before, t);
         buf_close(&before);
     }
     buf_addc(b, '\n');

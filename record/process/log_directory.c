@@ -22,7 +22,7 @@ void log_directory_open(struct log_directory *a, const char *session, const char
     struct json_out j = json_out_to(&a->who);
     json_out_str(&j, "session", session);
     struct buf name = {0};
-    if (redact_append_sanitized(slice_of(server), &name) < 0)
+    if (redact_append_sanitized_text(slice_of(server), &name) < 0)
         a->who.failed = true;
     json_out_text(&j, "server", buf_slice(&name));
     buf_close(&name);
@@ -104,8 +104,8 @@ static void add_log_time(struct log_directory *a, struct json_out *j, int64_t wa
     buf_adds(j->b, "Z\"");
 }
 
-static void log_store_arguments(struct log_directory *a, struct kept_arguments *k,
-                                struct slice text)
+static void store_call_arguments(struct log_directory *a, struct kept_arguments *k,
+                                 struct slice text)
 {
     if (a->kept == NULL)
         a->kept = malloc(LOG_DIRECTORY_KEPT);
@@ -151,7 +151,7 @@ void log_directory_keep_arguments(struct log_directory *a, uint64_t seq, struct 
     if (!as_received) {
         struct slice arguments = find_call_arguments(body);
         if (arguments.p != NULL)
-            log_store_arguments(a, k, arguments);
+            store_call_arguments(a, k, arguments);
     }
     if (as_received || k->n > 0)
         k->seq = seq;
@@ -238,7 +238,7 @@ static void add_error(struct log_directory *a, struct json_out *j, const struct 
     json_out_end(j);
 }
 
-void log_directory_add(struct log_directory *a, const struct invocation *x)
+void log_directory_add_call(struct log_directory *a, const struct invocation *x)
 {
     struct buf *b = &a->lines;
     size_t before = b->n;

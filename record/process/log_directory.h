@@ -63,7 +63,7 @@ void log_directory_close(struct log_directory *a);
 void log_directory_keep_arguments(struct log_directory *a, uint64_t seq, struct slice body,
                                   bool as_received);
 /* Adds a line to the buffer. */
-void log_directory_add(struct log_directory *a, const struct invocation *x);
+void log_directory_add_call(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
 void log_directory_discard_lines(struct log_directory *a);
 /* Removes the buffered lines that an earlier process has written to the files. That process was

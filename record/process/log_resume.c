@@ -23,7 +23,7 @@ struct search {
 };
 
 /* Returns the first line of a text, with its newline; empty if there is no complete line. */
-static struct slice first_complete_line(struct slice text)
+static struct slice get_first_complete_line(struct slice text)
 {
     const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
     return (struct slice){text.p, end != NULL ? (size_t)(end + 1 - text.p) : 0};
@@ -32,9 +32,9 @@ static struct slice first_complete_line(struct slice text)
 static void skip_lines_found_in_file(struct search *s)
 {
     struct slice text = buf_slice(&s->file);
-    for (struct slice line; (line = first_complete_line(text)).n > 0;
+    for (struct slice line; (line = get_first_complete_line(text)).n > 0;
          text.p += line.n, text.n -= line.n) {
-        if (!slice_eq(line, first_complete_line(s->left)))
+        if (!slice_eq(line, get_first_complete_line(s->left)))
             continue;
         s->left.p += line.n;
         s->left.n -= line.n;
@@ -101,7 +101,7 @@ void log_directory_resume(struct log_directory *a, int vault_fd)
         int fd = open_log_file(vault_fd, day);
         if (fd < 0)
             continue;
-        struct slice torn = search_log_file(&s, fd), line = first_complete_line(s.left);
+        struct slice torn = search_log_file(&s, fd), line = get_first_complete_line(s.left);
         /* If the process was killed in the middle of a line, only the rest of this line is written
          * to today's file. */
         if (strcmp(day, today) == 0 && torn.n > 0 && torn.n < line.n &&

@@ -187,7 +187,7 @@ _Noreturn static void exit_recorder(struct recording *p, int status)
 
 /* Call this function when everything is open: the process then needs only the vault and the
  * journals. */
-static void confine_when_open(struct recording *p)
+static void confine_process_once(struct recording *p)
 {
     if (p->is_open)
         return;
@@ -209,7 +209,7 @@ static int64_t pause_after_result(struct recording *p, enum store_result result)
     p->shut = result == STORE_FAILING && store_get_vault_path(p->store) == NULL;
     switch (result) {
     case STORE_DONE:
-        confine_when_open(p);
+        confine_process_once(p);
         return 0;
     case STORE_BUSY:
         return 0; /* no pause, because the store has already waited for the database's lock */

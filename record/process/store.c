@@ -225,7 +225,7 @@ bool store_write_bodies_to_disk(struct store *s)
     if (n <= 0 || s->w == NULL)
         return false;
     n = n < STORE_WRITE_OUT ? n : STORE_WRITE_OUT;
-    bodies_write_out(s->dir.path, s->uid, s->bodies_from, s->bodies_from + n);
+    bodies_write_to_disk(s->dir.path, s->uid, s->bodies_from, s->bodies_from + n);
     s->bodies_from += n;
     return true;
 }

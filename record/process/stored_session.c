@@ -73,7 +73,7 @@ static void add_log_line_again(struct store *s, struct entry *e)
     if (e->kind == ENTRY_MESSAGE && entries_row_is_answer(&e->row) &&
         writer_read_stored_commitment(s->w, s->session_id, e->row.seq, commitment))
         e->invocation.commitment = slice_of(commitment);
-    log_directory_add(&s->log, &e->invocation);
+    log_directory_add_call(&s->log, &e->invocation);
 }
 
 /* Releases entries that are stored already. Their log lines may be missing. */
@@ -185,7 +185,7 @@ enum store_result store_end_session(struct store *s, struct ring *r)
     }
     store_report_step("ended");
     writer_set_lock_wait(s->w, STORE_WAIT_US);
-    if ((st = writer_position_remove(s->w, s->session_id)) < 0)
+    if ((st = writer_remove_position(s->w, s->session_id)) < 0)
         return store_handle_failure(s, r, st);
     store_report_step("forgotten");
     return STORE_DONE;

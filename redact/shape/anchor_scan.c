@@ -30,7 +30,7 @@ struct halves {
 static struct {
     uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
-    unsigned passes[GROUPS]; /* result of estimate_offsets_passing() for each group */
+    unsigned passes[GROUPS]; /* result of estimate_passing_offsets() for each group */
     /* Tables for look-ups. For each set and each of the three letters, an entry for each nibble: a
      * bit for each group of the set in which the letter may have this nibble. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
@@ -39,14 +39,14 @@ static struct {
 } scan;
 
 /* Drops the first letter of `three` and appends c. A letter has six bits. */
-static inline unsigned append_letter_to_three(unsigned three, char c)
+static inline unsigned shift_letter_into_triple(unsigned three, char c)
 {
     return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
 }
 
 static inline unsigned read_three_letters(const char *p)
 {
-    return append_letter_to_three(append_letter_to_three((unsigned)p[0] & 63, p[1]), p[2]);
+    return shift_letter_into_triple(shift_letter_into_triple((unsigned)p[0] & 63, p[1]), p[2]);
 }
 
 /* Returns in bit 0 whether these three letters may belong to an anchor. */
@@ -67,7 +67,7 @@ static unsigned count_bits(unsigned x)
 
 /* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to
  * 7 are ASCII, mostly small letters. */
-static unsigned estimate_offsets_passing(const struct halves *h)
+static unsigned estimate_passing_offsets(const struct halves *h)
 {
     unsigned ret = 1;
     for (unsigned i = 0; i < 3; i++) {
@@ -90,19 +90,19 @@ static struct halves merge_nibble_halves(const struct halves *a, const struct ha
 }
 
 /* Adds the anchor to the group whose estimate grows least. */
-static void scan_add_to_group(const struct halves *halves)
+static void scan_add_anchor_to_best_group(const struct halves *halves)
 {
     unsigned best = 0, least = UINT_MAX;
     for (unsigned g = 0; g < GROUPS; g++) {
         struct halves now = merge_nibble_halves(&scan.group[g], halves);
-        unsigned more = estimate_offsets_passing(&now) - scan.passes[g];
+        unsigned more = estimate_passing_offsets(&now) - scan.passes[g];
         if (more < least) {
             least = more;
             best = g;
         }
     }
     scan.group[best] = merge_nibble_halves(&scan.group[best], halves);
-    scan.passes[best] = estimate_offsets_passing(&scan.group[best]);
+    scan.passes[best] = estimate_passing_offsets(&scan.group[best]);
     for (unsigned i = 0; i < 3; i++)
         for (unsigned h = 0; h < HALF; h++) {
             scan.low[best / 8][i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best % 8);
@@ -118,8 +118,8 @@ static void scan_add_letter_triples(const struct shape_set three[3])
     for (size_t i = 0; i < a_n; i++)
         for (size_t j = 0; j < b_n; j++)
             for (size_t k = 0; k < c_n; k++) {
-                unsigned two = append_letter_to_three(a[i] & 63, (char)b[j]);
-                unsigned t = append_letter_to_three(two, (char)c[k]);
+                unsigned two = shift_letter_into_triple(a[i] & 63, (char)b[j]);
+                unsigned t = shift_letter_into_triple(two, (char)c[k]);
                 scan.three[t / 64] |= UINT64_C(1) << (t % 64);
             }
 }
@@ -133,7 +133,7 @@ void shape_scan_add(const struct shape_set three[3])
             halves.low[i] |= (uint16_t)(1U << (letter[k] & 15));
             halves.high[i] |= (uint16_t)(1U << (letter[k] >> 4));
         }
-    scan_add_to_group(&halves);
+    scan_add_anchor_to_best_group(&halves);
     scan_add_letter_triples(three);
 }
 
@@ -147,10 +147,10 @@ static size_t scan_next_without_simd(struct shape_scan *s)
     if (e + 4 <= text.n) {
         unsigned d = read_three_letters(text.p + e - 2) >> 6;
         for (; e + 4 <= text.n; e += 4) {
-            unsigned a = append_letter_to_three(d, text.p[e]),
-                     b = append_letter_to_three(a, text.p[e + 1]);
-            unsigned c = append_letter_to_three(b, text.p[e + 2]);
-            d = append_letter_to_three(c, text.p[e + 3]);
+            unsigned a = shift_letter_into_triple(d, text.p[e]),
+                     b = shift_letter_into_triple(a, text.p[e + 1]);
+            unsigned c = shift_letter_into_triple(b, text.p[e + 2]);
+            d = shift_letter_into_triple(c, text.p[e + 3]);
             if ((three_letters_may_be_in_anchor(a) | three_letters_may_be_in_anchor(b) |
                  three_letters_may_be_in_anchor(c) | three_letters_may_be_in_anchor(d)) &
                 1)
@@ -188,7 +188,7 @@ AVX2 __m256i find_groups_of_letter(const struct letters *x, unsigned set, unsign
 
 /* Returns, for each of 32 offsets, the groups of the set `set` in which all three letters may have
  * their nibbles. */
-AVX2 __m256i groups_of_three_letters(const struct letters *x, unsigned set)
+AVX2 __m256i find_groups_of_three_letters(const struct letters *x, unsigned set)
 {
     __m256i first =
         _mm256_and_si256(find_groups_of_letter(x, set, 0), find_groups_of_letter(x, set, 1));
@@ -211,8 +211,9 @@ AVX2 uint32_t find_candidates_in_block(const char *p)
     load_letters(&x, 0, p);
     load_letters(&x, 1, p + 1);
     load_letters(&x, 2, p + 2);
-    __m256i any = _mm256_or_si256(groups_of_three_letters(&x, 0), groups_of_three_letters(&x, 1));
-    any = _mm256_or_si256(any, groups_of_three_letters(&x, 2));
+    __m256i any =
+        _mm256_or_si256(find_groups_of_three_letters(&x, 0), find_groups_of_three_letters(&x, 1));
+    any = _mm256_or_si256(any, find_groups_of_three_letters(&x, 2));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
 }
 _Static_assert(SETS == 3, "find_candidates_in_block() looks at three sets");

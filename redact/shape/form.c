@@ -277,7 +277,7 @@ bool shape_left_edge_is_free(struct slice text, size_t at)
 }
 
 /* Whether the text begins with a word of the list, ignoring case. */
-static bool text_begins_with_listed(const char *p, size_t n, const char *list)
+static bool text_begins_with_listed_word(const char *p, size_t n, const char *list)
 {
     while (*list != '\0') {
         size_t len = strcspn(list, " ");
@@ -296,7 +296,7 @@ bool shape_contains_listed_word(struct slice s, const char *list)
             set_add_range(&first, *p, *p);
     for (size_t i = 0; i < s.n; i++)
         if (shape_set_has_char(&first, shape_to_lower_case(s.p[i])) &&
-            text_begins_with_listed(s.p + i, s.n - i, list))
+            text_begins_with_listed_word(s.p + i, s.n - i, list))
             return true;
     shape_work += s.n;
     return false;

@@ -36,7 +36,7 @@ static size_t decode_base64_head(struct slice s, char *ret, size_t max)
     return n;
 }
 
-static const char *find_text_counting_work(const char *p, const char *end, const char *what)
+static const char *find_text_and_count_work(const char *p, const char *end, const char *what)
 {
     const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
     shape_work += (uint64_t)((at != NULL ? at : end) - p);
@@ -105,7 +105,7 @@ static const char *find_key_end(const char *p, const char *end, const char **ret
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
         end = p + PEM_MAX;
-    while ((q = find_text_counting_work(p, end, "----")) != NULL) {
+    while ((q = find_text_and_count_work(p, end, "----")) != NULL) {
         *ret_last = q;
         while (q < end && (*q == '-' || *q == ' '))
             q++;
@@ -141,7 +141,7 @@ static bool range_is_key_body(const char *p, const char *end)
 static bool match_pem_key(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = find_key_end(body, end, &last);
-    if (to == NULL || find_text_counting_work(body, to, SHAPE_MARK) != NULL) {
+    if (to == NULL || find_text_and_count_work(body, to, SHAPE_MARK) != NULL) {
         size_t letters;
         last = to = find_key_body_end(body, end, &letters);
     }
@@ -155,7 +155,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
         const char *body =
-            find_text_counting_work(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+            find_text_and_count_work(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
         if (body == NULL)
             return false;
         size_t letters;
@@ -174,7 +174,7 @@ bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *label = p;
     while (p < end && p - label < 64 && (char_is_upper(*p) || char_is_digit(*p) || *p == ' '))
         p++;
-    if (dashes < 4 || find_text_counting_work(label, p, "PRIVATE KEY") == NULL)
+    if (dashes < 4 || find_text_and_count_work(label, p, "PRIVATE KEY") == NULL)
         return false;
     while (p < end && (*p == '-' || *p == ' '))
         p++;

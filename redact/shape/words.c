@@ -176,7 +176,7 @@ static bool name_begins_line(struct slice text, const char *name)
     return p == text.p || p[-1] == '\n' || p[-1] == '\r';
 }
 
-static bool word_is_at(struct slice text, size_t i, const char *word)
+static bool word_is_at_offset(struct slice text, size_t i, const char *word)
 {
     size_t n = strlen(word);
     return i + n < text.n && strncasecmp(text.p + i, word, n) == 0 &&
@@ -212,7 +212,7 @@ static bool find_value_after_name(struct slice text, const struct name *n, struc
         k++;
     } else if (k > i && i == end && n->flag) {
         ret->sep = SEP_FLAG;
-    } else if (k > i && (word_is_at(text, k, "is") || word_is_at(text, k, "was"))) {
+    } else if (k > i && (word_is_at_offset(text, k, "is") || word_is_at_offset(text, k, "was"))) {
         ret->sep = SEP_IS;
         k += text.p[k + 1] == 'a' || text.p[k + 1] == 'A' ? 3 : 2;
         k = skip_blanks(text, k);

@@ -36,7 +36,7 @@ static struct slice slice_skip_bytes(struct slice s, size_t n)
 /* Whether the live text contains the pieces of the recorded text between the redaction marks, in
  * order. The first piece must be at the beginning. The last piece must be at the end, unless the
  * recorded text is truncated. */
-static bool text_fits_sanitized(struct slice recorded, struct slice live)
+static bool text_fits_sanitized_text(struct slice recorded, struct slice live)
 {
     bool first = true;
     for (;;) {
@@ -68,8 +68,8 @@ static bool text_fits_sanitized(struct slice recorded, struct slice live)
 }
 
 /* Whether the sanitizer has changed the string `a`, and `b` matches the unchanged pieces of `a`. */
-static bool value_matches_sanitized_left(struct comparison *c, struct json_value a,
-                                         struct json_value b)
+static bool value_matches_sanitized_value(struct comparison *c, struct json_value a,
+                                          struct json_value b)
 {
     struct slice raw = json_string_raw(a);
     if (a.type != JSON_STRING || b.type == JSON_NONE || marks_find_in_text(raw) == MARKS_NONE)
@@ -83,24 +83,26 @@ static bool value_matches_sanitized_left(struct comparison *c, struct json_value
     buf_clear(&c->b);
     json_unescape(&c->a, raw);
     json_unescape(&c->b, json_string_raw(b));
-    return !c->a.failed && !c->b.failed && text_fits_sanitized(buf_slice(&c->a), buf_slice(&c->b));
+    return !c->a.failed && !c->b.failed &&
+           text_fits_sanitized_text(buf_slice(&c->a), buf_slice(&c->b));
 }
 
-static bool either_matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
+static bool values_match_if_one_sanitized(struct comparison *c, struct json_value a,
+                                          struct json_value b)
 {
-    return value_matches_sanitized_left(c, a, b) ||
-           (c->rules->both_recorded && value_matches_sanitized_left(c, b, a));
+    return value_matches_sanitized_value(c, a, b) ||
+           (c->rules->both_recorded && value_matches_sanitized_value(c, b, a));
 }
 
-/* Does the same as either_matches_sanitized() for two values that are nested too deep to be
+/* Does the same as values_match_if_one_sanitized() for two values that are nested too deep to be
  * compared. `a` and `b` are their JSON texts. */
-static bool texts_match_sanitized(const struct comparison *c, struct slice a, struct slice b)
+static bool texts_match_if_one_sanitized(const struct comparison *c, struct slice a, struct slice b)
 {
     if (a.p == NULL || b.p == NULL)
         return false;
-    return (marks_find_in_text(a) != MARKS_NONE && text_fits_sanitized(a, b)) ||
+    return (marks_find_in_text(a) != MARKS_NONE && text_fits_sanitized_text(a, b)) ||
            (c->rules->both_recorded && marks_find_in_text(b) != MARKS_NONE &&
-            text_fits_sanitized(b, a));
+            text_fits_sanitized_text(b, a));
 }
 
 /* ---- reporting ---- */
@@ -176,7 +178,7 @@ static struct json_value find_member_by_raw_key(struct comparison *c, struct jso
 
 /* Returns the member that identifies the entries of the list with this key; NULL: the key is not
  * the key of such a list. */
-static const char *naming_member_of_list(struct slice list)
+static const char *get_name_member_of_list(struct slice list)
 {
     return json_key_is(list, "tools") || json_key_is(list, "prompts") ? "name"
            : json_key_is(list, "resources")                           ? "uri"
@@ -195,13 +197,13 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
     pointer_set there =
         set != 0 ? pointers_below_member(c->rules->ignore, set, depth, buf_slice(&c->key)) : 0;
     if ((place == ROOT && json_key_is(key, "_meta")) ||
-        pointers_end_at_depth(c->rules->ignore, there, depth + 1))
+        pointers_any_ends_at_depth(c->rules->ignore, there, depth + 1))
         return;
     if (value_is_generated(place, key) && (a.type == JSON_NONE) == (b.type == JSON_NONE))
         return;
     size_t n = c->pointer.n;
     pointer_add(&c->pointer, buf_slice(&c->key));
-    const char *by = place == ROOT ? naming_member_of_list(key) : NULL;
+    const char *by = place == ROOT ? get_name_member_of_list(key) : NULL;
     if (by != NULL && a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_lists(c, a, b, there, depth + 1, by);
     else
@@ -247,7 +249,7 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value name)
 {
     pointer_set there = pointers_below_index(c->rules->ignore, set, depth, i);
-    if (pointers_end_at_depth(c->rules->ignore, there, depth + 1))
+    if (pointers_any_ends_at_depth(c->rules->ignore, there, depth + 1))
         return;
     size_t n = c->pointer.n;
     pointer_add_index(&c->pointer, i);
@@ -388,10 +390,10 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
 static void compare_values_at_depth(struct comparison *c, struct json_value a, struct json_value b,
                                     pointer_set set, size_t depth, enum place place)
 {
-    if (values_are_equal(c, a, b) || either_matches_sanitized(c, a, b))
+    if (values_are_equal(c, a, b) || values_match_if_one_sanitized(c, a, b))
         return;
     if (depth >= JSON_TREE_DEPTH) {
-        if (!texts_match_sanitized(c, a.text, b.text))
+        if (!texts_match_if_one_sanitized(c, a.text, b.text))
             compare_report_difference(c, a, b, false);
         return;
     }
@@ -408,7 +410,7 @@ int compare_values(struct json_value recorded, struct json_value live,
 {
     struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
     pointer_set all = pointers_at_root(rules->ignore);
-    if (!pointers_end_at_depth(rules->ignore, all, 0))
+    if (!pointers_any_ends_at_depth(rules->ignore, all, 0))
         compare_values_at_depth(&c, recorded, live, all, 0, ROOT);
     bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);
@@ -418,12 +420,12 @@ int compare_values(struct json_value recorded, struct json_value live,
     return failed ? MI_ENOMEM : 0;
 }
 
-bool compare_is_equal_or_sanitized(struct json_value a, struct json_value b)
+bool compare_equal_or_sanitized(struct json_value a, struct json_value b)
 {
     static const struct pointers none;
     struct compare_rules rules = {.ignore = &none, .both_recorded = true};
     struct comparison c = {.rules = &rules};
-    bool equal = values_are_equal(&c, a, b) || either_matches_sanitized(&c, a, b);
+    bool equal = values_are_equal(&c, a, b) || values_match_if_one_sanitized(&c, a, b);
     buf_close(&c.a);
     buf_close(&c.b);
     return equal;

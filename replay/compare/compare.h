@@ -37,6 +37,6 @@ typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
                            const struct compare_rules *rules, compare_fn fn, void *ctx);
 /* Whether two recorded values are equal, or one equals the sanitized form of the other. */
-bool compare_is_equal_or_sanitized(struct json_value a, struct json_value b);
+bool compare_equal_or_sanitized(struct json_value a, struct json_value b);
 
 #endif

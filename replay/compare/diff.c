@@ -215,7 +215,7 @@ static bool diff_on_params_difference(void *ctx, const struct canon_difference *
     struct looking *l = ctx;
     if (l->initialize && slice_is(x->pointer, "/clientInfo/version"))
         return true;
-    if (!compare_is_equal_or_sanitized(json_value_of_text(x->ours), json_value_of_text(x->theirs)))
+    if (!compare_equal_or_sanitized(json_value_of_text(x->ours), json_value_of_text(x->theirs)))
         report_difference(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
     return !l->failed;
 }

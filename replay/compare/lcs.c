@@ -76,8 +76,8 @@ static bool lcs_step_backward(struct search *s, const struct part *p, struct rea
 }
 
 /* Returns the furthest point that the search has reached, from either end. */
-static struct point lcs_furthest_point(const struct search *s, const struct part *p,
-                                       const struct reach *f, const struct reach *b)
+static struct point lcs_find_furthest_point(const struct search *s, const struct part *p,
+                                            const struct reach *f, const struct reach *b)
 {
     struct point from = {p->x0, p->y0}, to = {p->x1, p->y1};
     for (int64_t d = f->max; d >= f->min; d -= 2) {
@@ -110,11 +110,11 @@ static struct point lcs_find_split_point(struct search *s, const struct part *p)
         if (lcs_step_forward(s, p, &f, &b, odd, &at) || lcs_step_backward(s, p, &b, &f, odd, &at))
             return at;
         if (cost == LCS_EXACT)
-            return lcs_furthest_point(s, p, &f, &b);
+            return lcs_find_furthest_point(s, p, &f, &b);
     }
 }
 
-static void lcs_pair_equal(struct search *s, int64_t x, int64_t y)
+static void lcs_store_pair(struct search *s, int64_t x, int64_t y)
 {
     s->partner[x] = (uint32_t)y;
 }
@@ -130,9 +130,9 @@ static void lcs_pair_range(struct search *s, struct part p)
 {
     for (;;) {
         for (; p.x0 < p.x1 && p.y0 < p.y1 && s->a[p.x0] == s->b[p.y0]; p.x0++, p.y0++)
-            lcs_pair_equal(s, p.x0, p.y0);
+            lcs_store_pair(s, p.x0, p.y0);
         for (; p.x0 < p.x1 && p.y0 < p.y1 && s->a[p.x1 - 1] == s->b[p.y1 - 1]; p.x1--, p.y1--)
-            lcs_pair_equal(s, p.x1 - 1, p.y1 - 1);
+            lcs_store_pair(s, p.x1 - 1, p.y1 - 1);
         if (p.x0 == p.x1 || p.y0 == p.y1)
             return;
         struct point at = lcs_find_split_point(s, &p);

@@ -44,7 +44,7 @@ static struct page *find_page_of_call(const struct pages *p, uint32_t call)
 /* ---- reading ---- */
 
 /* Returns the hash of a cursor; 0: no cursor. */
-static uint64_t cursor_hash(struct json_value cursor, struct buf *scratch)
+static uint64_t hash_page_cursor(struct json_value cursor, struct buf *scratch)
 {
     if (cursor.type != JSON_STRING)
         return 0;
@@ -72,8 +72,8 @@ static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *
         st = side_read_answer(s, call, &answer);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    uint64_t from = cursor_hash(request.cursor, scratch);
-    uint64_t to = cursor_hash(answer.next_cursor, scratch);
+    uint64_t from = hash_page_cursor(request.cursor, scratch);
+    uint64_t to = hash_page_cursor(answer.next_cursor, scratch);
     if (scratch->failed)
         return MI_ENOMEM;
     struct page *before = find_previous_page(p, s->call[call].topic, from);

@@ -34,7 +34,7 @@ static int find_recorded_request(struct talk *t, const struct rpc *live, uint32_
             *ret = i;
     }
     if (method.failed)
-        st = talk_no_memory(t);
+        st = talk_set_no_memory_error(t);
     buf_close(&method);
     return st;
 }
@@ -79,14 +79,14 @@ static int answer_server_request(struct talk *t, const struct rpc *live)
     if (st == 0 && t->heard != NULL)
         t->heard(t->ctx, live, refused);
     if (st == 0)
-        st = out.failed ? talk_no_memory(t) : live_send_line(t->server, buf_slice(&out));
+        st = out.failed ? talk_set_no_memory_error(t) : live_send_line(t->server, buf_slice(&out));
     buf_close(&out);
     return st;
 }
 
 /* ---- requests of the client ---- */
 
-static int64_t ask_deadline(const struct talk *t)
+static int64_t compute_answer_deadline(const struct talk *t)
 {
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
@@ -100,7 +100,7 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
     int n = snprintf(digits, sizeof digits, "%lld", (long long)id);
     struct answered q = {{digits, (size_t)n}, method};
     enum finding flaw = answer_flaw_find(m, method);
-    int st = answer_flaw_write_repaired(m, &q, false, &t->mended, &r);
+    int st = answer_flaw_write_repaired_answer(m, &q, false, &t->mended, &r);
     if (st == 0 && answer_flaw_is_final(flaw, method)) {
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
@@ -111,7 +111,7 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
         buf_close(&why);
     }
     if (st < 0 || t->mended.failed || (t->mended.n > 0 && rpc_read(buf_slice(&t->mended), m) < 0))
-        return talk_no_memory(t);
+        return talk_set_no_memory_error(t);
     return 0;
 }
 
@@ -120,13 +120,13 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
 static int ask_await_answer(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
                             bool *ret_answered)
 {
-    int64_t until = ask_deadline(t);
+    int64_t until = compute_answer_deadline(t);
     *ret_answered = false;
     for (;;) {
         struct slice line;
         enum live_result r = live_receive_line(t->server, until, &line);
         if (r == LIVE_NO_MEMORY)
-            return talk_no_memory(t);
+            return talk_set_no_memory_error(t);
         if (r == LIVE_TOO_LONG) {
             buf_clear(t->error);
             buf_printf(t->error, "the server sent a line of more than %zu bytes", LIVE_LINE_MAX);
@@ -144,7 +144,7 @@ static int ask_await_answer(struct talk *t, int64_t id, struct slice method, str
             if (st < 0)
                 return st;
         } else if ((ret->kind == RPC_RESULT || ret->kind == RPC_ERROR) &&
-                   rpc_id_is(ret->id, (uint64_t)id)) {
+                   rpc_id_equals_number(ret->id, (uint64_t)id)) {
             t->notified = false;
             *ret_answered = true;
             return repair_or_replace_answer(t, id, method, ret);
@@ -154,7 +154,7 @@ static int ask_await_answer(struct talk *t, int64_t id, struct slice method, str
             return repair_or_replace_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
-                until = ask_deadline(t); /* progress shows that the server is working */
+                until = compute_answer_deadline(t); /* progress shows that the server is working */
             if (t->heard != NULL)
                 t->heard(t->ctx, ret, NULL);
         }
@@ -183,7 +183,7 @@ static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
     own_write_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
                          cursor.n > 0 ? cursor : (struct slice){0});
-    int st = t->line.failed ? talk_no_memory(t) : send_line(t, slice_of("tools/list"));
+    int st = t->line.failed ? talk_set_no_memory_error(t) : send_line(t, slice_of("tools/list"));
     return st < 0 ? st : ask_await_answer(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-int talk_no_memory(struct talk *t)
+int talk_set_no_memory_error(struct talk *t)
 {
     buf_clear(t->error);
     buf_adds(t->error, "out of memory");
@@ -39,7 +39,7 @@ static int fail_source(struct talk *t, int st)
 static int add_talk_item(struct talk *t, const struct source_message *m)
 {
     if (t->n == TALK_NONE - 1 || !GROW(t->items, t->n, t->cap))
-        return talk_no_memory(t);
+        return talk_set_no_memory_error(t);
     if (m->kind == RPC_RESULT || m->kind == RPC_ERROR) {
         int64_t asked = (int64_t)m->request_place;
         size_t at = SEARCH_INT64(t->items, t->n, place, asked);
@@ -58,7 +58,7 @@ int talk_read_body(struct talk *t, uint32_t item, struct buf *b)
 {
     buf_clear(b);
     int st = source_read_body(t->source, (uint64_t)t->items[item].place, b);
-    return st < 0 ? fail_source(t, st) : b->failed ? talk_no_memory(t) : 0;
+    return st < 0 ? fail_source(t, st) : b->failed ? talk_set_no_memory_error(t) : 0;
 }
 
 /* Collects the tools of the recorded server. */
@@ -125,7 +125,7 @@ static int add_handle(struct talk *t, struct json_value recorded, struct json_va
         return 0;
     struct talk_handle *more = realloc(t->handles, (t->handles_n + 1) * sizeof *more);
     if (more == NULL)
-        return talk_no_memory(t);
+        return talk_set_no_memory_error(t);
     t->handles = more;
     struct talk_handle h = {.recorded_at = t->text.n, .recorded_n = a.n};
     buf_slice_add(&t->text, a);
@@ -133,7 +133,7 @@ static int add_handle(struct talk *t, struct json_value recorded, struct json_va
     h.live_n = b.n;
     buf_slice_add(&t->text, b);
     if (t->text.failed)
-        return talk_no_memory(t);
+        return talk_set_no_memory_error(t);
     t->handles[t->handles_n++] = h;
     return 0;
 }
@@ -152,7 +152,7 @@ int talk_add_handles(struct talk *t, struct json_value recorded, struct json_val
 
 /* ---- tools ---- */
 
-bool talk_request_reads_only(const struct rpc *m)
+bool talk_request_changes_nothing(const struct rpc *m)
 {
     static const char *const harmless[] = {"initialize",          "ping",
                                            "server/discover",     "logging/setLevel",
@@ -197,7 +197,7 @@ static int add_listed_tool(struct talk *t, struct json_value tool, bool live)
     if (known == NULL) {
         struct talk_tool *more = realloc(t->tools, (t->tools_n + 1) * sizeof *more);
         if (more == NULL)
-            return talk_no_memory(t);
+            return talk_set_no_memory_error(t);
         t->tools = more;
         known = &t->tools[t->tools_n++];
         *known = (struct talk_tool){.name_at = t->text.n, .name_n = t->other.n};
@@ -206,7 +206,7 @@ static int add_listed_tool(struct talk *t, struct json_value tool, bool live)
     known->reads_only = json_get(notes, "readOnlyHint").type == JSON_TRUE;
     known->safe = known->reads_only || json_get(notes, "idempotentHint").type == JSON_TRUE;
     known->live = live;
-    return t->text.failed || t->other.failed ? talk_no_memory(t) : 0;
+    return t->text.failed || t->other.failed ? talk_set_no_memory_error(t) : 0;
 }
 
 int talk_add_tools(struct talk *t, struct json_value result, bool live)
@@ -269,5 +269,5 @@ int talk_rewrite_message(struct talk *t, const struct rpc *m, struct slice id, b
         p = edits[i].at.p + edits[i].at.n;
     }
     buf_add(out, p, (size_t)(m->text.p + m->text.n - p));
-    return out->failed ? talk_no_memory(t) : 0;
+    return out->failed ? talk_set_no_memory_error(t) : 0;
 }

@@ -78,7 +78,7 @@ struct talk {
 MI_MUST int talk_load_recording(struct talk *t);
 void talk_close(struct talk *t);
 /* writes a sentence about the lack of memory to t->error, and returns MI_ENOMEM */
-int talk_no_memory(struct talk *t);
+int talk_set_no_memory_error(struct talk *t);
 /* Reads the body of a recorded message into `b`. */
 MI_MUST int talk_read_body(struct talk *t, uint32_t item, struct buf *b);
 
@@ -88,7 +88,7 @@ MI_MUST int talk_add_tools(struct talk *t, struct json_value result, bool live);
 /* Returns the tool with this name; NULL: unknown. */
 const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_name);
 /* Whether a request with this method changes nothing; false for tools/call. */
-bool talk_request_reads_only(const struct rpc *m);
+bool talk_request_changes_nothing(const struct rpc *m);
 
 /* Copies a message. In the copy, a JSON text replaces the id, and the other server's handles
  * replace the message's handles. to_live: the message is for the live server. */

@@ -73,8 +73,9 @@ static void begin_result_answer(struct json_out *j, const struct rpc *live)
     json_out_object(j, "result");
 }
 
-static int send_unsupported_version(struct conversation *s, struct mock_batch *batch,
-                                    const struct rpc *live, const char *supported, const char *why)
+static int send_unsupported_version_error(struct conversation *s, struct mock_batch *batch,
+                                          const struct rpc *live, const char *supported,
+                                          const char *why)
 {
     struct json_value asked = rpc_is_modern(live) ? json_get(live->meta, META_VERSION)
                                                   : json_get(live->params, "protocolVersion");
@@ -124,7 +125,8 @@ static void write_recorded_capabilities(const struct conversation *s, struct jso
     json_out_end(j);
 }
 
-static int answer_discover(struct conversation *s, struct mock_batch *batch, const struct rpc *live)
+static int send_discover_answer(struct conversation *s, struct mock_batch *batch,
+                                const struct rpc *live)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
@@ -140,8 +142,8 @@ static int answer_discover(struct conversation *s, struct mock_batch *batch, con
 }
 
 /* Answers initialize if the recording has no initialize. */
-static int answer_initialize(struct conversation *s, struct mock_batch *batch,
-                             const struct rpc *live)
+static int send_initialize_answer(struct conversation *s, struct mock_batch *batch,
+                                  const struct rpc *live)
 {
     const struct source_info *info = source_info(s->source);
     struct json_value asked = json_get(live->params, "protocolVersion");
@@ -173,11 +175,11 @@ static int send_default_answer(struct conversation *s, struct mock_batch *batch,
         begin_result_answer(&j, live);
         st = send_answer(s, batch, &j);
     } else if (rpc_method_is(live, "initialize") && modern[0] != '\0')
-        st = send_unsupported_version(
+        st = send_unsupported_version_error(
             s, batch, live, modern,
             "the recorded server uses a later revision, without initialize");
     else if (rpc_method_is(live, "initialize"))
-        st = answer_initialize(s, batch, live);
+        st = send_initialize_answer(s, batch, live);
     else if (!rpc_method_is(live, "server/discover"))
         return 0;
     else if (modern[0] == '\0')
@@ -187,9 +189,9 @@ static int send_default_answer(struct conversation *s, struct mock_batch *batch,
                              "legacy", NULL);
     else if (rpc_is_modern(live) &&
              !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern))
-        st = send_unsupported_version(s, batch, live, modern, "Unsupported protocol version");
+        st = send_unsupported_version_error(s, batch, live, modern, "Unsupported protocol version");
     else
-        st = answer_discover(s, batch, live);
+        st = send_discover_answer(s, batch, live);
     return st < 0 ? st : 1;
 }
 
@@ -246,7 +248,7 @@ int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *ba
     if (text.failed)
         st = MI_ENOMEM;
     else if (f.kind == MISS_VERSION && rpc_is_modern(live))
-        st = send_unsupported_version(
+        st = send_unsupported_version_error(
             s, batch, live, plan_get_version(s->plan, plan_get_version(s->plan, true)[0] != '\0'),
             buf_str(&text));
     else

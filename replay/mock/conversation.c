@@ -92,12 +92,12 @@ int conversation_load_messages(struct conversation *s, bool *ret_done)
     return st < 0 ? st : playback_wake_if_plan_grew(s);
 }
 
-void conversation_forward_to(struct conversation *s, struct forward *forward)
+void conversation_set_live_server(struct conversation *s, struct forward *forward)
 {
     s->forward = forward;
 }
 
-static int conversation_load_next(struct conversation *s)
+static int conversation_load_next_messages(struct conversation *s)
 {
     bool done;
     return conversation_load_messages(s, &done);
@@ -106,7 +106,7 @@ static int conversation_load_next(struct conversation *s)
 int conversation_begin(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
-    int st = conversation_load_next(s);
+    int st = conversation_load_next_messages(s);
     if (st < 0)
         return st;
     struct plan_anchor start = {ANCHOR_START, 0};
@@ -141,12 +141,12 @@ static const struct fault *find_request_fault(struct conversation *s, const stru
 
 /* Reads the recording up to the outcome of the exchange. Does nothing if the request may stay
  * pending forever. */
-static int load_until_outcome(struct conversation *s, uint32_t x)
+static int load_exchange_outcome(struct conversation *s, uint32_t x)
 {
     bool patient = (plan_get_topic(s->plan, plan_get_exchange(s->plan, x)->topic)->flags &
                     METHOD_PATIENT) != 0;
     while (!plan_exchange_is_settled(s->plan, x) && !patient) {
-        int st = conversation_load_next(s);
+        int st = conversation_load_next_messages(s);
         if (st < 0)
             return st;
     }
@@ -216,7 +216,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
     if (st == 0 && s->forward != NULL && !again)
         st = forward_note_exchange(s, x);
     if (st == 0)
-        st = load_until_outcome(s, x);
+        st = load_exchange_outcome(s, x);
     return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
 }
 
@@ -258,7 +258,7 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
         }
         if (plan_is_finished(s->plan))
             return 0;
-        st = conversation_load_next(s);
+        st = conversation_load_next_messages(s);
     }
     return st;
 }
@@ -326,7 +326,7 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     if (st == 0 && q.answer != 0)
         st = playback_send_earlier_messages(s, q.answer, q.answered_us);
     if (st == 0)
-        st = playback_wake_waiting(s);
+        st = playback_wake_all_waiting(s);
     if (st == 0 && p != NULL) {
         p->questions--;
         if (q.answer != 0)
@@ -341,8 +341,8 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 
 /* ---- lines ---- */
 
-static int report_not_a_message(struct conversation *s, struct mock_batch *batch,
-                                const struct rpc *m, int st)
+static int report_non_message(struct conversation *s, struct mock_batch *batch, const struct rpc *m,
+                              int st)
 {
     struct buf why = {0};
     struct miss f = {.kind = MISS_NOT_A_MESSAGE};
@@ -367,7 +367,7 @@ static int conversation_handle_message(struct conversation *s, const struct rpc 
     case RPC_ERROR:
         return conversation_on_answer(s, m);
     default:
-        return report_not_a_message(s, batch, m, 0);
+        return report_non_message(s, batch, m, 0);
     }
 }
 
@@ -383,7 +383,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     bool allowed = forward_sends_everything(s->forward) ||
                    strcmp(plan_get_version(s->plan, false), "2025-03-26") == 0;
     if (empty || !allowed)
-        return report_not_a_message(s, NULL, line, 0);
+        return report_non_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);
     if (b == NULL)
         return MI_ENOMEM;
@@ -407,17 +407,17 @@ int conversation_handle_line(struct conversation *s, struct slice line, int64_t 
     if (st < 0 && m.fault.kind == JSON_EMPTY)
         return 0;
     if (st < 0)
-        return report_not_a_message(s, NULL, &m, st);
+        return report_non_message(s, NULL, &m, st);
     return m.kind == RPC_BATCH ? handle_batch(s, &m) : conversation_handle_message(s, &m, NULL);
 }
 
-int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us)
+int conversation_handle_long_line(struct conversation *s, struct slice head, int64_t now_us)
 {
     struct rpc m;
     s->now_us = now_us;
     rpc_read_truncated_line(head, &m);
     m.is_call = m.method.p != NULL;
-    return report_not_a_message(s, NULL, &m, 0);
+    return report_non_message(s, NULL, &m, 0);
 }
 
 int conversation_handle_live_line(struct conversation *s, struct slice line, int64_t now_us)

@@ -57,14 +57,15 @@ void conversation_close(struct conversation *s);
 /* Sends unrecorded requests to a live server (forward.h). Must be called before
  * conversation_begin(). `forward` is borrowed. */
 struct forward;
-void conversation_forward_to(struct conversation *s, struct forward *forward);
+void conversation_set_live_server(struct conversation *s, struct forward *forward);
 /* Reads the first messages, and sends those that the server sent before any message of the
  * client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
 /* Handles one line of the client, without its newline. */
 MI_MUST int conversation_handle_line(struct conversation *s, struct slice line, int64_t now_us);
 /* Handles a line that was too long to store. head: the beginning of the line. */
-MI_MUST int conversation_handle_too_long(struct conversation *s, struct slice head, int64_t now_us);
+MI_MUST int conversation_handle_long_line(struct conversation *s, struct slice head,
+                                          int64_t now_us);
 /* Call this function when the client has closed its side: sends delayed messages at once, and drops
  * messages that wait for the client. */
 MI_MUST int conversation_client_hung_up(struct conversation *s, int64_t now_us);

@@ -151,7 +151,7 @@ bool faults_append_next_unused(const struct faults *f, size_t *at, struct buf *b
     return true;
 }
 
-static bool fault_matches(const char *pattern, struct slice text)
+static bool fault_matches_request(const char *pattern, struct slice text)
 {
     if (!fault_is_pattern(pattern))
         return slice_is(text, pattern);
@@ -166,8 +166,8 @@ const struct fault *faults_find(struct faults *f, struct slice method, struct sl
     const struct fault *found = NULL;
     for (size_t i = 0; i < f->n; i++) {
         struct fault *one = &f->list[i];
-        if (!fault_matches(one->method, method) ||
-            (one->target != NULL && !fault_matches(one->target, target)))
+        if (!fault_matches_request(one->method, method) ||
+            (one->target != NULL && !fault_matches_request(one->target, target)))
             continue;
         one->seen++;
         if (found == NULL && (one->nth == 0 || one->nth == one->seen)) {

@@ -32,7 +32,7 @@ void forward_close(struct forward *f)
 {
     if (f == NULL)
         return;
-    forward_drop_pending(f);
+    forward_drop_pending_requests(f);
     for (struct forward_question *q = f->questions, *next; q != NULL; q = next) {
         next = q->next;
         free(q);
@@ -58,10 +58,10 @@ size_t forward_pending(const struct forward *f)
 
 /* ---- the first messages to the live server: the handshake, and earlier recorded requests ---- */
 
-static int forward_give_up_with_reason(struct conversation *s, const char *why)
+static int forward_refuse_all_with_reason(struct conversation *s, const char *why)
 {
     buf_adds(&s->forward->over, why);
-    return forward_give_up(s);
+    return forward_refuse_all_requests(s);
 }
 
 /* ---- catching up ---- */
@@ -71,7 +71,7 @@ static bool request_may_be_repeated(const struct forward *f, const struct rpc *m
     if (marks_find_in_text(m->params.text) != MARKS_NONE)
         return false; /* the sanitizer changed the request */
     if (!rpc_method_is(m, "tools/call"))
-        return talk_request_reads_only(m) && !rpc_method_is(m, "initialize") &&
+        return talk_request_changes_nothing(m) && !rpc_method_is(m, "initialize") &&
                !rpc_method_is(m, "ping") && !rpc_method_is(m, "server/discover") &&
                !rpc_method_is(m, "subscriptions/listen");
     const struct talk_tool *tool = talk_find_tool(&f->talk, json_string_raw(m->name));
@@ -79,7 +79,7 @@ static bool request_may_be_repeated(const struct forward *f, const struct rpc *m
 }
 
 /* Sends the next recorded request that may be repeated. */
-static int forward_send_next_recorded(struct conversation *s)
+static int forward_send_next_recorded_request(struct conversation *s)
 {
     struct forward *f = s->forward;
     struct rpc m;
@@ -136,7 +136,7 @@ static int forward_on_tools_answer(struct conversation *s, const struct rpc *ans
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
         return forward_ask_tools(f, meta_of_pending_request(f), cursor.text);
-    return forward_send_next_recorded(s);
+    return forward_send_next_recorded_request(s);
 }
 
 /* ---- the handshake ---- */
@@ -173,17 +173,17 @@ static int forward_on_greeted(struct conversation *s, const struct rpc *answer)
     if (answer->kind != RPC_RESULT) {
         struct buf *why = &s->forward->over;
         if (!rpc_is_interposer_error(answer))
-            return forward_give_up_with_reason(s, "the live server rejected initialize");
+            return forward_refuse_all_with_reason(s, "the live server rejected initialize");
         /* The proxy in front of the server made this error, because the server has ended. */
         buf_adds(why, "the live server did not answer initialize: ");
         json_unescape(why, json_string_raw(answer->error_message));
-        return forward_give_up(s);
+        return forward_refuse_all_requests(s);
     }
     if (recorded[0] != '\0' && !json_key_is(version, recorded))
         log_warn("the live server uses another revision than the recorded one: recorded=%s "
                  "live=%.*s",
                  recorded, (int)size_min(version.n, 32), version.p);
-    own_write_initialized(&b);
+    own_write_initialized_message(&b);
     int st = b.failed ? MI_ENOMEM : f->calls->send(f->ctx, buf_slice(&b));
     buf_close(&b);
     return st < 0 ? st : forward_continue_after_greeting(s, (struct slice){0});
@@ -195,7 +195,7 @@ static int forward_start_server(struct conversation *s, bool modern)
     struct forward *f = s->forward;
     int st = f->calls->start(f->ctx);
     if (st == MI_EIO)
-        return forward_give_up_with_reason(s, "the live server could not be started");
+        return forward_refuse_all_with_reason(s, "the live server could not be started");
     if (st < 0)
         return st;
     if (f->rules.all)
@@ -213,7 +213,7 @@ static int forward_on_own_answer(struct conversation *s, const struct rpc *answe
     case FORWARD_LEARNING:
         return forward_on_tools_answer(s, answer);
     default: /* FORWARD_CATCHING_UP: the answer is ignored */
-        return forward_send_next_recorded(s);
+        return forward_send_next_recorded_request(s);
     }
 }
 
@@ -226,9 +226,9 @@ int forward_request(struct conversation *s, const struct rpc *live, struct mock_
     if (p == NULL)
         return MI_ENOMEM;
     if (f->phase == FORWARD_READY)
-        return forward_send_pending(s, p, live->text);
+        return forward_send_pending_request(s, p, live->text);
     if (f->phase == FORWARD_OVER)
-        return forward_give_up(s);
+        return forward_refuse_all_requests(s);
     buf_slice_add(&p->text, live->text);
     if (p->text.failed)
         return MI_ENOMEM;
@@ -295,7 +295,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
     struct forward *f = s->forward;
     struct forward_question **at = &f->questions;
     struct slice with[REWRITE_COUNT] = {0};
-    while (*at != NULL && !rpc_id_is(live->id, (*at)->number))
+    while (*at != NULL && !rpc_id_equals_number(live->id, (*at)->number))
         at = &(*at)->next;
     struct forward_question *q = *at;
     if (q == NULL)
@@ -343,7 +343,7 @@ static const struct forward_pending *find_forwarded_request(const struct forward
                                                             struct json_value id)
 {
     const struct forward_pending *p = f->pending;
-    while (p != NULL && (p->number == 0 || !rpc_id_is(id, p->number)))
+    while (p != NULL && (p->number == 0 || !rpc_id_equals_number(id, p->number)))
         p = p->next;
     return p;
 }
@@ -352,14 +352,14 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     struct slice with[REWRITE_COUNT] = {0};
-    if (f->own != 0 && rpc_id_is(m->id, f->own)) {
+    if (f->own != 0 && rpc_id_equals_number(m->id, f->own)) {
         f->own = 0;
         return forward_on_own_answer(s, m);
     }
     const struct forward_pending *found = find_forwarded_request(f, m->id);
     if (found == NULL)
         return 0; /* the client's request was already answered */
-    struct forward_pending *p = forward_remove_pending(f, found->number);
+    struct forward_pending *p = forward_take_pending_request(f, found->number);
     if (rpc_is_interposer_error(m)) /* the proxy in front of the server made this answer */
         forward_report_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
@@ -427,5 +427,5 @@ int forward_on_server_ended(struct conversation *s)
         return 0;
     buf_adds(&f->over, "the live server ");
     f->calls->end_text(f->ctx, &f->over);
-    return forward_give_up(s);
+    return forward_refuse_all_requests(s);
 }

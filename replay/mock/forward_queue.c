@@ -24,7 +24,7 @@ int forward_send_message(struct forward *f, struct slice message,
     return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
 }
 
-static int forward_send_with_id(struct forward *f, struct slice message, uint64_t number)
+static int forward_send_numbered_message(struct forward *f, struct slice message, uint64_t number)
 {
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
@@ -35,7 +35,7 @@ static int forward_send_with_id(struct forward *f, struct slice message, uint64_
 int forward_send_own_request(struct forward *f, struct slice message)
 {
     f->own = ++f->number;
-    return forward_send_with_id(f, message, f->own);
+    return forward_send_numbered_message(f, message, f->own);
 }
 
 int forward_record_message(struct conversation *s, bool from_client, struct slice message)
@@ -93,13 +93,13 @@ struct forward_pending *forward_add_request(struct conversation *s, const struct
     return p;
 }
 
-static void free_pending(struct forward_pending *p)
+static void free_pending_request(struct forward_pending *p)
 {
     buf_close(&p->text);
     free(p);
 }
 
-void forward_drop_pending(struct forward *f)
+void forward_drop_pending_requests(struct forward *f)
 {
     for (struct forward_pending *p = f->pending, *next; p != NULL; p = next) {
         next = p->next;
@@ -107,13 +107,13 @@ void forward_drop_pending(struct forward *f)
             buf_close(&p->batch->text);
             free(p->batch);
         }
-        free_pending(p);
+        free_pending_request(p);
     }
     f->pending = f->newest = NULL;
     f->pending_n = 0;
 }
 
-struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number)
+struct forward_pending *forward_take_pending_request(struct forward *f, uint64_t number)
 {
     struct forward_pending *before = NULL, *p = f->pending;
     while (p != NULL && p->number != number) {
@@ -135,16 +135,17 @@ struct forward_pending *forward_remove_pending(struct forward *f, uint64_t numbe
 int forward_free_request(struct conversation *s, struct forward_pending *p)
 {
     struct mock_batch *batch = p->batch;
-    free_pending(p);
+    free_pending_request(p);
     return batch != NULL ? mock_batch_count_answer(s, batch) : 0;
 }
 
-int forward_send_pending(struct conversation *s, struct forward_pending *p, struct slice text)
+int forward_send_pending_request(struct conversation *s, struct forward_pending *p,
+                                 struct slice text)
 {
     struct forward *f = s->forward;
     p->number = ++f->number;
     int st = forward_record_message(s, true, text);
-    return st < 0 ? st : forward_send_with_id(f, text, p->number);
+    return st < 0 ? st : forward_send_numbered_message(f, text, p->number);
 }
 
 int forward_send_waiting_requests(struct conversation *s)
@@ -153,7 +154,7 @@ int forward_send_waiting_requests(struct conversation *s)
     int st = 0;
     f->phase = FORWARD_READY;
     for (struct forward_pending *p = f->pending; p != NULL && st == 0; p = p->next) {
-        st = forward_send_pending(s, p, buf_slice(&p->text));
+        st = forward_send_pending_request(s, p, buf_slice(&p->text));
         buf_close(&p->text);
     }
     return st;
@@ -166,7 +167,7 @@ void forward_report_unanswered(struct conversation *s, const struct forward_pend
         misses_add_and_log(s->misses, &f, NULL);
 }
 
-static int refuse_pending(struct conversation *s, struct forward_pending *p)
+static int refuse_pending_request(struct conversation *s, struct forward_pending *p)
 {
     struct buf why = {0};
     forward_report_unanswered(s, p);
@@ -179,12 +180,12 @@ static int refuse_pending(struct conversation *s, struct forward_pending *p)
     return st < 0 ? st : ended;
 }
 
-int forward_give_up(struct conversation *s)
+int forward_refuse_all_requests(struct conversation *s)
 {
     struct forward *f = s->forward;
     f->phase = FORWARD_OVER;
     int st = 0;
     while (st == 0 && f->pending != NULL)
-        st = refuse_pending(s, forward_remove_pending(f, f->pending->number));
+        st = refuse_pending_request(s, forward_take_pending_request(f, f->pending->number));
     return st;
 }

@@ -73,21 +73,21 @@ MI_MUST int forward_record_message(struct conversation *s, bool from_client, str
  * memory. */
 struct forward_pending *forward_add_request(struct conversation *s, const struct rpc *live,
                                             struct mock_batch *batch);
-MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
-                                 struct slice text);
+MI_MUST int forward_send_pending_request(struct conversation *s, struct forward_pending *p,
+                                         struct slice text);
 /* Call this function when the server is ready: sends the waiting requests. */
 MI_MUST int forward_send_waiting_requests(struct conversation *s);
 /* Answers all requests with an error, because the server cannot be used any more. The caller must
  * first write the reason to forward.over. */
-MI_MUST int forward_give_up(struct conversation *s);
+MI_MUST int forward_refuse_all_requests(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_report_unanswered(struct conversation *s, const struct forward_pending *p);
 /* Removes the oldest request with this number from the list, and returns this request; NULL: there
  * is none. */
-struct forward_pending *forward_remove_pending(struct forward *f, uint64_t number);
+struct forward_pending *forward_take_pending_request(struct forward *f, uint64_t number);
 /* Frees a request that is no longer in the list. */
 MI_MUST int forward_free_request(struct conversation *s, struct forward_pending *p);
 /* Frees all requests, and their batches, without answers. */
-void forward_drop_pending(struct forward *f);
+void forward_drop_pending_requests(struct forward *f);
 
 #endif

@@ -32,7 +32,7 @@ int mock_tools_remove_hidden(struct conversation *s, const struct playback *p)
     if (!tool_rule_exists(&s->tools) || !slice_is(topic->method, "tools/list") ||
         rpc_read(all, &m) < 0 || m.kind != RPC_RESULT)
         return 0;
-    int st = tool_rule_cut(&s->tools, m.result, &c, &cut, NULL, NULL);
+    int st = tool_rule_remove_tools(&s->tools, m.result, &c, &cut, NULL, NULL);
     if (st == 0 && c.n > 0) {
         struct buf seen = {0};
         size_t n = changes_text_size(&c, all);

@@ -117,7 +117,7 @@ static int live_side_send(void *ctx, struct slice line)
     return live_send_line(((struct live_side *)ctx)->live, line);
 }
 
-static void live_side_append_end(void *ctx, struct buf *b)
+static void live_side_append_end_text(void *ctx, struct buf *b)
 {
     live_append_end_text(((struct live_side *)ctx)->live, b);
 }
@@ -133,7 +133,7 @@ int live_side_open(struct live_side *l, const struct live_side_config *cfg, stru
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
     static const struct forward_calls calls = {live_side_start, live_side_send,
-                                               live_side_record_message, live_side_append_end};
+                                               live_side_record_message, live_side_append_end_text};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, live_side_on_ready);

@@ -62,7 +62,7 @@ static bool request_may_repeat_in_any_order(const struct rpc *r)
            rpc_method_is(r, "server/discover");
 }
 
-static bool topic_is_exempt(const struct plan_topic *t)
+static bool topic_may_repeat_in_any_order(const struct plan_topic *t)
 {
     return slice_is(t->method, "ping") || slice_is(t->method, "initialize") ||
            slice_is(t->method, "server/discover");
@@ -112,8 +112,8 @@ static int match_mark_exchange_used(struct match *m, uint32_t exchange, uint32_t
     return again ? MATCH_AGAIN : MATCH_FIRST;
 }
 
-static int find_any_exchange(struct match *m, const struct rpc *r, uint32_t *ret,
-                             enum miss_kind *ret_why)
+static int find_exchange_in_any_order(struct match *m, const struct rpc *r, uint32_t *ret,
+                                      enum miss_kind *ret_why)
 {
     struct plan_group *g;
     bool repeats =
@@ -154,7 +154,7 @@ static int find_next_expected_request(struct match *m, uint32_t *ret)
                 return st;
         }
         *ret = m->expected;
-        if (!topic_is_exempt(
+        if (!topic_may_repeat_in_any_order(
                 plan_get_topic(m->plan, plan_get_exchange(m->plan, m->expected)->topic)))
             return 0;
     }
@@ -199,7 +199,7 @@ int match_find_exchange(struct match *m, const struct rpc *request, uint32_t *re
         return MI_ENOMEM;
     return m->strict_order && !request_may_repeat_in_any_order(request)
                ? find_exchange_in_order(m, request, ret, ret_why)
-               : find_any_exchange(m, request, ret, ret_why);
+               : find_exchange_in_any_order(m, request, ret, ret_why);
 }
 
 /* ---- explaining ---- */
@@ -221,7 +221,7 @@ static bool match_count_difference(void *ctx, const struct canon_difference *d)
 
 /* Compares the recorded request i with the client's request. The nearest request has the fewest
  * differences; among equals, one that was not requested yet is preferred, then the first. */
-static int compare_with_nearest(struct nearest *n, uint32_t i)
+static int compare_with_nearest_request(struct nearest *n, uint32_t i)
 {
     struct rpc recorded;
     int st = read_recorded_request(n->m, i, &recorded);
@@ -250,7 +250,7 @@ static int find_nearest_request(struct match *m, const struct rpc *request, stru
     for (uint32_t i = topic != PLAN_NONE ? plan_get_topic(m->plan, topic)->first : PLAN_NONE;
          i != PLAN_NONE && tried < NEAR_MAX;
          i = plan_get_exchange(m->plan, i)->next_topic, tried++) {
-        int st = compare_with_nearest(n, i);
+        int st = compare_with_nearest_request(n, i);
         if (st < 0)
             return st;
     }
@@ -258,7 +258,7 @@ static int find_nearest_request(struct match *m, const struct rpc *request, stru
         const struct plan_topic *t = plan_get_topic(m->plan, i);
         if (t->first == PLAN_NONE || !slice_eq(t->method, method) || tried++ >= NEAR_MAX)
             continue;
-        int st = compare_with_nearest(n, t->first);
+        int st = compare_with_nearest_request(n, t->first);
         if (st < 0)
             return st;
     }
@@ -288,7 +288,7 @@ static struct place match_add_value(struct match *m, struct slice pointer, struc
     return p;
 }
 
-static struct slice match_text_at(const struct match *m, struct place p)
+static struct slice match_get_text_at_place(const struct match *m, struct place p)
 {
     if (!p.there || m->near.failed)
         return (struct slice){0};
@@ -347,9 +347,9 @@ int match_explain_miss(struct match *m, const struct rpc *request, struct miss *
     struct listing l = {.m = m, .f = f};
     (void)canon_find_differences(&recorded, request, m->rules, match_add_difference, &l);
     for (size_t i = 0; i < size_min(f->differences, MISS_DIFFERENCES_MAX); i++)
-        f->difference[i] = (struct miss_difference){match_text_at(m, l.texts[i][0]),
-                                                    match_text_at(m, l.texts[i][1]),
-                                                    match_text_at(m, l.texts[i][2])};
+        f->difference[i] = (struct miss_difference){match_get_text_at_place(m, l.texts[i][0]),
+                                                    match_get_text_at_place(m, l.texts[i][1]),
+                                                    match_get_text_at_place(m, l.texts[i][2])};
     buf_clear(&m->other);
     if (f->kind == MISS_EXHAUSTED)
         buf_adds(&m->other, "--repeat last");

@@ -53,7 +53,7 @@ static void mock_server_fail(struct mock *m, int st)
     ev_break(m->loop, EVBREAK_ALL);
 }
 
-static void mock_server_watch(struct mock *m, ev_io *w, bool on)
+static void mock_server_set_watcher(struct mock *m, ev_io *w, bool on)
 {
     if (on && !ev_is_active(w))
         ev_io_start(m->loop, w);
@@ -66,7 +66,7 @@ static void mock_server_flush(struct mock *m)
     if (m->out.fd < 0)
         return;
     int st = outbox_flush(&m->box, &m->out);
-    mock_server_watch(m, &m->write_watch, st == 1);
+    mock_server_set_watcher(m, &m->write_watch, st == 1);
     if (st < 0) { /* the client has closed its side */
         outbox_discard_after_error(&m->box);
         ev_break(m->loop, EVBREAK_ALL);
@@ -92,8 +92,8 @@ static void mock_set_due_timer(struct mock *m)
 static void mock_server_after_event(struct mock *m)
 {
     mock_server_flush(m);
-    mock_server_watch(m, &m->read_watch,
-                      !m->in_ended && !m->full && !live_side_unsent_is_full(&m->live));
+    mock_server_set_watcher(m, &m->read_watch,
+                            !m->in_ended && !m->full && !live_side_unsent_is_full(&m->live));
     live_side_after_event(&m->live, m->full);
     mock_set_due_timer(m);
     bool sent = outbox_bytes(&m->box) == 0;
@@ -106,7 +106,7 @@ static void mock_server_after_event(struct mock *m)
         break;
     case CONVERSATION_CLOSE: /* the fault `close` has occurred */
         if (sent) {
-            mock_server_watch(m, &m->write_watch, false);
+            mock_server_set_watcher(m, &m->write_watch, false);
             stream_close(&m->out);
         }
         if (sent && m->in_ended)
@@ -123,7 +123,7 @@ static int mock_on_send(void *ctx, struct slice line)
 {
     struct mock *m = ctx;
     int st = outbox_add_copy(&m->box, line);
-    outbox_release_staged(&m->box);
+    outbox_release_staged_bytes(&m->box);
     return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
 }
 
@@ -145,7 +145,7 @@ static void mock_handle_line(struct mock *m, enum line_result result, const stru
     if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
         return;
     int st = result == LINE_TOO_LONG
-                 ? conversation_handle_too_long(m->conversation, text, clock_mono_us())
+                 ? conversation_handle_long_line(m->conversation, text, clock_mono_us())
                  : conversation_handle_line(m->conversation, text, clock_mono_us());
     if (st < 0)
         mock_server_fail(m, st);
@@ -155,7 +155,7 @@ static void mock_handle_end_of_input(struct mock *m)
 {
     struct line line;
     m->in_ended = true;
-    mock_server_watch(m, &m->read_watch, false);
+    mock_server_set_watcher(m, &m->read_watch, false);
     stream_close(&m->in);
     if (line_take_unfinished(&m->lines, &line) == LINE_READY)
         mock_handle_line(m, LINE_READY, &line);
@@ -173,7 +173,7 @@ static void mock_read_available_lines(struct mock *m)
         struct line line;
         size_t n;
         char *p = line_room(&m->lines, &n);
-        if (p == NULL && line_end_as_too_long(&m->lines, &line) == LINE_TOO_LONG) {
+        if (p == NULL && line_end_too_long_line(&m->lines, &line) == LINE_TOO_LONG) {
             mock_handle_line(m, LINE_TOO_LONG, &line);
             p = line_room(&m->lines, &n);
         }
@@ -388,7 +388,7 @@ static void start_watchers(struct mock *m)
     ev_idle_start(m->loop, &m->load_watch);
 }
 
-static int mock_server_begin(struct mock *m)
+static int mock_server_start(struct mock *m)
 {
     struct mock_config *cfg = m->cfg;
     signal(SIGPIPE, SIG_IGN);
@@ -419,7 +419,7 @@ static int mock_server_begin(struct mock *m)
                             mock_on_live_lines_read, m);
     if (st < 0)
         return st;
-    conversation_forward_to(m->conversation, m->live.forward);
+    conversation_set_live_server(m->conversation, m->live.forward);
     start_watchers(m);
     st = conversation_begin(m->conversation, clock_mono_us());
     if (st < 0)
@@ -429,7 +429,7 @@ static int mock_server_begin(struct mock *m)
     return st;
 }
 
-static void mock_server_end(struct mock *m)
+static void mock_server_close(struct mock *m)
 {
     live_side_close(&m->live);
     log_set_sink(NULL, NULL);
@@ -450,12 +450,12 @@ int mock_run(struct mock_config *cfg)
 {
     struct mock m = {.cfg = cfg};
     int status = MOCK_FAILED;
-    if (mock_server_begin(&m) == 0) {
+    if (mock_server_start(&m) == 0) {
         ev_run(m.loop, 0);
         status = mock_log_and_write_results(&m);
         if (conversation_get_end(m.conversation) == CONVERSATION_CRASH)
             kill(getpid(), SIGKILL); /* the fault `crash`; the reports are already written */
     }
-    mock_server_end(&m);
+    mock_server_close(&m);
     return status;
 }

@@ -90,7 +90,7 @@ static bool client_is_behind_recording(const struct conversation *s, const struc
     return step->behind > 0 && s->reached < step->place - step->behind;
 }
 
-int playback_wake_waiting(struct conversation *s)
+int playback_wake_all_waiting(struct conversation *s)
 {
     for (struct playback *p = s->playbacks; p != NULL && s->held_n > 0; p = p->next) {
         if (!p->held)
@@ -117,11 +117,11 @@ static int note_reached_position(struct conversation *s, uint64_t place, int64_t
         return 0;
     s->reached = place;
     s->reached_mark = (struct pace_mark){s->now_us, t_us};
-    return playback_wake_waiting(s);
+    return playback_wake_all_waiting(s);
 }
 
 /* Returns the step that the playback sends next; PLAN_NONE: no more steps are known. */
-static uint32_t playback_next_step(struct conversation *s, const struct playback *p)
+static uint32_t playback_get_next_step(struct conversation *s, const struct playback *p)
 {
     return p->at == PLAN_NONE ? plan_get_list(s->plan, p->list)->first
                               : plan_get_step(s->plan, p->at)->next;
@@ -129,10 +129,10 @@ static uint32_t playback_next_step(struct conversation *s, const struct playback
 
 /* Sends the steps of the playback that were recorded before the position `place`. *ret_until_us:
  * the earliest time for an answer after these steps. May end the playback. */
-static int playback_send_steps_before(struct conversation *s, struct playback *p, uint64_t place,
-                                      int64_t *ret_until_us)
+static int playback_send_earlier_steps(struct conversation *s, struct playback *p, uint64_t place,
+                                       int64_t *ret_until_us)
 {
-    uint32_t i = playback_next_step(s, p);
+    uint32_t i = playback_get_next_step(s, p);
     bool any = false;
     for (; i != PLAN_NONE; i = plan_get_step(s->plan, i)->next, any = true) {
         const struct plan_step *step = plan_get_step(s->plan, i);
@@ -158,8 +158,8 @@ static int catch_up_all_playbacks(struct conversation *s, struct playback *befor
     for (struct playback *p = s->playbacks, *next; p != NULL && st == 0; p = next) {
         next = p->next;
         if (p != before && (p->exchange == PLAN_NONE || p->stream) && p->questions == 0)
-            st = playback_send_steps_before(s, p, place,
-                                            before != NULL ? &before->not_before_us : &until_us);
+            st = playback_send_earlier_steps(s, p, place,
+                                             before != NULL ? &before->not_before_us : &until_us);
     }
     s->catching_up = false;
     return st;
@@ -234,7 +234,7 @@ static bool playback_waits_for_answer(const struct conversation *s, const struct
     return false;
 }
 
-static int playback_wait(struct conversation *s, struct playback *p)
+static int playback_wait_until_woken(struct conversation *s, struct playback *p)
 {
     due_remove(&s->heap, &p->due);
     return s->hung_up ? playback_end(s, p) : 0;
@@ -272,7 +272,7 @@ static int playback_handle_list_end(struct conversation *s, struct playback *p)
         return 0;
     }
     if (p->patient || !plan_exchange_is_settled(s->plan, p->exchange))
-        return playback_wait(s, p);
+        return playback_wait_until_woken(s, p);
     return playback_give_error_when_due(s, p);
 }
 
@@ -351,7 +351,7 @@ static bool step_ends_subscription(const struct conversation *s, const struct pl
 {
     bool end = step->kind == PLAN_ANSWER || step->kind == PLAN_UNLISTEN;
     return p->stream && end && !s->hung_up &&
-           plan_has_only_ends_after(s->plan, step->place, ret_busy_us);
+           plan_has_only_ends_of_streams(s->plan, step->place, ret_busy_us);
 }
 
 int playback_run(struct conversation *s, struct playback *p)
@@ -360,23 +360,24 @@ int playback_run(struct conversation *s, struct playback *p)
     s->held_n -= p->held;
     p->held = false;
     if (p->fault != NULL && p->fault->kind == FAULT_HANG)
-        return playback_wait(s, p);
+        return playback_wait_until_woken(s, p);
     while (s->ended == CONVERSATION_RUNNING) {
-        uint32_t i = playback_next_step(s, p);
+        uint32_t i = playback_get_next_step(s, p);
         if (i == PLAN_NONE)
             return playback_handle_list_end(s, p);
         const struct plan_step *step = plan_get_step(s->plan, i);
         if (playback_waits_for_answer(s, p, step->gate))
-            return playback_wait(s, p);
+            return playback_wait_until_woken(s, p);
         if (client_is_behind_recording(s, step)) {
             bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
             s->held_n += !p->held;
             p->held = true;
-            return lsp_cancelled ? playback_give_error_when_due(s, p) : playback_wait(s, p);
+            return lsp_cancelled ? playback_give_error_when_due(s, p)
+                                 : playback_wait_until_woken(s, p);
         }
         if (step_ends_subscription(s, p, step, &busy_us)) {
             if (!plan_is_finished(s->plan))
-                return playback_wait(s, p);
+                return playback_wait_until_woken(s, p);
             if (p->ending_us == 0)
                 p->ending_us = s->now_us + pace_max_wait_us(step->t_us - busy_us, false);
             if (p->ending_us > s->now_us)
@@ -413,7 +414,7 @@ static int wake_idle_playbacks(struct conversation *s)
     for (struct playback *p = s->idle, *next; p != NULL; p = next) {
         next = p->next;
         int st = 0;
-        if (playback_next_step(s, p) != PLAN_NONE) {
+        if (playback_get_next_step(s, p) != PLAN_NONE) {
             unlink_playback(s, p);
             link_playback(s, p, false);
             st = due_set_time(&s->heap, &p->due, s->now_us);
@@ -455,7 +456,7 @@ struct question *playback_remove_question(struct conversation *s, struct json_va
 {
     for (struct question **at = &s->questions; *at != NULL; at = &(*at)->next) {
         struct question *q = *at;
-        if (!rpc_id_is(id, q->number))
+        if (!rpc_id_equals_number(id, q->number))
             continue;
         *at = q->next;
         return q;

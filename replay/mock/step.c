@@ -16,7 +16,7 @@ static int read_step_message(struct conversation *s, const struct plan_step *ste
     return source_read_body(s->source, step->place, &s->body);
 }
 
-static int send_rewritten(struct conversation *s, struct slice with[REWRITE_COUNT])
+static int send_rewritten_message(struct conversation *s, struct slice with[REWRITE_COUNT])
 {
     if (s->tasks_n > 0 && with[REWRITE_TASK].p == NULL) {
         struct json_value task = rewrite_find_value(buf_slice(&s->body), REWRITE_TASK);
@@ -49,7 +49,7 @@ static int send_question(struct conversation *s, struct playback *p, uint32_t st
     p->questions++;
     int n = snprintf(id, sizeof id, q->text ? "\"%llu\"" : "%llu", (unsigned long long)q->number);
     with[REWRITE_ID] = (struct slice){id, (size_t)n};
-    return send_rewritten(s, with);
+    return send_rewritten_message(s, with);
 }
 
 static int send_cancel_of_question(struct conversation *s, uint32_t step)
@@ -64,7 +64,7 @@ static int send_cancel_of_question(struct conversation *s, uint32_t step)
         return 0;
     int n = snprintf(id, sizeof id, q->text ? "\"%llu\"" : "%llu", (unsigned long long)q->number);
     with[REWRITE_REQUEST_ID] = (struct slice){id, (size_t)n};
-    return send_rewritten(s, with);
+    return send_rewritten_message(s, with);
 }
 
 static int send_notification(struct conversation *s, struct playback *p,
@@ -77,7 +77,7 @@ static int send_notification(struct conversation *s, struct playback *p,
         with[REWRITE_SUBSCRIPTION] = p->id;
     else if (step->kind == PLAN_UNLISTEN)
         with[REWRITE_REQUEST_ID] = p->id;
-    return send_rewritten(s, with);
+    return send_rewritten_message(s, with);
 }
 
 /* ---- answers and faults ---- */

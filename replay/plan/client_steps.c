@@ -32,7 +32,7 @@ static int add_exchange_to_topic(struct plan *p, uint32_t topic, uint32_t i)
         p->exchanges[t->last].next_topic = i;
     t->last = i;
     t->requests++;
-    if (plan_exchange_listens(p, i))
+    if (plan_exchange_is_subscription(p, i))
         return PLAN_ROOM(p, listens);
     return 0;
 }
@@ -64,7 +64,7 @@ int plan_add_client_request(struct plan *p, const struct source_message *m, cons
     st = add_exchange_to_topic(p, topic, i);
     if (st < 0)
         return st;
-    if (plan_exchange_listens(p, i))
+    if (plan_exchange_is_subscription(p, i))
         p->listens[p->listens_n++] = (struct listen){plan_hash_id(p, rpc->id), i};
     if (rpc_is_modern(rpc))
         plan_note_version(p, true, json_get(rpc->meta, META_VERSION));

@@ -106,7 +106,7 @@ bool plan_is_finished(const struct plan *p)
     return p->finished;
 }
 
-bool plan_has_only_ends_after(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
+bool plan_has_only_ends_of_streams(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
 {
     *ret_busy_us = p->busy_us;
     return place > p->busy && !p->server_ended;

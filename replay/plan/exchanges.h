@@ -199,7 +199,7 @@ bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a);
  * client leaves. If so, it is not known whether the client left before or after these ends. The
  * result is final when the plan is finished. *ret_busy_us: time of the last message that does not
  * end a subscription. */
-bool plan_has_only_ends_after(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
+bool plan_has_only_ends_of_streams(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* Returns the next recorded notification of this method, and marks it as used; PLAN_NONE if there
  * is none so far. */
 uint32_t plan_use_next_notification(struct plan *p, struct slice method);

@@ -165,7 +165,7 @@ uint32_t plan_find_question_at(const struct plan *p, uint64_t place)
     return from;
 }
 
-bool plan_exchange_listens(const struct plan *p, uint32_t exchange)
+bool plan_exchange_is_subscription(const struct plan *p, uint32_t exchange)
 {
     return (p->topics[p->exchanges[exchange].topic].flags & METHOD_LISTENS) != 0;
 }

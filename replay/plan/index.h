@@ -15,7 +15,7 @@ bool plan_may_cause_messages(struct slice method);
 /* method: of a notification of the client, or of a request of the server that the client has
  * answered. Returns true if the server does not react to such a notification or answer. */
 bool plan_method_needs_no_reaction(struct slice method);
-bool plan_exchange_listens(const struct plan *p, uint32_t exchange);
+bool plan_exchange_is_subscription(const struct plan *p, uint32_t exchange);
 /* returns a hash of an id or token; 0: the id is invalid */
 uint64_t plan_hash_id(struct plan *p, struct json_value id);
 uint64_t plan_hash_task_id(struct plan *p, struct json_value id);

@@ -29,7 +29,7 @@ static uint64_t find_position_of_last_cause(const struct plan *p, uint32_t task)
     return task != PLAN_NONE ? plan_find_task_cause(p, task).place : p->cause_place;
 }
 
-static uint32_t find_listen_exchange(const struct plan *p, uint64_t hash)
+static uint32_t find_subscription_exchange(const struct plan *p, uint64_t hash)
 {
     for (uint32_t i = p->listens_n; hash != 0 && i-- > 0;)
         if (p->listens[i].id_hash == hash)
@@ -83,7 +83,7 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
 static int plan_add_server_stream(struct plan *p, const struct source_message *m,
                                   struct json_value id, uint32_t task, enum plan_kind kind)
 {
-    uint32_t x = find_listen_exchange(p, plan_hash_id(p, id)), step;
+    uint32_t x = find_subscription_exchange(p, plan_hash_id(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;
@@ -103,7 +103,7 @@ static int plan_add_server_cancel(struct plan *p, const struct source_message *m
 {
     uint64_t hash = plan_hash_id(p, rpc->request_id);
     uint32_t step;
-    if (find_listen_exchange(p, hash) != PLAN_NONE)
+    if (find_subscription_exchange(p, hash) != PLAN_NONE)
         return plan_add_server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
     for (uint32_t i = p->questions_n, back = 0; i-- > 0 && back < QUESTIONS_BACK; back++) {
         const struct plan_question *q = &p->questions[i];
@@ -238,7 +238,7 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     x->status = (uint8_t)m->status;
     x->end_us = m->t_us;
     x->answer = step;
-    p->ends_listen = plan_exchange_listens(p, i);
+    p->ends_listen = plan_exchange_is_subscription(p, i);
     if (p->ends_listen)
         step_wait_for_events(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)

@@ -46,7 +46,7 @@ void plan_note_task_answer(struct plan *p, uint32_t exchange, uint32_t question,
 
 /* Returns the id of the task that this answer creates: result.task.taskId in 2025-11-25,
  * result.taskId in the tasks extension. */
-static struct json_value new_task_id(const struct rpc *answer)
+static struct json_value make_task_id(const struct rpc *answer)
 {
     struct json_value nested = json_get(json_get(answer->result, "task"), "taskId");
     bool flat = answer->result_type.type == JSON_STRING &&
@@ -61,7 +61,7 @@ int plan_note_new_task(struct plan *p, uint32_t exchange, struct slice answer, u
     if (p->topics[x->topic].reads || answer.p == NULL ||
         memmem(answer.p, answer.n, "taskId", 6) == NULL || rpc_read(answer, &rpc) < 0)
         return 0;
-    uint64_t hash = plan_hash_task_id(p, new_task_id(&rpc));
+    uint64_t hash = plan_hash_task_id(p, make_task_id(&rpc));
     if (hash == 0)
         return 0;
     int st = PLAN_ROOM(p, tasks);

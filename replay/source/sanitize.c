@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 
 /* Appends the value as `{"key":value}`, because rules may depend on the key. */
-static void append_as_member(struct buf *b, struct slice pointer, struct slice value)
+static void append_value_as_member(struct buf *b, struct slice pointer, struct slice value)
 {
     const char *slash = slice_find_last(pointer, '/');
     struct slice key = pointer;
@@ -26,7 +26,7 @@ int sanitize_value(struct buf *b, struct slice pointer, struct slice value)
     struct json_value v = {0};
     struct slice key;
     size_t n = 0;
-    append_as_member(&whole, pointer, value);
+    append_value_as_member(&whole, pointer, value);
     int st = rules == NULL || whole.failed ? MI_ENOMEM
                                            : redact_value(rules, buf_slice(&whole), &cleaned, &n);
     if (st == 0 && n > 0 && json_scan(buf_slice(&cleaned), NULL, NULL, &scan) == 0) {

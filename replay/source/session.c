@@ -31,7 +31,7 @@ struct page {
     bool failed, full;
 };
 
-static bool message_is_discover(const struct query_message *m)
+static bool message_is_discover_request(const struct query_message *m)
 {
     return (m->method.p != NULL && slice_is(m->method, "server/discover")) ||
            (m->request_method.p != NULL && slice_is(m->request_method, "server/discover"));
@@ -42,7 +42,7 @@ static bool source_session_on_row(void *ctx, const struct query_message *m)
     struct page *p = ctx;
     p->part->next_seq = m->seq + 1;
     p->rows++;
-    if (!p->part->discover_only || message_is_discover(m))
+    if (!p->part->discover_only || message_is_discover_request(m))
         p->failed = !source_add_row(p->s, m, p->part->place);
     p->full = p->rows >= QUERY_PAGE_ROWS || p->s->text.n >= QUERY_PAGE_BYTES;
     return !p->failed && !p->full;
@@ -89,7 +89,7 @@ static bool source_on_body_row(void *ctx, const struct query_message *m)
     return false;
 }
 
-static struct part *source_part_of_place(struct source *s, uint64_t place)
+static struct part *source_get_part_of_position(struct source *s, uint64_t place)
 {
     return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
 }
@@ -98,7 +98,7 @@ static struct part *source_part_of_place(struct source *s, uint64_t place)
  * order. */
 static int read_ahead_bodies(struct source *s, uint64_t place)
 {
-    struct page p = {.s = s, .part = source_part_of_place(s, place)};
+    struct page p = {.s = s, .part = source_get_part_of_position(s, place)};
     if (s->in_order < IN_ORDER || s->at_part < s->parts || s->next < s->rows_n)
         return 0;
     s->rows_n = 0;
@@ -111,7 +111,7 @@ static int read_ahead_bodies(struct source *s, uint64_t place)
 
 int source_session_body(struct source *s, uint64_t place, struct buf *b)
 {
-    const struct part *part = source_part_of_place(s, place);
+    const struct part *part = source_get_part_of_position(s, place);
     const struct source_row *r = source_row_at(s, place);
     bool near = place > s->last_body && place - s->last_body <= NEAR;
     s->in_order = near ? s->in_order + 1 : 0;
@@ -151,7 +151,7 @@ static bool source_on_counted_message(void *ctx, const struct query_message *m)
     if (m->direction != ROW_C2S || m->kind != KIND_REQUEST || m->origin != ROW_PEER)
         return true;
     l->requests++;
-    l->discovers += message_is_discover(m);
+    l->discovers += message_is_discover_request(m);
     /* the session has a request that is not a probe, so the session is not just a probe */
     return l->requests == l->discovers;
 }

@@ -23,7 +23,7 @@ void source_close(struct source *s)
     free(s);
 }
 
-static int compare_row_place(const void *key, const void *row)
+static int compare_row_position(const void *key, const void *row)
 {
     uint64_t a = *(const uint64_t *)key;
     uint64_t b = ((const struct source_row *)row)->m.place;
@@ -32,8 +32,9 @@ static int compare_row_place(const void *key, const void *row)
 
 const struct source_row *source_row_at(const struct source *s, uint64_t place)
 {
-    return s->rows_n > 0 ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, compare_row_place)
-                         : NULL;
+    return s->rows_n > 0
+               ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, compare_row_position)
+               : NULL;
 }
 
 /* ---- messages ---- */

@@ -30,7 +30,7 @@ struct verify_skip {
     const char *reason, *remedy;
 };
 
-static const struct verify_skip *find_skip_of_sanitized(const struct rpc *m)
+static const struct verify_skip *get_skip_reason_if_sanitized(const struct rpc *m)
 {
     static const struct verify_skip redacted = {
         "a secret in the parameters was not recorded",
@@ -62,11 +62,11 @@ static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
     else if (rpc_method_is(m, "subscriptions/listen"))
         *ret = &stream;
     else if (!rpc_method_is(m, "initialize"))
-        *ret = find_skip_of_sanitized(m);
+        *ret = get_skip_reason_if_sanitized(m);
     if (*ret != NULL || v->cfg->all)
         return 0;
     if (!rpc_method_is(m, "tools/call")) {
-        *ret = talk_request_reads_only(m) ? NULL : &unknown;
+        *ret = talk_request_changes_nothing(m) ? NULL : &unknown;
         return 0;
     }
     const struct talk_tool *found = talk_find_tool(&v->talk, json_string_raw(m->name));
@@ -212,7 +212,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
             ? VERIFY_GONE
         : g->all_schema ? VERIFY_SCHEMA
                         : VERIFY_CHANGED;
-    return st < 0 || g->text.failed ? talk_no_memory(&v->talk) : 0;
+    return st < 0 || g->text.failed ? talk_set_no_memory_error(&v->talk) : 0;
 }
 
 /* ---- the run ---- */

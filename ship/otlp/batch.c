@@ -89,8 +89,8 @@ static void batch_count_refused_items(struct exporter *x, enum otlp_signal signa
 
 /* Reports items that the collector rejected, or the warning in the collector's answer, although the
  * collector accepted the batch. */
-static void batch_note_accepted(struct exporter *x, enum otlp_signal signal, int status,
-                                struct slice text, int64_t rejected)
+static void batch_handle_partial_success(struct exporter *x, enum otlp_signal signal, int status,
+                                         struct slice text, int64_t rejected)
 {
     const int64_t n = (int64_t)x->part[signal].n;
     if (rejected == 0 && text.n == 0)
@@ -115,7 +115,7 @@ static int batch_handle_answer(struct exporter *x, enum otlp_signal signal,
         batch_describe_answer(x, signal, a->status, buf_slice(&text));
     switch (v) {
     case VERDICT_TAKEN:
-        batch_note_accepted(x, signal, a->status, buf_slice(&text), rejected);
+        batch_handle_partial_success(x, signal, a->status, buf_slice(&text), rejected);
         break;
     case VERDICT_LATER:
         x->wait_ms = verdict_wait_ms(a->retry_after_s);

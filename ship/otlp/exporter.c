@@ -68,7 +68,7 @@ static int exporter_read_all_sessions(struct exporter *x)
     struct cursor at = {0};
     int st = 0, n = 0;
     while (st == 0) {
-        st = cursors_find_next(x->t.from, slice_of(x->t.url), at.session_id, &at);
+        st = cursors_find_next_unsent_session(x->t.from, slice_of(x->t.url), at.session_id, &at);
         if (st == MI_ENOENT)
             return 0;
         if (st < 0) {

@@ -38,7 +38,7 @@ static bool otlp_logs_on_request(void *ctx, const struct query_message *m)
     return true;
 }
 
-static bool otlp_logs_on_added(void *ctx, const struct query_event *e)
+static bool otlp_logs_on_finding_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     if (slice_is(e->kind, EVENT_FINDING_ADDED) &&
@@ -54,7 +54,8 @@ static int read_added_findings(struct reading *r)
     if (r->has_added)
         return 0;
     findings_close(&r->x->added);
-    int st = query_events_newest_first(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_added, r);
+    int st =
+        query_events_newest_first(r->x->q, r->s->s->id, INT64_MAX, otlp_logs_on_finding_added, r);
     for (size_t i = 0; i < r->x->added.n; i++)
         r->x->added.list[i].order = r->x->added.n - i;
     findings_sort(&r->x->added);
@@ -85,7 +86,7 @@ struct named {
     struct query_message copy;
 };
 
-static bool otlp_logs_on_found(void *ctx, const struct query_message *m)
+static bool otlp_logs_on_found_request(void *ctx, const struct query_message *m)
 {
     struct named *n = ctx;
     n->copy = (struct query_message){
@@ -94,7 +95,7 @@ static bool otlp_logs_on_found(void *ctx, const struct query_message *m)
     return m->request_seq != 0 || otlp_logs_on_request(&n->f, m);
 }
 
-static bool otlp_logs_on_named(void *ctx, const struct query_message *m)
+static bool otlp_logs_on_named_request(void *ctx, const struct query_message *m)
 {
     struct named *n = ctx;
     n->copy.method = m->method;
@@ -109,10 +110,10 @@ static int log_added_findings(struct reading *r, const struct query_event *e)
     int st = findings_add_from_detail(&one, 0, e->detail);
     if (st == 0) {
         n.f.names = buf_slice(&one.names);
-        st = lookup_find_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found, &n);
+        st = lookup_find_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found_request, &n);
     }
     if (st == 0 && n.copy.request_seq != 0)
-        st = lookup_find_request(r->x, r->s->s, n.copy.request_seq, otlp_logs_on_named, &n);
+        st = lookup_find_request(r->x, r->s->s, n.copy.request_seq, otlp_logs_on_named_request, &n);
     findings_close(&one);
     return st == MI_EINVAL ? 0 : st; /* MI_EINVAL: the event does not name the added finding */
 }

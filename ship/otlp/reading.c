@@ -133,7 +133,7 @@ static bool reading_send_if_full(struct reading *r)
             r->status = batch_send(r->x);
         /* Sending has removed other sessions from the list, so this session may have moved in
          * memory. */
-        r->w = walks_find(&r->x->walks, r->s->s->id);
+        r->w = walks_find_session(&r->x->walks, r->s->s->id);
     }
     return r->status == 0;
 }
@@ -150,7 +150,7 @@ static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
         r->status = otlp_reading_add_call(r, &c, call);
     if (r->status == 0)
         r->status =
-            otlp_reading_add_operation(r, operation_list_find_ended_by(&r->operations, m->seq));
+            otlp_reading_add_operation(r, operation_list_find_by_end_seq(&r->operations, m->seq));
     if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m)) {
         struct otlp_call notification = {.request = m,
                                          .body = lookup_read_body(r->x, r->s->s, m, &r->x->body),
@@ -195,9 +195,9 @@ static int read_new_rows_of_session(struct reading *r)
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
         r->has_added = false; /* read the added findings again, because there may be new findings */
-        st = lookup_check_error(r->x, query_read_newer(r->x->q, r->w->id, &at, &on,
-                                                       otlp_reading_on_message,
-                                                       otlp_reading_on_event, r));
+        st = lookup_check_error(r->x, query_read_newer_rows(r->x->q, r->w->id, &at, &on,
+                                                            otlp_reading_on_message,
+                                                            otlp_reading_on_event, r));
         st = st == 0 ? r->status : st;
     } while (st == 0 && (seq != r->w->seq || event != r->w->event));
     return st;
@@ -235,7 +235,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     if (st < 0)
         return lookup_check_error(x, st);
     struct otlp_session s = otlp_make_session(&row);
-    struct reading r = {.x = x, .w = walks_find(&x->walks, at->session_id), .s = &s};
+    struct reading r = {.x = x, .w = walks_find_session(&x->walks, at->session_id), .s = &s};
     if (r.w == NULL) {
         r.w = walks_add_session(&x->walks, at->session_id);
         if (r.w == NULL)
@@ -243,7 +243,7 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
         r.w->event = at->event;
         st = at->seq > 0 ? reading_find_open_calls(&r, at->seq) : 0;
         if (st < 0) {
-            walks_remove(&x->walks, at->session_id);
+            walks_remove_session(&x->walks, at->session_id);
             return st;
         }
     }
@@ -255,6 +255,6 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     reading_add_durations(&r);
     operation_list_close(&r.operations);
     if (r.missed)
-        walks_remove(&x->walks, at->session_id);
+        walks_remove_session(&x->walks, at->session_id);
     return st == 0 ? r.status : st;
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct walk *walks_find(const struct walks *w, int64_t id)
+struct walk *walks_find_session(const struct walks *w, int64_t id)
 {
     size_t at = SEARCH_INT64(w->list, w->n, id, id);
     return at < w->n && w->list[at].id == id ? &w->list[at] : NULL;
@@ -22,9 +22,9 @@ struct walk *walks_add_session(struct walks *w, int64_t id)
     return &w->list[at];
 }
 
-void walks_remove(struct walks *w, int64_t id)
+void walks_remove_session(struct walks *w, int64_t id)
 {
-    struct walk *gone = walks_find(w, id);
+    struct walk *gone = walks_find_session(w, id);
     if (gone == NULL)
         return;
     gone->complete = gone->saved = true;

@@ -32,11 +32,12 @@ struct walks {
     size_t n, cap;
 };
 
-struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if the session is missing */
+struct walk *walks_find_session(const struct walks *w,
+                                int64_t id); /* NULL if the session is missing */
 /* Adds a session, of which nothing was read yet. NULL: no memory. Invalidates pointers to
  * sessions. */
 struct walk *walks_add_session(struct walks *w, int64_t id);
-void walks_remove(struct walks *w, int64_t id);
+void walks_remove_session(struct walks *w, int64_t id);
 /* removes all sessions, or only those that are complete and saved */
 void walks_drop_saved_sessions(struct walks *w, bool all);
 

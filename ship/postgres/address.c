@@ -33,7 +33,7 @@ int address_check_url(const char *url, struct buf *error)
     return st;
 }
 
-static void address_add(struct buf *b, const char *name, const char *value)
+static void address_add_option(struct buf *b, const char *name, const char *value)
 {
     buf_adds(b, b->n > 0 ? " " : "");
     buf_adds(b, name);
@@ -65,12 +65,12 @@ int address_write_connection_string(const char *url, struct buf *ret, struct buf
     }
     for (const PQconninfoOption *i = o; st == 0 && i->keyword != NULL; i++)
         if (i->val != NULL && strcmp(i->keyword, "user") != 0 && strstr(i->keyword, "pass") == NULL)
-            address_add(ret, i->keyword, i->val);
+            address_add_option(ret, i->keyword, i->val);
     for (size_t i = 0; st == 0 && i < ADDRESS_DEFAULTS; i++)
         if (address_option_value(o, address_defaults[i][0]) == NULL)
-            address_add(ret, address_defaults[i][0], address_defaults[i][1]);
+            address_add_option(ret, address_defaults[i][0], address_defaults[i][1]);
     if (st == 0 && address_option_value(o, "application_name") == NULL)
-        address_add(ret, "application_name", "mcp-interposer-router");
+        address_add_option(ret, "application_name", "mcp-interposer-router");
     PQconninfoFree(o);
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }

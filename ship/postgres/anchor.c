@@ -97,7 +97,7 @@ struct state {
     int64_t handled, checkpoint, calls;
 };
 
-static int ask_store_state(struct sender *s, struct state *ret)
+static int request_store_state(struct sender *s, struct state *ret)
 {
     char host[256] = "";
     const struct passwd *user = getpwuid(geteuid());
@@ -126,7 +126,7 @@ static int anchor_compare_vault(struct sender *s)
     if (st == 0 && s->vault[0] == '\0')
         return sender_set_refusal(s, "the log of this vault does not contain the vault's name");
     if (st == 0)
-        st = ask_store_state(s, &state);
+        st = request_store_state(s, &state);
     if (st < 0)
         return st;
     s->handled = state.handled;
@@ -138,7 +138,7 @@ static int anchor_compare_vault(struct sender *s)
 int sender_compare_state(struct sender *s, bool *ret_same)
 {
     struct state now = {0};
-    int st = ask_store_state(s, &now);
+    int st = request_store_state(s, &now);
     *ret_same =
         now.calls == s->calls && now.log.n == s->log.n && digest_eq(&now.log.head, &s->log.head);
     return st;

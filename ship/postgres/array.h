@@ -37,7 +37,7 @@ void array_add(struct array *a, struct slice v);
 /* Returns the element that array_add() added last, as it will be stored; borrowed until the array
  * changes. */
 struct slice array_last_element(const struct array *a);
-/* Adds keys (search_list_to_keys()) as a tsvector without positions. */
+/* Adds keys (search_list_convert_to_keys()) as a tsvector without positions. */
 void array_add_keys(struct array *a, const struct search_list *keys);
 void array_add_null(struct array *a);
 /* Adds a cell, or NULL if the cell has another type than the array. */

@@ -39,7 +39,7 @@ static int handle_on_stated_leaf(void *ctx, const struct cell *cell)
     return 0;
 }
 
-void sender_stated_free(struct stated *t)
+void sender_free_stated_changes(struct stated *t)
 {
     if (t == NULL)
         return;

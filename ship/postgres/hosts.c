@@ -36,7 +36,8 @@ static size_t hosts_add_text(struct hosts *h, struct slice text)
     return at;
 }
 
-static void hosts_add(struct hosts *h, struct slice name, struct slice address, struct slice port)
+static void hosts_add_host(struct hosts *h, struct slice name, struct slice address,
+                           struct slice port)
 {
     if (h->n == HOSTS_MAX)
         return;
@@ -60,7 +61,7 @@ static bool hosts_add_addresses(struct hosts *h, struct slice name, struct slice
             char address[NI_MAXHOST];
             if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof address, NULL, 0,
                             NI_NUMERICHOST) == 0)
-                hosts_add(h, name, slice_of(address), port);
+                hosts_add_host(h, name, slice_of(address), port);
         }
     if (found != NULL)
         freeaddrinfo(found);
@@ -88,7 +89,7 @@ int hosts_open(struct hosts *h, PGconn *c)
         struct slice name = get_list_item(names, i), address = get_list_item(addresses, i),
                      port = get_list_item(ports, i);
         if (address.n > 0 || !hosts_add_addresses(h, name, port))
-            hosts_add(h, name, address, port);
+            hosts_add_host(h, name, address, port);
     }
     int64_t timeout_s = timeout != NULL ? strtoll(timeout, NULL, 10) : 0;
     if (timeout_s <= 0 || timeout_s > TIMEOUT_MAX_S)

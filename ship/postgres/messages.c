@@ -141,8 +141,8 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
 
 /* ---- batches ---- */
 
-static int sender_messages_put(struct sender *s, const struct shipped_session *x, size_t columns,
-                               const char *function, int64_t *watermark)
+static int sender_store_messages(struct sender *s, const struct shipped_session *x, size_t columns,
+                                 const char *function, int64_t *watermark)
 {
     sender_begin_call(s);
     link_add_text_argument(s->to, x->uid);
@@ -165,7 +165,7 @@ static int messages_send_batch(struct sender *s, struct shipped_session *x, int6
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = messages_send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
-        st = sender_messages_put(s, x, MESSAGE_ARRAYS, "put_messages", ret_last);
+        st = sender_store_messages(s, x, MESSAGE_ARRAYS, "put_messages", ret_last);
     free(b.large);
     s->sent += *ret_n;
     return st;
@@ -235,7 +235,7 @@ static int events_send_batch(struct sender *s, struct shipped_session *x, int64_
     }
     if (st == 0 && *ret_n > 0) {
         int64_t watermark = 0;
-        st = sender_messages_put(s, x, EVENT_COLUMNS, "put_events", &watermark);
+        st = sender_store_messages(s, x, EVENT_COLUMNS, "put_events", &watermark);
         if (st == 0 && watermark < b.last)
             st =
                 sender_set_refusal(s, "the store did not confirm the events of session %s", x->uid);

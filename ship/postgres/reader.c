@@ -149,7 +149,8 @@ static int reader_select_rows(struct reader *r, const char *function, const char
 
 /* Calls an SQL function whose rows have this number of columns. If the connection has ended,
  * connects and calls again once. */
-static int reader_call(struct reader *r, const char *function, const char *more, size_t columns)
+static int reader_call_function(struct reader *r, const char *function, const char *more,
+                                size_t columns)
 {
     buf_clear(&r->error);
     int st = reader_select_rows(r, function, more);
@@ -255,9 +256,9 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     const char *function = add_request_arguments(r, ask);
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
-    int st = reader_call(r, function, more,
-                         strlen(remote_shape[ask->table].cells) +
-                             (size_t)count_leading_columns(ask->table));
+    int st = reader_call_function(r, function, more,
+                                  strlen(remote_shape[ask->table].cells) +
+                                      (size_t)count_leading_columns(ask->table));
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++)
         st = reader_deliver_row(r, ask, i, fn, fn_ctx);
     return st;
@@ -269,7 +270,7 @@ static int reader_has_several_vaults(void *ctx, bool *ret)
     link_begin_call(r->link);
     reader_add_filter(r);
     link_add_int_argument(r->link, 2);
-    int st = reader_call(r, "read_vaults", "", 1);
+    int st = reader_call_function(r, "read_vaults", "", 1);
     *ret = st == 0 && link_count_rows(r->link) > 1;
     return st;
 }
@@ -298,8 +299,8 @@ static int reader_search(void *ctx, const struct remote_words *ask, remote_row_f
     link_add_int_argument(r->link, ask->before);
     link_add_text_argument(r->link, ask->match);
     link_add_int_argument(r->link, ask->rows);
-    int st = reader_call(r, "read_search",
-                         " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
+    int st = reader_call_function(r, "read_search",
+                                  " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_count_rows(r->link); i++) {
         struct place at = {link_get_slice(r->link, i, 0), link_get_int(r->link, i, 1)};
         if (at.uid.n != UID_LEN || !position_is_before(at, last) ||
@@ -320,7 +321,7 @@ static int read_body_piece(struct reader *r, size_t at, size_t n, struct buf *re
 {
     link_add_int_argument(r->link, (int64_t)at);
     link_add_int_argument(r->link, (int64_t)n);
-    int st = reader_call(r, "read_body", "", 1);
+    int st = reader_call_function(r, "read_body", "", 1);
     if (st < 0)
         return st;
     if (link_get_slice(r->link, 0, 0).p == NULL)

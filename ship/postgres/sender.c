@@ -58,7 +58,7 @@ static int sender_send_rows(struct sender *s)
     return st;
 }
 
-static int sender_send_all(struct sender *s)
+static int sender_send_all_records(struct sender *s)
 {
     struct stated *stated = NULL;
     bool fresh = !s->ready;
@@ -82,7 +82,7 @@ static int sender_send_all(struct sender *s)
         st = sender_send_rows(s);
     if (st == 0)
         st = sender_mark_handled(s, stated);
-    sender_stated_free(stated);
+    sender_free_stated_changes(stated);
     sender_save_cursors(s);
     return st;
 }
@@ -109,7 +109,7 @@ int sender_run_round(struct sender *s, int64_t *ret_sent)
 {
     s->sent = 0;
     buf_clear(&s->error);
-    int st = sender_send_all(s);
+    int st = sender_send_all_records(s);
     /* A record may differ because it was redacted after the log was read. Then the log must be read
      * again. */
     if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)

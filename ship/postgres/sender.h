@@ -90,7 +90,7 @@ MI_MUST int sender_send_replaced_rows(struct sender *s, const struct stated *t);
 void sender_mark_redacted_incomplete(struct sender *s, const struct stated *t);
 MI_MUST int sender_resend_redacted_messages(struct sender *s, const struct stated *t);
 MI_MUST int sender_mark_handled(struct sender *s, struct stated *t);
-void sender_stated_free(struct stated *t); /* the argument may be NULL */
+void sender_free_stated_changes(struct stated *t); /* the argument may be NULL */
 
 int sender_set_refusal(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* Begins a call of an SQL function that changes the store. Adds its first arguments: the vault, the

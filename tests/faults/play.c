@@ -66,7 +66,7 @@ static const struct step {
 static void deliver(enum row_direction dir, struct line *line, bool too_long)
 {
     if (too_long)
-        traffic_handle_too_long(&play.traffic, dir, line);
+        traffic_handle_long_line(&play.traffic, dir, line);
     else
         traffic_handle_line(&play.traffic, dir, line);
 }
@@ -89,7 +89,7 @@ static void feed(enum row_direction dir, const char *p, size_t n)
         size_t room;
         struct line line;
         char *at = line_room(r, &room);
-        if (at == NULL && line_end_as_too_long(r, &line) == LINE_TOO_LONG)
+        if (at == NULL && line_end_too_long_line(r, &line) == LINE_TOO_LONG)
             deliver(dir, &line, true);
         if (at == NULL) {
             play.cut = true;
@@ -168,7 +168,7 @@ static void release(enum row_direction dir)
 {
     for (uint64_t i = 1; i <= meant_n; i++)
         meant[i].released |= meant[i].direction == dir;
-    outbox_release_staged(&play.traffic.out[dir]);
+    outbox_release_staged_bytes(&play.traffic.out[dir]);
     flush_to(dir);
 }
 
@@ -182,8 +182,8 @@ static void stop_recording(void)
     else
         for (uint64_t i = 1; i <= meant_n; i++)
             meant[i].released |= meant[i].direction == ROW_S2C;
-    final_answers_record_failed(&play.traffic, "record-error", why);
-    outbox_release_staged(&play.traffic.out[ROW_S2C]);
+    final_answers_send_record_errors(&play.traffic, "record-error", why);
+    outbox_release_staged_bytes(&play.traffic.out[ROW_S2C]);
     flush_to(ROW_S2C);
     play.over = true;
 }

@@ -21,7 +21,7 @@ static void start_again(const struct session_start *s)
 {
     struct buf b = {0};
     struct session_start back;
-    form_append_start(&b, s);
+    form_append_session_start(&b, s);
     MUST(!b.failed && form_read_session_start(buf_slice(&b), &back) == 0);
     MUST(same_start(s, &back));
     buf_close(&b);

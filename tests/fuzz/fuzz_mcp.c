@@ -32,7 +32,7 @@ static void answer(struct slice line)
     MUST(b.n == 0 || is_json(buf_slice(&b)));
     MUST(memchr(buf_slice(&b).p, '\n', b.n) == NULL);
     b.n = 0;
-    MUST(mcp_server_answer_too_long(&server, line, &b) == 0 && is_json(buf_slice(&b)));
+    MUST(mcp_server_answer_long_line(&server, line, &b) == 0 && is_json(buf_slice(&b)));
     buf_close(&b);
 }
 

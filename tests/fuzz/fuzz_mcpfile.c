@@ -19,7 +19,7 @@ static size_t change(const struct mcpfile *f, bool wrap)
         const struct mcpfile_server *s = &f->server[i];
         struct wrap_view v;
         const char *why;
-        MUST(wrap_inspect(f, s, &v) == 0);
+        MUST(wrap_inspect_server(f, s, &v) == 0);
         MUST((v.why != NULL) == (v.state == WRAP_ODD));
         if (v.state == WRAP_PLAIN && wrap)
             n += wrap_edit_wrap_server(&e, f, s, &with);
@@ -27,7 +27,7 @@ static size_t change(const struct mcpfile *f, bool wrap)
                  why == NULL)
             n += remote_add_wrap_edits(&e, f, s, &with);
         else if (v.state == WRAP_WRAPPED && !wrap)
-            n += wrap_edit_remove(&e, f, s, &v);
+            n += wrap_edit_unwrap_server(&e, f, s, &v);
         wrap_view_close(&v);
     }
     return n;

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct note read;
     struct checkpoint c;
     struct buf b = {0};
-    while (note_read_next(&rest, &note)) {
+    while (note_read_next_note(&rest, &note)) {
         MUST(inside(all, note));
         if (note_read(note, &read) < 0)
             continue;

@@ -32,7 +32,8 @@ static void check_list(struct tool_rule *r, struct slice text)
     struct tool_cut cut, again;
     if (json_scan(text, NULL, NULL, &scan) < 0)
         return;
-    MUST(tool_rule_cut(r, (struct json_value){scan.type, scan.root}, &c, &cut, on_named, r) == 0);
+    MUST(tool_rule_remove_tools(r, (struct json_value){scan.type, scan.root}, &c, &cut, on_named,
+                                r) == 0);
     MUST(cut.hidden <= cut.listed && (c.n > 0) == (cut.hidden > 0));
     for (size_t i = 0; i < c.n; i++)
         MUST(inside(text, c.list[i].from) && c.list[i].to.n == 0);
@@ -42,8 +43,8 @@ static void check_list(struct tool_rule *r, struct slice text)
     changes_write_text(&c, text, out);
     struct slice now = {out, n};
     MUST(json_scan(now, NULL, NULL, &left) == 0);
-    MUST(tool_rule_cut(r, (struct json_value){left.type, left.root}, &none, &again, NULL, NULL) ==
-         0);
+    MUST(tool_rule_remove_tools(r, (struct json_value){left.type, left.root}, &none, &again, NULL,
+                                NULL) == 0);
     MUST(again.hidden == 0 && again.listed == cut.listed - cut.hidden && none.n == 0);
     free(out);
     changes_close(&c);

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     bool exact = argc > 1 && strcmp(argv[1], "-x") == 0;
     for (i += exact; st == 0 && i < argc; i++)
         st = search_terms_add(&t, argv[i], exact);
-    bool some = st == 0 && search_terms_tsquery(&t, &b);
+    bool some = st == 0 && search_terms_write_tsquery(&t, &b);
     if (some)
         printf("%s", buf_str(&b));
     buf_close(&b);

@@ -159,7 +159,7 @@ static inline void fake_log(void *owner, const struct invocation *x)
 {
     struct fake_journal *j = owner;
     fake_check_status(j, x);
-    log_directory_add(&j->log, x);
+    log_directory_add_call(&j->log, x);
 }
 
 static inline uint64_t fake_answer(void *owner, const struct row *row, const struct invocation *x)

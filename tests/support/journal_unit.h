@@ -54,7 +54,7 @@ static inline MI_UNUSED void journal_unit_open(struct journal_unit *j, const cha
         .pid = 4242,
     };
     buf_clear(&j->start);
-    form_append_start(&j->start, &start);
+    form_append_session_start(&j->start, &start);
     assert_false(j->start.failed);
     j->seq = 0;
     assert_int_equal(journal_file_create(&j->file, j->uid, NULL), 0);

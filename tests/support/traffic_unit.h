@@ -80,7 +80,7 @@ static inline void traffic_turn(struct fixture *f)
     fake_journal_commit(&f->journal);
     for (int i = 0; i < 2; i++) {
         char part[65536];
-        outbox_release_staged(&f->traffic.out[i]);
+        outbox_release_staged_bytes(&f->traffic.out[i]);
         assert_int_equal(outbox_flush(&f->traffic.out[i], &f->peer[i]), 0);
         assert_int_equal(lseek(f->peer[i].fd, 0, SEEK_SET), 0);
         for (ssize_t n; (n = read(f->peer[i].fd, part, sizeof part)) > 0;)
@@ -113,7 +113,7 @@ static inline void traffic_feed(struct fixture *f, char who, const char *text, s
     else if (who == 'c' || who == 's')
         traffic_handle_last_line(&f->traffic, dir, &line);
     else if (n > f->traffic.max_message)
-        traffic_handle_too_long(&f->traffic, dir, &line);
+        traffic_handle_long_line(&f->traffic, dir, &line);
     else
         traffic_handle_line(&f->traffic, dir, &line);
     chunk_release(c);

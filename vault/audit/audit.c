@@ -169,7 +169,7 @@ void audit_close(struct audit *a)
         return;
     audited_close(&a->check);
     running_list_close(&a->running);
-    signed_close(&a->notes);
+    signed_notes_close(&a->notes);
     trail_close(&a->trail);
     snapshot_close(&a->source);
     buf_close(&a->error);
@@ -183,12 +183,12 @@ const char *audit_error(struct audit *a)
 
 int audit_add_note(struct audit *a, struct slice note)
 {
-    return signed_add_foreign_note(&a->notes, &a->trail, note, SIGNED_ANCHOR);
+    return signed_notes_add_foreign(&a->notes, &a->trail, note, SIGNED_ANCHOR);
 }
 
 int audit_add_note_beside_key(struct audit *a, struct slice note)
 {
-    return signed_add_foreign_note(&a->notes, &a->trail, note, SIGNED_KEPT);
+    return signed_notes_add_foreign(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
 static const struct running_row *find_running_row(const struct audit *a, int64_t id)
@@ -198,7 +198,7 @@ static const struct running_row *find_running_row(const struct audit *a, int64_t
     return at < a->running.n && row[at].session_id == id ? &row[at] : NULL;
 }
 
-static int audit_read_running(struct audit *a)
+static int audit_open_running_list(struct audit *a)
 {
     running_list_close(&a->running);
     a->looked_us = clock_mono_us();
@@ -214,9 +214,9 @@ static int audit_read_log(struct audit *a)
     int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = signed_load(&a->notes, &a->trail, &a->source);
+    st = signed_notes_load(&a->notes, &a->trail, &a->source);
     if (st == 0)
-        st = trail_read(&a->trail, &a->source);
+        st = trail_read_new_leaves(&a->trail, &a->source);
     if (st == 0)
         st = snapshot_read_number(&a->source, SNAPSHOT_TOTAL, 0, &has, &total);
     if (st == 0)
@@ -236,14 +236,14 @@ int audit_check_log(struct audit *a, const struct public_key *trusted)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
         return 0;
     }
-    st = audit_read_running(a);
+    st = audit_open_running_list(a);
     if (st == 0)
         st = audit_read_log(a);
     if (st < 0)
         return st;
     if (a->trail.last_n < 0)
         SAY_VAULT(a, AUDIT_REMOVED, "", "the log is empty");
-    signed_check_notes(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
+    signed_notes_check(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
     for (size_t i = 0; trusted != NULL && !a->trusted && i < a->trail.key_n; i++)
         a->trusted = key_eq(&a->trail.key[i].key, trusted);
     if (trusted != NULL && !a->trusted)
@@ -308,7 +308,7 @@ static int report_session(struct audit *a)
     /* The session may have begun after the table `running` was read. */
     if (f.covered && seal == NULL && find_running_row(a, c->id) == NULL &&
         clock_mono_us() - a->looked_us > LOOK_US) {
-        int st = audit_read_running(a);
+        int st = audit_open_running_list(a);
         if (st < 0)
             return st;
     }
@@ -458,11 +458,11 @@ static int report_missing_and_orphaned(struct audit *a)
     int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = trail_read(&a->trail, &a->source);
+    st = trail_read_new_leaves(&a->trail, &a->source);
     if (st == 0)
         st = report_missing_sessions(a);
     if (st == 0)
-        st = trail_sort_pruned(&a->trail);
+        st = trail_sort_pruned_sessions(&a->trail);
     if (st == 0)
         st = report_orphaned_rows(a, SNAPSHOT_MESSAGE_OWNER, SCHEMA_SEQ_BITS, "messages");
     if (st == 0)

@@ -159,7 +159,7 @@ static void compare_row_with_log(struct audited *c)
 static int audited_load_session(struct audited *c)
 {
     sqlite3_stmt *q;
-    int st = trail_read(c->trail, c->source);
+    int st = trail_read_new_leaves(c->trail, c->source);
     if (st == 0)
         st = snapshot_begin_query(c->source, SNAPSHOT_SESSION, c->id, 0, &q);
     if (st < 0)
@@ -254,10 +254,10 @@ static void compare_end_with_seal(struct audited *c)
 
 /* Makes the comparisons that need all records of the session. first: first commitment of the record
  * `session`. */
-static int audited_compare_all(struct audited *c, const struct digest *first)
+static int audited_compare_whole_session(struct audited *c, const struct digest *first)
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};
-    const struct finding_added *left = findings_first_without_message(&c->findings);
+    const struct finding_added *left = findings_find_without_message(&c->findings);
     compare_record_count(c);
     if (left != NULL) {
         char record[32];
@@ -292,7 +292,7 @@ static int audited_check_records(struct audited *c)
         st = called_compare_remaining_rows(&c->called, c->source, c->ended, c->messages);
     if (c->called.wrong.kind != AUDIT_NOTHING)
         audited_set_fault(c, AUDITED_CALLS, &c->called.wrong);
-    return st == 0 ? audited_compare_all(c, &first) : st;
+    return st == 0 ? audited_compare_whole_session(c, &first) : st;
 }
 
 /* Reports a session that is removed according to the log, but whose first messages or whose row is

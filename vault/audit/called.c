@@ -62,8 +62,9 @@ static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
 static const struct call *take_next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;
-    return s->first < s->n && s->call[s->first].seq <= to ? call_set_take_next_ended(&x->set, true)
-                                                          : NULL;
+    return s->first < s->n && s->call[s->first].seq <= to
+               ? call_set_take_next_ended_call(&x->set, true)
+               : NULL;
 }
 
 /* Compares the calls from seq x->from to seq `to` with their rows. */
@@ -98,7 +99,7 @@ static int compare_call_rows(struct called *x, struct snapshot *s, int64_t to)
 }
 
 /* Compares rows up to seq `to`, in a transaction of its own unless the caller has opened one. */
-static int compare_calls_up_to(struct called *x, struct snapshot *s, int64_t to)
+static int compare_calls_up_to_seq(struct called *x, struct snapshot *s, int64_t to)
 {
     int st = to >= x->from ? db_begin(&s->d) : 0;
     if (st < 0 || to < x->from)
@@ -110,13 +111,14 @@ static int compare_calls_up_to(struct called *x, struct snapshot *s, int64_t to)
     return st;
 }
 
-int called_compare_finished(struct called *x, struct snapshot *s)
+int called_compare_finished_calls(struct called *x, struct snapshot *s)
 {
     const struct call_set *set = &x->set;
     size_t i = set->first;
     while (i < set->n && set->call[i].closing_seq != 0)
         i++;
-    return x->filled ? compare_calls_up_to(x, s, i < set->n ? set->call[i].seq - 1 : x->read) : 0;
+    return x->filled ? compare_calls_up_to_seq(x, s, i < set->n ? set->call[i].seq - 1 : x->read)
+                     : 0;
 }
 
 /* Reports rows in the table `calls` if the calls of the session were not written completely. Such
@@ -139,6 +141,6 @@ static int report_unfilled_rows(struct called *x, struct snapshot *s, bool ended
 int called_compare_remaining_rows(struct called *x, struct snapshot *s, bool ended,
                                   int64_t messages)
 {
-    return x->filled ? compare_calls_up_to(x, s, SCHEMA_SEQ_MAX)
+    return x->filled ? compare_calls_up_to_seq(x, s, SCHEMA_SEQ_MAX)
                      : report_unfilled_rows(x, s, ended, messages);
 }

@@ -29,7 +29,7 @@ MI_MUST int called_begin_session(struct called *x, struct snapshot *s, int64_t s
 /* Adds a message. Call this function in the order of seq. */
 MI_MUST int called_add_message(struct called *x, const struct call_message *m);
 /* Compares the rows of all calls before the first open call. */
-MI_MUST int called_compare_finished(struct called *x, struct snapshot *s);
+MI_MUST int called_compare_finished_calls(struct called *x, struct snapshot *s);
 /* Compares all remaining rows. Call this function after the last message. messages: number of
  * messages of the session. */
 MI_MUST int called_compare_remaining_rows(struct called *x, struct snapshot *s, bool ended,

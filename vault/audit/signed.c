@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void signed_close(struct signed_notes *s)
+void signed_notes_close(struct signed_notes *s)
 {
     free(s->note);
     buf_close(&s->text);
@@ -39,8 +39,8 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
     return trail_request_tree_root(t, c.size);
 }
 
-int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice text,
-                            int64_t from)
+int signed_notes_add_foreign(struct signed_notes *s, struct trail *t, struct slice text,
+                             int64_t from)
 {
     struct note note;
     struct checkpoint c;
@@ -49,7 +49,7 @@ int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slic
     return signed_notes_add(s, t, text, from);
 }
 
-int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source)
+int signed_notes_load(struct signed_notes *s, struct trail *t, struct snapshot *source)
 {
     sqlite3_stmt *q;
     int rc = SQLITE_DONE, st = snapshot_begin_query(source, SNAPSHOT_CHECKPOINTS, 0, 0, &q);
@@ -103,7 +103,7 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
     return digest_eq(root, &c.root) ? AUDIT_NOTHING : AUDIT_CHANGED;
 }
 
-void signed_check_notes(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
+void signed_notes_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                         uint64_t *ret_signed)
 {
     *ret_anchored = *ret_signed = 0;

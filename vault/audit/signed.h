@@ -1,9 +1,9 @@
 /* signed.h - compares the log with the vault's checkpoints, with notes from anchors, and with notes
  * stored next to the key.
  *
- * Owns      copies of the notes; signed_close() frees them.
+ * Owns      copies of the notes; signed_notes_close() frees them.
  * Errors    MI_ENOMEM, and those of snapshot.h.
- * Blocks    signed_load(), on the database. */
+ * Blocks    signed_notes_load(), on the database. */
 #ifndef MI_VAULT_AUDIT_SIGNED_H
 #define MI_VAULT_AUDIT_SIGNED_H
 
@@ -30,16 +30,16 @@ struct signed_notes {
 #define SIGNED_KEPT (-2)   /* the note was stored next to the key */
 /* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
  * is not a checkpoint. */
-MI_MUST int signed_add_foreign_note(struct signed_notes *s, struct trail *t, struct slice note,
-                                    int64_t from);
+MI_MUST int signed_notes_add_foreign(struct signed_notes *s, struct trail *t, struct slice note,
+                                     int64_t from);
 /* Adds the checkpoints of the vault. Call this function before the log is read, in the same
  * transaction. */
-MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
+MI_MUST int signed_notes_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
 /* Reports what is wrong with the notes. Call this function after the log was read. *ret_anchored:
  * number of leaves signed by a note from an anchor; *ret_signed: number of leaves signed by any
  * note. */
-void signed_check_notes(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
+void signed_notes_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                         uint64_t *ret_signed);
-void signed_close(struct signed_notes *s); /* the argument may be {0}; may be called twice */
+void signed_notes_close(struct signed_notes *s); /* the argument may be {0}; may be called twice */
 
 #endif

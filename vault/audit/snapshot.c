@@ -95,7 +95,7 @@ static int run_integrity_check(struct snapshot *s, struct buf *ret)
     int st = db_begin(&s->d);
     if (st < 0)
         return st;
-    st = db_ask_text(&s->d, "PRAGMA integrity_check(1)", &q, NULL, 0);
+    st = db_begin_query_text(&s->d, "PRAGMA integrity_check(1)", &q, NULL, 0);
     int rc = st == 0 ? sqlite3_step(q) : SQLITE_DONE;
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
     if (st == 0 && text == NULL) {

@@ -99,7 +99,7 @@ static int compare_trail_ids(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-int trail_sort_pruned(struct trail *t)
+int trail_sort_pruned_sessions(struct trail *t)
 {
     t->pruned_n = 0;
     for (size_t i = 0; i < t->uids.n; i++) {
@@ -237,7 +237,7 @@ static int trail_read_row(struct trail *t, int64_t n, struct slice text)
     }
     t->last_n = n;
     struct digest hash = tree_leaf_digest(text);
-    tree_add(&t->tree, &hash);
+    tree_add_leaf(&t->tree, &hash);
     trail_set_known_roots(t);
     int st = trail_read_leaf(t, n, text, &f);
     if (st == 0 && f.text != NULL)
@@ -245,7 +245,7 @@ static int trail_read_row(struct trail *t, int64_t n, struct slice text)
     return st;
 }
 
-int trail_read(struct trail *t, struct snapshot *s)
+int trail_read_new_leaves(struct trail *t, struct snapshot *s)
 {
     sqlite3_stmt *q;
     int rc = SQLITE_DONE, st = db_begin(&s->d);

@@ -5,7 +5,7 @@
  *
  * Owns      its arrays; trail_close() frees them.
  * Errors    those of snapshot.h. Faults in the log are passed to a callback and are not errors.
- * Blocks    trail_read(), on the database. */
+ * Blocks    trail_read_new_leaves(), on the database. */
 #ifndef MI_VAULT_AUDIT_TRAIL_H
 #define MI_VAULT_AUDIT_TRAIL_H
 
@@ -85,16 +85,16 @@ struct trail {
 void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
 /* Requests the root of the tree over the first `size` leaves. Call this function before the first
- * trail_read(). */
+ * trail_read_new_leaves(). */
 MI_MUST int trail_request_tree_root(struct trail *t, uint64_t size);
 /* Returns a root requested with trail_request_tree_root(); NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
 /* Returns the key that was in use when the log had `size` leaves; NULL if there was none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
-MI_MUST int trail_read(struct trail *t, struct snapshot *s);
+MI_MUST int trail_read_new_leaves(struct trail *t, struct snapshot *s);
 /* Prepares trail_session_was_pruned(). Call this function again after more leaves were read. */
-MI_MUST int trail_sort_pruned(struct trail *t);
+MI_MUST int trail_sort_pruned_sessions(struct trail *t);
 /* Whether the log says that the session opened with this id was removed. */
 bool trail_session_was_pruned(const struct trail *t, int64_t id);
 /* Returns the session with this uid; NULL if no leaf names it. */

@@ -235,7 +235,7 @@ static int walk_hash_message(struct audited *c, sqlite3_stmt *q, int64_t seq, co
 
 /* Adds the message to `called`, whose messages must be in the order of seq. The rows are sorted by
  * id, so seq is taken from the id: the column `seq` may be forged. */
-static int walk_add_to_calls(struct audited *c, sqlite3_stmt *q)
+static int walk_add_message_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };
     enum row_kind kind =
@@ -288,7 +288,7 @@ static int audited_read_message(struct audited *c, sqlite3_stmt *q)
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add_commitment(c, &c->event[c->event_at++].first);
     walk_add_commitment(c, &first);
-    return st == 0 ? walk_add_to_calls(c, q) : st;
+    return st == 0 ? walk_add_message_to_calls(c, q) : st;
 }
 
 int audited_walk_messages(struct audited *c)
@@ -299,7 +299,7 @@ int audited_walk_messages(struct audited *c)
     while (st == 0 && n > 0) {
         st = walk_read_page(c, SNAPSHOT_MESSAGES, &last, &n, audited_read_message);
         if (st == 0)
-            st = called_compare_finished(&c->called, c->source);
+            st = called_compare_finished_calls(&c->called, c->source);
     }
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add_commitment(c, &c->event[c->event_at++].first);

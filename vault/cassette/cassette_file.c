@@ -83,7 +83,7 @@ static int read_header(struct cassette_reader *r, struct slice line)
     struct json_value v[H_COUNT];
     buf_clear(&r->texts);
     if (!buf_reserve(&r->texts, line.n + 1))
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     int st = cassette_read_members(line, header_members, H_COUNT, r->version, v, &r->why);
     if (st == 0)
         st = read_header_fields(r, v + H_FIELDS, &s);
@@ -166,7 +166,7 @@ static int cassette_file_read_all(struct cassette_reader *r)
         return cassette_file_read_lines(r);
     r->foreign = true;
     server_side_open(r);
-    st = cassette_read_foreign(r, line, &known);
+    st = cassette_read_other_format(r, line, &known);
     if (st < 0 || known)
         return st;
     return cassette_reject(r,

@@ -96,7 +96,7 @@ static int foreign_deliver_message(struct cassette_reader *r, enum row_direction
     if (is_text) {
         buf_clear(&r->texts);
         if (!buf_reserve(&r->texts, body.text.n + 1))
-            return cassette_no_memory(r);
+            return cassette_set_no_memory_error(r);
         json_unescape(&r->texts, json_string_raw(body));
         m.body = (struct slice){r->texts.p, r->texts.n};
     }
@@ -145,7 +145,7 @@ static int repair_entry(struct cassette_reader *r, struct slice *line)
         buf_clear(&r->entry);
         buf_slice_add(&r->entry, buf_slice(&m.text));
         *line = buf_slice(&r->entry);
-        st = r->entry.failed ? cassette_no_memory(r) : 0;
+        st = r->entry.failed ? cassette_set_no_memory_error(r) : 0;
     }
     mend_close(&m);
     return st;
@@ -161,7 +161,7 @@ static int foreign_read_lines(struct cassette_reader *r, line_fn fn, int64_t sta
     while (st == 0 && !r->stopped && (st = cassette_next_line(r, &line, &more)) == 0 && more)
         if (!line_is_blank(line) && (st = repair_entry(r, &line)) == 0)
             st = fn(r, line, started_us);
-    return st < 0 || r->stopped ? st : server_side_end(r);
+    return st < 0 || r->stopped ? st : server_side_flush_waiting_line(r);
 }
 
 /* ---- mcp-tape: {"v":1,"type":"meta",…}, {"t":UTC,"dir":"in","raw":{…}}, {"type":"end",…} ---- */
@@ -214,7 +214,7 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
         return cassette_reject(r, "unknown version of mcp-tape's format",
                                "only version 1 is supported");
     if (!buf_reserve(&r->texts, first.n + 1))
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     buf_clear(&r->why);
     if (cassette_read_string(v[3], "label", &r->texts, &label, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
@@ -348,7 +348,7 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
     return foreign_read_lines(r, read_vcr_line, started_us);
 }
 
-int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known)
+int cassette_read_other_format(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
     int st = repair_entry(r, &first);
     *ret_known = false;

@@ -7,6 +7,7 @@
 
 /* *ret_known: whether the first line belongs to a recording of another program. If so, reads the
  * whole file, unless an error occurs. */
-MI_MUST int cassette_read_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
+MI_MUST int cassette_read_other_format(struct cassette_reader *r, struct slice first,
+                                       bool *ret_known);
 
 #endif

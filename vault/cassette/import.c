@@ -164,7 +164,7 @@ void import_close(struct import *d)
 
 /* ---- the session ---- */
 
-static void import_set_if_missing(struct import *d, int i, struct slice text)
+static void import_set_text_if_missing(struct import *d, int i, struct slice text)
 {
     if (text.p != NULL && d->learnt[i].n == 0)
         buf_slice_add(&d->learnt[i], text);
@@ -173,7 +173,7 @@ static void import_set_if_missing(struct import *d, int i, struct slice text)
 #define LEARN(name, type, null, since, evidence, cassette, store, json, journal)                   \
     FIELD_IF(FIELD_UPDATE_##journal)                                                               \
     (FIELD_EITHER(FIELD_NUMBER_##type, d->known.name = s->name,                                    \
-                  import_set_if_missing(d, UPDATE_AT_##name, s->name));)
+                  import_set_text_if_missing(d, UPDATE_AT_##name, s->name));)
 
 int import_session(struct import *d, const struct query_session *s, const char *name)
 {
@@ -230,7 +230,7 @@ static int import_add_event(struct import *d, struct slice detail)
     }
     struct row r = {.event = "imported", .body = detail};
     if (st == MI_ENOENT)
-        st = writer_add(d->writer, d->id, d->uid, &r);
+        st = writer_add_row(d->writer, d->id, d->uid, &r);
     return st < 0 ? import_fail(d, st) : 0;
 }
 
@@ -338,7 +338,7 @@ static void import_read_findings(struct slice names, struct row *r)
 
 /* In a message of the server, stores which form the server asks the user to fill in. In a message
  * of the client, replaces the secrets in the answer to a form. */
-static int import_hide_forms(struct import *d, const struct query_message *m, struct row *r)
+static int import_hide_form_secrets(struct import *d, const struct query_message *m, struct row *r)
 {
     struct rpc x;
     size_t n = 0;
@@ -380,13 +380,13 @@ int import_message(struct import *d, const struct query_message *m)
     struct json_scan scan;
     if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))
         r.not_json = json_scan(m->body, NULL, NULL, &scan) != 0;
-    if (import_hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
+    if (import_hide_form_secrets(d, m, &r) < 0 || d->method.failed || d->target.failed)
         return import_fail(d, MI_ENOMEM);
     import_read_session_info(d, m);
     d->digest = import_digest_message(d->digest, m);
     d->last_t_us = m->t_us;
     d->messages++;
-    int st = writer_add(d->writer, d->id, d->uid, &r);
+    int st = writer_add_row(d->writer, d->id, d->uid, &r);
     return st < 0 ? import_fail(d, st) : 0;
 }
 

@@ -22,7 +22,7 @@ int cassette_read_message(struct cassette_reader *r, struct slice line)
     struct query_message m;
     buf_clear(&r->texts);
     if (!buf_reserve(&r->texts, line.n + 1))
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     int st = message_line_read(line, r->version, &r->texts, &m, &r->why);
     if (st == 0)
         st = check_message(r, &m);
@@ -61,13 +61,13 @@ int cassette_deliver_message(struct cassette_reader *r, struct query_message *m,
     if (m->t_us > CLOCK_MAX_US - r->started_us)
         return cassette_reject(r, "the message's time is after the year 9999", NULL);
     if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     fill_omitted_message_fields(m, &d);
     cassette_derive_from_row(m, &d);
     m->seq = ++r->seq;
     r->last_t_us = m->t_us;
     if (re < 0 && pairing_find_request(&r->pairing, rule, from_client, &d.rpc, &re) < 0)
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     m->request_seq = re;
     if (m->kind == KIND_BATCH)
         r->last_batch = m->seq;
@@ -83,6 +83,6 @@ int cassette_deliver_message(struct cassette_reader *r, struct query_message *m,
         r->stopped = !r->on_message(r->ctx, m);
     if (pairing_note_message(&r->pairing, from_client, &d.rpc, m->seq, m->t_us, m->method,
                              m->target, m->action, re) < 0)
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     return 0;
 }

@@ -197,8 +197,8 @@ static size_t pairing_copy_text(struct pairing *p, struct slice s)
     return at;
 }
 
-static int pairing_add(struct pairing *p, bool from_client, const struct rpc *m,
-                       struct pairing_request *r)
+static int pairing_add_request(struct pairing *p, bool from_client, const struct rpc *m,
+                               struct pairing_request *r)
 {
     if (!GROW(p->requests, p->n, p->cap))
         return MI_ENOMEM;
@@ -230,7 +230,7 @@ int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *
         r.method_n = method.n;
         r.target_at = pairing_copy_text(p, target);
         r.target_n = target.n;
-        return pairing_add(p, from_client, m, &r);
+        return pairing_add_request(p, from_client, m, &r);
     }
     const struct pairing_request *found = request_seq > 0 ? pairing_find(p, request_seq) : NULL;
     if (found == NULL)

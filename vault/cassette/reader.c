@@ -14,7 +14,7 @@ int cassette_reject(struct cassette_reader *r, const char *reason, const char *r
     return MI_EINVAL;
 }
 
-int cassette_no_memory(struct cassette_reader *r)
+int cassette_set_no_memory_error(struct cassette_reader *r)
 {
     buf_clear(r->error);
     buf_adds(r->error, "out of memory");
@@ -36,7 +36,7 @@ static int cassette_reader_fill(struct cassette_reader *r)
     size_t n;
     char *to = line_room(&r->lines, &n);
     if (to == NULL)
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     ssize_t got;
     do
         got = read(r->fd, to, n);

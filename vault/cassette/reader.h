@@ -54,7 +54,7 @@ MI_MUST int cassette_next_line(struct cassette_reader *r, struct slice *ret, boo
  * default. */
 int cassette_reject(struct cassette_reader *r, const char *reason, const char *remedy);
 /* Sets the error and returns MI_ENOMEM. */
-int cassette_no_memory(struct cassette_reader *r);
+int cassette_set_no_memory_error(struct cassette_reader *r);
 /* Sets the error and returns MI_EIO. */
 int cassette_fail_io(struct cassette_reader *r, const char *why);
 

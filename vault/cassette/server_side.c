@@ -49,7 +49,7 @@ static int deliver_server_message(struct cassette_reader *r, struct query_messag
     finding_append_names(&r->names, found, 0);
     if (r->names.n > 0)
         m->finding = buf_slice(&r->names);
-    return r->names.failed ? cassette_no_memory(r) : cassette_deliver_message(r, m, re);
+    return r->names.failed ? cassette_set_no_memory_error(r) : cassette_deliver_message(r, m, re);
 }
 
 /* Marks the request as answered: the proxy would have answered it with an error, so no later answer
@@ -59,7 +59,7 @@ static int note_refused_answer(struct cassette_reader *r, int64_t seq)
     struct rpc answer = {.kind = RPC_ERROR};
     int st = pairing_note_message(&r->pairing, false, &answer, 0, 0, (struct slice){0},
                                   (struct slice){0}, ROW_REFUSED, seq);
-    return st < 0 ? cassette_no_memory(r) : 0;
+    return st < 0 ? cassette_set_no_memory_error(r) : 0;
 }
 
 /* Ends the next request that got an unreadable answer and whose deadline has passed: if no valid
@@ -134,7 +134,7 @@ static int deliver_server_answer(struct cassette_reader *r, const struct server_
     struct answered asked = {write_request_id(r, q),
                              pairing_get_text(&r->pairing, q->method_at, q->method_n)};
     if (r->id.failed)
-        return cassette_no_memory(r);
+        return cassette_set_no_memory_error(r);
     enum json_type type = asked.id.p[0] == '"' ? JSON_STRING : JSON_NUMBER;
     bool other = answer->id.type != JSON_NULL && answer->id.type != type;
     enum finding flaw = answer_flaw_find(answer, asked.method);
@@ -144,9 +144,9 @@ static int deliver_server_answer(struct cassette_reader *r, const struct server_
         found |= FINDING(FIND_ID_TYPE_CHANGED);
     if (answer_flaw_is_final(flaw, asked.method)) {
         m.action = ROW_REFUSED;
-    } else if (answer_flaw_write_repaired(answer, &asked, other, &r->mended, &(struct repairs){0}) <
-               0) {
-        return cassette_no_memory(r);
+    } else if (answer_flaw_write_repaired_answer(answer, &asked, other, &r->mended,
+                                                 &(struct repairs){0}) < 0) {
+        return cassette_set_no_memory_error(r);
     } else if (r->mended.n > 0) {
         m.body = buf_slice(&r->mended);
     }
@@ -195,9 +195,9 @@ void server_side_close(struct cassette_reader *r)
 
 /* Stops waiting for the rest of a line, and for answers to requests, if their deadlines have passed
  * at t_us. */
-static int end_waits_past_deadline(struct cassette_reader *r, int64_t t_us)
+static int end_overdue_waits(struct cassette_reader *r, int64_t t_us)
 {
-    int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;
+    int st = r->server.waits && t_us >= r->server.until_us ? server_side_flush_waiting_line(r) : 0;
     for (bool more = true; st == 0 && more;)
         st = end_overdue_request(r, t_us, &more);
     return st;
@@ -206,17 +206,17 @@ static int end_waits_past_deadline(struct cassette_reader *r, int64_t t_us)
 int server_side_read_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                           findings found)
 {
-    int st = end_waits_past_deadline(r, t_us);
+    int st = end_overdue_waits(r, t_us);
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
         st = server_lines_handle_line(&r->server, line, 0, t_us);
-    return st < 0 && r->error->n == 0 ? cassette_no_memory(r) : st;
+    return st < 0 && r->error->n == 0 ? cassette_set_no_memory_error(r) : st;
 }
 
 int server_side_read_client_message(struct cassette_reader *r, struct query_message *m)
 {
-    int st = end_waits_past_deadline(r, m->t_us);
+    int st = end_overdue_waits(r, m->t_us);
     if (st == 0)
         st = cassette_deliver_message(r, m, -1);
     if (m->kind == KIND_NOTIFICATION)
@@ -224,7 +224,7 @@ int server_side_read_client_message(struct cassette_reader *r, struct query_mess
     return st;
 }
 
-int server_side_end(struct cassette_reader *r)
+int server_side_flush_waiting_line(struct cassette_reader *r)
 {
     r->line_t_us = r->last_t_us;
     r->line_found = 0;

@@ -21,6 +21,6 @@ MI_MUST int server_side_read_line(struct cassette_reader *r, struct slice line, 
 MI_MUST int server_side_read_client_message(struct cassette_reader *r, struct query_message *m);
 /* Passes the incomplete line, which waits for the next line, to the callback. Call this function at
  * the end of the recording. */
-MI_MUST int server_side_end(struct cassette_reader *r);
+MI_MUST int server_side_flush_waiting_line(struct cassette_reader *r);
 
 #endif

@@ -18,7 +18,7 @@ int prove_set_error(struct prove *p, const char *fmt, ...)
 sqlite3_stmt *prove_prepare_statement(struct prove *p, const char *sql, int64_t a)
 {
     sqlite3_stmt *s;
-    return db_ask_text(&p->q->d, sql, &s, DB_WITH(db_int(a))) == 0 ? s : NULL;
+    return db_begin_query_text(&p->q->d, sql, &s, DB_WITH(db_int(a))) == 0 ? s : NULL;
 }
 
 int prove_finish_statement(struct prove *p, sqlite3_stmt *s, int rc)

@@ -35,7 +35,7 @@ void proven_read_session(struct query_session *s, const struct bundle_record *r)
     set_fields_by_evidence_kind(&fields_of_session, COVERED_TAIL, r, at, s);
 }
 
-void proven_read_end(struct query_session *s, const struct bundle_record *r)
+void proven_read_session_end(struct query_session *s, const struct bundle_record *r)
 {
     set_fields_by_evidence_kind(&fields_of_session, COVERED_END, r, 0, s);
 }

@@ -13,6 +13,6 @@ struct query_message proven_read_message(const struct bundle_record *r);
 /* The next two functions fill the same *s: the first one converts a record BUNDLE_SESSION, the
  * second one the record BUNDLE_END. */
 void proven_read_session(struct query_session *s, const struct bundle_record *r);
-void proven_read_end(struct query_session *s, const struct bundle_record *r);
+void proven_read_session_end(struct query_session *s, const struct bundle_record *r);
 
 #endif

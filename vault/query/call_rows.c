@@ -43,7 +43,7 @@ static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
 {
     struct query *q = ctx;
     struct call_message m = call_message_of_row(st);
-    int status = call_batch_add(q->derived, q->d.db, &m);
+    int status = call_batch_add_message(q->derived, q->d.db, &m);
     if (status == MI_ESTORE)
         return db_fail(&q->d);
     return status == 0 && call_batch_is_full(q->derived) ? call_rows_flush(q) : status;
@@ -108,7 +108,7 @@ static int list_sessions_without_rows(struct query *q, const struct where *w, st
     buf_slice_add(&sql, buf_slice(&w->sql));
     int rc = SQLITE_DONE, status = sql.failed ? MI_ENOMEM : 0;
     if (status == 0)
-        status = db_ask_text(&q->d, buf_str(&sql), &st, NULL, 0);
+        status = db_begin_query_text(&q->d, buf_str(&sql), &st, NULL, 0);
     if (status == 0)
         db_bind(st, WHERE_FIRST, w->value, w->n);
     while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -224,7 +224,7 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
                          const struct call_question *x, query_row_fn fn, void *ctx)
 {
     sqlite3_stmt *st;
-    int rc = SQLITE_DONE, status = db_ask_text(&q->d, sql, &st, NULL, 0);
+    int rc = SQLITE_DONE, status = db_begin_query_text(&q->d, sql, &st, NULL, 0);
     if (status < 0)
         return status;
     db_bind(st, 7, DB_WITH(db_int(x->from), db_int(x->up_to != 0 ? x->up_to : INT64_MAX)));
@@ -414,7 +414,8 @@ static int call_rows_on_cells(void *ctx, sqlite3_stmt *st)
     return p->fn(p->ctx, cell, n) ? 0 : 1;
 }
 
-int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn, void *ctx)
+int query_read_calls_as_cells(struct query *q, const struct call_question *x, query_cells_fn fn,
+                              void *ctx)
 {
     struct passing_cells p = {fn, ctx};
     return call_rows_read(

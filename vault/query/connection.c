@@ -74,7 +74,7 @@ static int connect_and_read_version(struct query *q)
 static int check_layout(struct query *q)
 {
     struct buf why = {0};
-    int st = q->any ? 0 : layout_check_misleading(q->d.db, &why);
+    int st = q->any ? 0 : layout_find_misleading_table(q->d.db, &why);
     if (st == MI_EINVAL)
         st = db_set_error(&q->d, buf_str(&why));
     else if (st == MI_ESTORE)
@@ -106,7 +106,7 @@ int query_refresh(struct query *q)
 
 /* Checks a vault that had no schema version. MI_ENOENT: no proxy has created the tables yet. Reads
  * the version again, because a proxy may have committed tables and version meanwhile. */
-static int check_without_version(struct query *q)
+static int check_vault_without_version(struct query *q)
 {
     bool has = false;
     if (schema_has_table(q->d.db, "sessions", &has) < 0 ||
@@ -142,7 +142,7 @@ static int connection_open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    return q->d.version > 0 ? check_layout(q) : check_without_version(q);
+    return q->d.version > 0 ? check_layout(q) : check_vault_without_version(q);
 }
 
 static int connection_open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
@@ -284,7 +284,7 @@ int query_prepare_where(struct query *q, enum query_statement i, const struct wh
     buf_adds(&text, at);
     int status = text.failed ? MI_ENOMEM : query_refresh(q);
     if (status == 0)
-        status = db_ask_text(&q->d, buf_str(&text), ret, NULL, 0);
+        status = db_begin_query_text(&q->d, buf_str(&text), ret, NULL, 0);
     if (status == 0)
         db_bind(*ret, WHERE_FIRST, w->value, w->n);
     buf_close(&text);
@@ -371,8 +371,8 @@ bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3
     return true;
 }
 
-/* Reads the rows of the first QUERY_PART seqs in the range `rest` (backwards: of the last ones), and
- * removes these seqs from `rest`. *ret_n: number of rows that were read. */
+/* Reads the rows of the first QUERY_PART seqs in the range `rest` (backwards: of the last ones),
+ * and removes these seqs from `rest`. *ret_n: number of rows that were read. */
 static int scan_first_rows_of_range(struct query *q, enum query_statement i, const struct where *w,
                                     struct query_range *rest, int64_t *ret_n, query_row_fn fn,
                                     void *ctx)

@@ -121,7 +121,7 @@ static int cost_compare_sessions(const void *a, const void *b, void *ctx)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static bool cost_is_answered(enum call_status status)
+static bool call_was_answered(enum call_status status)
 {
     return status == CALL_OK || status == CALL_ERROR || status == CALL_TOOL_ERROR;
 }
@@ -222,13 +222,13 @@ static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
     t->errors += call_status_failed(status);
     t->last_at_us = at_us > t->last_at_us ? at_us : t->last_at_us;
     if (!is_several)
-        return cost_add_result(t, result, cost_is_answered(status));
+        return cost_add_result(t, result, call_was_answered(status));
     if (!GROW(x->operation, x->operation_n, x->operation_cap))
         return MI_ENOMEM;
     x->operation[x->operation_n++] = (struct cost_operation){.id = id,
                                                              .tool = (size_t)(t - s->tool),
                                                              .result = *result,
-                                                             .answered = cost_is_answered(status)};
+                                                             .answered = call_was_answered(status)};
     return 0;
 }
 
@@ -260,22 +260,23 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
                                     read_cost_number(column[9], COST_BINARY_SIZE_MAX)};
     if (x->c->result != NULL)
         result = x->c->result(x->c->ctx, id & SCHEMA_SEQ_MAX);
-    struct slice method = each_get_text(column[1]);
+    struct slice method = each_get_argument_text(column[1]);
     const struct cost_reading_session *session = &x->session[x->at];
     struct cost_server *s = &x->c->list[session->server];
     int64_t seq = id & SCHEMA_SEQ_MAX;
     if (!slice_is(method, "tools/call") && seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
-        s->session[session->at].lists |= cost_lists_method_mask(method);
-    if (!slice_is(each_get_text(column[6]), "c2s") || !slice_is(each_get_text(column[7]), "peer"))
+        s->session[session->at].lists |= cost_lists_get_method_mask(method);
+    if (!slice_is(each_get_argument_text(column[6]), "c2s") ||
+        !slice_is(each_get_argument_text(column[7]), "peer"))
         return 0;
     if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
         cost_add_continuation(x, schema_message_id(session_id, (uint64_t)first), &result);
     if (first != 0 || !slice_is(method, "tools/call") ||
         !filter_includes_time(&x->c->filter, at_us))
         return 0;
-    return cost_add_call(x, id, each_get_text(column[2]),
-                         value_find_by_word(&call_statuses, each_get_text(column[3])), &result,
-                         at_us);
+    return cost_add_call(x, id, each_get_argument_text(column[2]),
+                         value_find_by_word(&call_statuses, each_get_argument_text(column[3])),
+                         &result, at_us);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -304,7 +305,7 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
-static size_t cost_count_results_up_to(const struct cost_results *r, uint32_t tokens)
+static size_t cost_count_results_within(const struct cost_results *r, uint32_t tokens)
 {
     size_t from = 0, to = r->n;
     while (from < to) {
@@ -344,7 +345,7 @@ static int64_t cost_compute_percentile(const struct cost_tool *tool, size_t tool
         uint32_t middle = from + (to - from) / 2;
         size_t have = 0;
         for (size_t i = 0; i < tool_n; i++)
-            have += cost_count_results_up_to(&tool[i].results, middle);
+            have += cost_count_results_within(&tool[i].results, middle);
         if (have >= enough)
             to = middle;
         else
@@ -445,7 +446,7 @@ static int cost_read_calls(struct cost_reading *x, const struct call_question *q
     return st == 0 ? cost_add_operations(x) : st;
 }
 
-int cost_read(struct cost *c, struct query *q)
+int cost_read_sessions(struct cost *c, struct query *q)
 {
     struct cost_reading x = {.c = c, .q = q};
     struct filter f = c->filter;

@@ -58,7 +58,7 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
-    /* bits of the lists that the session's client has requested: cost_lists_method_mask() */
+    /* bits of the lists that the session's client has requested: cost_lists_get_method_mask() */
     unsigned lists;
     char uid[32];
 };
@@ -104,7 +104,7 @@ struct cost {
 };
 
 /* Zeroes `cost`, except for its first six members. Call cost_close() in any case. */
-MI_MUST int cost_read(struct cost *c, struct query *q);
+MI_MUST int cost_read_sessions(struct cost *c, struct query *q);
 void cost_close(struct cost *c);
 
 #endif

@@ -103,8 +103,9 @@ static int lists_remove_hidden_tools(struct lists_reading *x, struct slice body,
 {
     struct changes c = {0};
     struct tool_cut cut;
-    int st =
-        tool_rule_exists(&x->rule) ? tool_rule_cut(&x->rule, m->result, &c, &cut, NULL, NULL) : 0;
+    int st = tool_rule_exists(&x->rule)
+                 ? tool_rule_remove_tools(&x->rule, m->result, &c, &cut, NULL, NULL)
+                 : 0;
     if (st == 0 && c.n > 0) {
         size_t n = changes_text_size(&c, body);
         buf_clear(&x->seen);
@@ -234,7 +235,7 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     return st == 0 ? x.status : st;
 }
 
-unsigned cost_lists_method_mask(struct slice method)
+unsigned cost_lists_get_method_mask(struct slice method)
 {
     size_t i = 0;
     while (i < LISTS && !slice_is(method, lists[i].method))

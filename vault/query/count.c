@@ -22,12 +22,12 @@ static const struct {
     [COUNT_METHOD] = {"method", "c.method, NULL", false},
 };
 
-const char *count_by_get_name(enum count_by by)
+const char *count_get_option_word(enum count_by by)
 {
     return ways[by].name;
 }
 
-enum count_by count_by_parse_name(const char *name)
+enum count_by count_parse_option_word(const char *name)
 {
     int i = 0;
     while (i < COUNT_WAYS && strcmp(ways[i].name, name) != 0)
@@ -107,8 +107,9 @@ static int count_read_repeats(struct counting *x, struct query *q, const struct 
     buf_slice_add(&sql, buf_slice(&w.sql));
     buf_adds(&sql, ") AND e.kind = 'repeat' AND json_valid(e.detail) ORDER BY 1");
     if (status == 0)
-        status = sql.failed || w.sql.failed ? MI_ENOMEM
-                                            : db_ask_text(&q->d, buf_str(&sql), &st, NULL, 0);
+        status = sql.failed || w.sql.failed
+                     ? MI_ENOMEM
+                     : db_begin_query_text(&q->d, buf_str(&sql), &st, NULL, 0);
     if (status == 0)
         db_bind(st, WHERE_FIRST, w.value, w.n);
     while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -160,7 +161,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     return status;
 }
 
-/* Context of count_on_left_out_session(), which looks for a session that the filter selects but
+/* Context of note_if_session_is_left_out(), which looks for a session that the filter selects but
  * that is not counted, because it was imported or made by `send`. */
 struct left_out_search {
     struct count *c;
@@ -168,7 +169,7 @@ struct left_out_search {
     int status;
 };
 
-static bool count_on_left_out_session(void *ctx, const struct query_session *s)
+static bool note_if_session_is_left_out(void *ctx, const struct query_session *s)
 {
     struct left_out_search *l = ctx;
     bool sent = false;
@@ -204,7 +205,7 @@ int count_calls(struct count *c, struct query *q)
     if (st == 0)
         st = call_rows_check_operations(q, &c->several);
     if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))
-        st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, count_on_left_out_session, &look);
+        st = query_matching_sessions(q, &f, FILTER_HOLDS, 0, note_if_session_is_left_out, &look);
     st = st == 0 ? look.status : st;
     person_list_close(&x.person);
     free(x.repeat);

@@ -33,9 +33,9 @@ struct count {
         tally; /* The groups. count_take_key_part() splits the key of a group into its parts. */
 };
 
-const char *count_by_get_name(enum count_by by); /* returns the word of the option: "tool", … */
+const char *count_get_option_word(enum count_by by); /* returns the word of the option: "tool", … */
 /* Returns the value with this name; COUNT_WAYS if there is none. */
-enum count_by count_by_parse_name(const char *name);
+enum count_by count_parse_option_word(const char *name);
 /* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);

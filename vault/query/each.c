@@ -24,7 +24,7 @@ int each_register_function(sqlite3 *db, struct each *e)
 }
 
 /* Does not use sqlite3_value_text(), which copies the text to append a NUL. */
-struct slice each_get_text(sqlite3_value *v)
+struct slice each_get_argument_text(sqlite3_value *v)
 {
     const char *p = sqlite3_value_blob(v);
     if (p == NULL)

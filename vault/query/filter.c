@@ -77,7 +77,7 @@ bool filter_matches_call(const struct filter *f, struct slice method, struct sli
                                text_fits_pattern(f->tool, target));
 }
 
-static bool filter_fits_statuses(const struct filter *f, const struct query_message *m)
+static bool message_status_fits_filter(const struct filter *f, const struct query_message *m)
 {
     enum call_status status =
         message_status(m->kind, m->action, m->origin, m->finding, m->request_action);
@@ -91,7 +91,7 @@ bool filter_matches_message(const struct filter *f, int64_t started_at_us,
     bool slow = m->has_request && m->t_us - m->request_t_us >= f->slow_us;
     return filter_includes_time(f, started_at_us + m->t_us) &&
            filter_matches_call(f, query_method_of_message(m), query_target_of_message(m)) &&
-           filter_fits_statuses(f, m) && (f->kinds == 0 || (f->kinds >> m->kind & 1) != 0) &&
+           message_status_fits_filter(f, m) && (f->kinds == 0 || (f->kinds >> m->kind & 1) != 0) &&
            (f->slow_us == 0 || slow) &&
            (f->also == NULL || filter_matches_message(f->also, started_at_us, m));
 }

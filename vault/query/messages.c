@@ -20,8 +20,8 @@ struct event_reader {
 
 /* Passes the events up to the time t_us to the callback. *ret_more: false if the callback has
  * stopped the reading. */
-static int pass_events_until(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
-                             bool *ret_more)
+static int pass_events_until_time(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
+                                  bool *ret_more)
 {
     *ret_more = true;
     while (w->fn != NULL && *ret_more) {
@@ -67,7 +67,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
         if (st < 0 || page == NULL)
             break;
         for (struct page_row *h = page; st == 0 && more && h != NULL; h = h->next) {
-            st = pass_events_until(q, &events, h->message.t_us, ctx, &more);
+            st = pass_events_until_time(q, &events, h->message.t_us, ctx, &more);
             if (st == 0 && more)
                 more = on_message(ctx, &h->message);
             from = h->message.seq + 1;
@@ -75,7 +75,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
         page_free(page);
     }
     if (st == 0 && more)
-        st = pass_events_until(q, &events, INT64_MAX, ctx, &more);
+        st = pass_events_until_time(q, &events, INT64_MAX, ctx, &more);
     page_free(events.page);
     where_clause_close(&events.where);
     where_clause_close(&w);
@@ -96,7 +96,7 @@ int query_events_newest_first(struct query *q, int64_t session_id, int64_t to, q
     int st = 0;
     while (st == 0 && more) {
         struct page_row *page = NULL;
-        st = page_read_events_back(q, session_id, to, &page);
+        st = page_read_events_backward(q, session_id, to, &page);
         more = st == 0 && page != NULL;
         for (struct page_row *e = page; more && e != NULL; e = e->next) {
             more = fn(ctx, &e->event) && e->event.id > INT64_MIN;
@@ -123,8 +123,8 @@ int query_has_revisions(struct query *q, int64_t session_id, bool *ret)
     return st;
 }
 
-int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
-                     query_message_fn on_message, query_event_fn on_event, void *ctx)
+int query_read_newer_rows(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+                          query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
     struct page_row *messages = NULL, *events = NULL;
     int st = page_read_messages(q, NULL, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);

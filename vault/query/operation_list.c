@@ -127,8 +127,8 @@ const struct listed_hop *operation_list_get_continuations(const struct operation
     return *ret_n > 0 ? &l->of[from] : NULL;
 }
 
-const struct listed_operation *operation_list_find_ended_by(const struct operation_list *l,
-                                                            int64_t seq)
+const struct listed_operation *operation_list_find_by_end_seq(const struct operation_list *l,
+                                                              int64_t seq)
 {
     int64_t first = find_operation_of_seq(l->end, l->end_n, seq);
     return first != 0 ? operation_list_find(l, first) : NULL;

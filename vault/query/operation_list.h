@@ -51,7 +51,7 @@ int64_t operation_list_find_continued_seq(const struct operation_list *l, int64_
 const struct listed_hop *operation_list_get_continuations(const struct operation_list *l,
                                                           int64_t first, size_t *ret_n);
 /* Returns the operation that message `seq` ended; NULL if it ended none. */
-const struct listed_operation *operation_list_find_ended_by(const struct operation_list *l,
-                                                            int64_t seq);
+const struct listed_operation *operation_list_find_by_end_seq(const struct operation_list *l,
+                                                              int64_t seq);
 
 #endif

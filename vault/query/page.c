@@ -172,7 +172,8 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
     return row;
 }
 
-int page_read_events_back(struct query *q, int64_t session_id, int64_t to, struct page_row **ret)
+int page_read_events_backward(struct query *q, int64_t session_id, int64_t to,
+                              struct page_row **ret)
 {
     struct page_query p = {.statement = Q_EVENTS_BACK,
                            .first = session_id,

@@ -29,8 +29,8 @@ MI_MUST int page_read_messages(struct query *q, const struct where *w, int64_t s
 MI_MUST int page_read_events(struct query *q, const struct where *w, int64_t session_id,
                              int64_t after, struct page_row **ret);
 /* Reads events with id <= to, newest first. */
-MI_MUST int page_read_events_back(struct query *q, int64_t session_id, int64_t to,
-                                  struct page_row **ret);
+MI_MUST int page_read_events_backward(struct query *q, int64_t session_id, int64_t to,
+                                      struct page_row **ret);
 void page_free(struct page_row *row); /* frees `row` and all rows after it in the list */
 
 #endif

@@ -247,8 +247,8 @@ MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query
  * method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are
  * borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
-MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn,
-                            void *ctx);
+MI_MUST int query_read_calls_as_cells(struct query *q, const struct call_question *x,
+                                      query_cells_fn fn, void *ctx);
 /* Counts the calls that match the filter. Counting ends after about within_us: then *ret_all is
  * false, and at least *ret calls match. */
 MI_MUST int query_count_calls(struct query *q, const struct call_question *x, int64_t within_us,
@@ -341,7 +341,7 @@ MI_MUST int query_last_seq_and_event(struct query *q, int64_t session_id, int64_
                                      int64_t *ret_event);
 /* Passes the next page of messages after *seq and of events after *event to the callbacks, and
  * advances both. */
-MI_MUST int query_read_newer(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
-                             query_message_fn on_message, query_event_fn on_event, void *ctx);
+MI_MUST int query_read_newer_rows(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+                                  query_message_fn on_message, query_event_fn on_event, void *ctx);
 
 #endif

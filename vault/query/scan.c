@@ -12,7 +12,7 @@ struct reading {
     enum query_body body; /* which part of the body is read; used by query_message_rows() only */
 };
 
-static int scan_call_reader(struct reading *r, const struct query_message *m)
+static int scan_pass_one_message(struct reading *r, const struct query_message *m)
 {
     r->left--;
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
@@ -73,7 +73,7 @@ static int query_scan_on_row(void *ctx, sqlite3_stmt *st)
     struct reading *r = ctx;
     struct query_message m;
     query_message_row(st, r->body, &m);
-    return scan_call_reader(r, &m);
+    return scan_pass_one_message(r, &m);
 }
 
 static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
@@ -86,7 +86,7 @@ static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
         .body_offset = sqlite3_column_int64(st, 3),
         .body_length = sqlite3_column_int64(st, 4),
     };
-    return scan_call_reader(ctx, &m);
+    return scan_pass_one_message(ctx, &m);
 }
 
 static int scan_on_facts(void *ctx, sqlite3_stmt *st)
@@ -104,7 +104,7 @@ static int scan_on_facts(void *ctx, sqlite3_stmt *st)
         .request_target = connect_column(st, 9),
         .request_action = value_find_by_word(&row_actions, connect_column(st, 10)),
     };
-    return scan_call_reader(ctx, &m);
+    return scan_pass_one_message(ctx, &m);
 }
 
 int query_read_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,

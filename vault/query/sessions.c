@@ -135,7 +135,7 @@ static int find_session_by_name(struct query *q, enum query_statement i, const c
 
 /* Finds the newest session of a server that has a message; if no session of the server has a
  * message, its newest session. *ret: id of the session; 0: the server has no session. */
-static int find_newest_of_server(struct query *q, const char *name, int64_t *ret)
+static int find_newest_session_of_server(struct query *q, const char *name, int64_t *ret)
 {
     int st = find_session_by_name(q, Q_NEWEST_USED_OF, name, ret);
     return st == 0 && *ret == 0 ? find_session_by_name(q, Q_NEWEST_OF, name, ret) : st;
@@ -168,7 +168,7 @@ int query_ref_is_server_name(struct query *q, const char *ref, bool *ret)
     *ret = false;
     if (parse_session_id(ref, &id) || session_ref_is_last(ref))
         return 0;
-    int st = find_newest_of_server(q, ref, &id);
+    int st = find_newest_session_of_server(q, ref, &id);
     *ret = st == 0 && id != 0;
     return st;
 }
@@ -186,7 +186,7 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     } else if (parse_session_id(ref, &id)) {
         st = q->remote != NULL ? query_find_session_by_number(q, id, &id) : 0;
     } else {
-        st = find_newest_of_server(q, ref, &id);
+        st = find_newest_session_of_server(q, ref, &id);
     }
     if (st == 0)
         st = load_session_by_id(q, id, ret);

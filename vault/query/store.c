@@ -27,7 +27,7 @@ int query_find_session_by_number(struct query *q, int64_t number, int64_t *ret)
 {
     int n = 0;
     *ret = 0;
-    int st = set_store_error(q, remote_by_number(q->remote, number, ret, &n));
+    int st = set_store_error(q, remote_find_session_by_number(q->remote, number, ret, &n));
     if (st < 0 || n <= 1)
         return st;
     buf_printf(&q->error,

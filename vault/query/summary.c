@@ -98,7 +98,7 @@ _Static_assert(CALL_OK == 0 && CALL_TOOL_ERROR == 1 && CALL_ERROR == 2 && CALL_R
 static int summary_read_from_store(struct query *q, int64_t session_id, struct query_summary *s)
 {
     sqlite3_stmt *st;
-    int status = db_ask_text(&q->d, summaries, &st, DB_WITH(db_int(session_id))), rc;
+    int status = db_begin_query_text(&q->d, summaries, &st, DB_WITH(db_int(session_id))), rc;
     if (status < 0)
         return status;
     if ((rc = sqlite3_step(st)) == SQLITE_ROW) {

@@ -29,7 +29,7 @@ int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, i
         return MI_ENOENT;
     *ret = pages_find_cached_by_seq(r, table, session, seq, ret_row);
     if (*ret != NULL) {
-        page_add_holder(*ret);
+        page_add_reference(*ret);
         return 0;
     }
     struct block *b = find_or_recycle_block(r, table, session, first);
@@ -50,6 +50,6 @@ int pages_find_seq(struct remote *r, enum remote_table table, int64_t session, i
     if (!page_find_seq(b->page, seq, false, ret_row))
         return MI_ENOENT;
     *ret = b->page;
-    page_add_holder(*ret);
+    page_add_reference(*ret);
     return 0;
 }

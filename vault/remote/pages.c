@@ -103,7 +103,7 @@ static int page_copy_rows(const struct page *p, const struct remote_ask *ask, si
     return st;
 }
 
-void page_add_holder(struct page *p)
+void page_add_reference(struct page *p)
 {
     p->holders++;
 }
@@ -170,7 +170,7 @@ int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *
         if (!page_find_uid(p, ask.session, ret_row))
             return MI_ENOENT;
     }
-    page_add_holder(p);
+    page_add_reference(p);
     *ret = p;
     return 0;
 }
@@ -182,7 +182,7 @@ void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct
     page_release(r->listed[MI_COUNT(r->listed) - 1]);
     memmove(r->listed + 1, r->listed, sizeof r->listed - sizeof r->listed[0]);
     r->listed[0] = p;
-    page_add_holder(p);
+    page_add_reference(p);
     if (!ask->backwards)
         return;
     p->first = ask->before.p == NULL;
@@ -191,12 +191,13 @@ void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct
     page_release(r->sessions[0]);
     r->sessions[0] = r->sessions[1];
     r->sessions[1] = p;
-    page_add_holder(p);
+    page_add_reference(p);
 }
 
 /* Whether the page shows the next older (or next newer) session after the session `uid`. *ret: the
  * row of that next session; p->n if no such session exists. */
-static bool page_find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
+static bool page_find_adjacent_session(const struct page *p, struct slice uid, bool older,
+                                       size_t *ret)
 {
     size_t i;
     if (p == NULL || !p->gapless || !page_find_uid(p, uid, &i))
@@ -206,7 +207,7 @@ static bool page_find_neighbour(const struct page *p, struct slice uid, bool old
     return !at_end || (older ? p->last && !p->bounded : p->first);
 }
 
-int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret)
+int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask, struct page **ret)
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
@@ -216,9 +217,9 @@ int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct 
     size_t i;
     if (ask->rows != 1 || !(older || newer) || ask->name.p != NULL || ask->number != 0)
         return MI_ENOENT;
-    if (!page_find_neighbour(p, uid, older, &i)) {
+    if (!page_find_adjacent_session(p, uid, older, &i)) {
         p = r->sessions[0];
-        if (!page_find_neighbour(p, uid, older, &i))
+        if (!page_find_adjacent_session(p, uid, older, &i))
             return MI_ENOENT;
     }
     return page_copy_rows(p, ask, i, i < p->n ? 1 : 0, false, ret);
@@ -294,7 +295,7 @@ static void set_cached_page(struct kept *k, int64_t session, const struct remote
                        .backwards = ask->backwards,
                        .bodies = ask->bodies,
                        .page = p};
-    page_add_holder(p);
+    page_add_reference(p);
     if (p->last || p->n == 0)
         return;
     int64_t seq = page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number;
@@ -465,7 +466,7 @@ int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *
             return MI_ENOENT;
     }
     *ret = r->summaries;
-    page_add_holder(*ret);
+    page_add_reference(*ret);
     return 0;
 }
 

@@ -77,7 +77,7 @@ struct remote {
 
 /* Reads the rows of a request from the store. */
 MI_MUST int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct page **ret);
-void page_add_holder(struct page *p);
+void page_add_reference(struct page *p);
 void page_release(struct page *p); /* the argument may be NULL */
 static inline const struct cell *page_row(const struct page *p, size_t i)
 {
@@ -107,7 +107,8 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
 /* Finds the session that is the next older or next newer one after the session in `ask`, and makes
  * a page of it from cached pages. The page has no rows if there is no such session. MI_ENOENT: no
  * cached page answers this, so ask the store. */
-MI_MUST int pages_find_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
+MI_MUST int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask,
+                                        struct page **ret);
 /* Stores a page in the cache for later look-ups. */
 void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
 /* Like page_read_from_store(), but makes a page of messages or calls from cached pages. MI_ENOENT:

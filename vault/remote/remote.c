@@ -59,7 +59,7 @@ void remote_free(struct remote *r)
     free(r);
 }
 
-int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n)
+int remote_find_session_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n)
 {
     struct remote_ask ask = {
         .table = REMOTE_SESSIONS, .backwards = true, .rows = 2, .number = number};

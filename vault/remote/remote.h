@@ -83,7 +83,7 @@ struct remote_ask {
 struct remote_words {
     struct slice first, last;
     int64_t before;
-    const char *match; /* search condition, as written by search_terms_tsquery() */
+    const char *match; /* search condition, as written by search_terms_write_tsquery() */
     int64_t rows;      /* maximum number of rows to read */
 };
 
@@ -119,7 +119,8 @@ void remote_forget_pages(struct remote *r);
 
 /* Finds the sessions that have this id in their own vaults. *ret_id: id of one of these sessions in
  * the store; *ret_n: number of these sessions, at most 2. */
-MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
+MI_MUST int remote_find_session_by_number(struct remote *r, int64_t number, int64_t *ret_id,
+                                          int *ret_n);
 /* Whether session `a` is newer than session `b`, by their uids; false if one of them was not
  * read. */
 bool remote_session_is_newer(const struct remote *r, int64_t a, int64_t b);

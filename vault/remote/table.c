@@ -61,7 +61,7 @@ static int cursor_read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     bool is_call = ask->table == REMOTE_CALLS;
-    int st = ask->table == REMOTE_SESSIONS ? pages_find_neighbour(r, ask, &c->page)
+    int st = ask->table == REMOTE_SESSIONS ? pages_find_adjacent_session(r, ask, &c->page)
              : is_call || ask->table == REMOTE_MESSAGES
                  ? pages_make_page_from_cache(r, c->session, ask, &c->page)
                  : MI_ENOENT;

@@ -102,7 +102,7 @@ static const char tables[] =
     "PRAGMA user_version = 1;"
     "COMMIT";
 
-static int search_index_connect_to(struct search *s, int64_t number)
+static int search_index_connect_to_file(struct search *s, int64_t number)
 {
     char name[NAME_MAX_LEN], path[PATH_MAX];
     search_file_name(number, name);
@@ -130,11 +130,11 @@ static int search_index_open_file(struct search *s, int64_t number)
         return 0;
     search_index_close_file(s);
     s->number = number;
-    int st = search_index_connect_to(s, number);
+    int st = search_index_connect_to_file(s, number);
     if (st < 0) {
         search_index_close_file(s);
         search_index_remove_file(s->dir_fd, number);
-        st = search_index_connect_to(s, number);
+        st = search_index_connect_to_file(s, number);
     }
     if (st < 0)
         search_index_close_file(s);
@@ -179,7 +179,7 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
 
 /* Reads the seq of the last indexed message of a session; 0 if there is none. Returns MI_EIO if the
  * file has another session with this id. */
-static int read_last_indexed(struct search *s, const struct search_session *x, int64_t *ret)
+static int read_last_indexed_seq(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;
     *ret = 0;
@@ -204,7 +204,7 @@ static int search_index_add_batch(struct search *s, const struct search_session 
         return st;
     /* Read the seq of the last indexed message within the transaction, because another process may
      * have added messages before it began. */
-    st = read_last_indexed(s, x, &done);
+    st = read_last_indexed_seq(s, x, &done);
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
@@ -250,7 +250,7 @@ static int search_index_fill_file(struct search *s, const struct search_session 
         int64_t last, event, done;
         st = query_last_seq_and_event(s->q, session[i].id, &last, &event);
         if (st == 0)
-            st = read_last_indexed(s, &session[i], &done);
+            st = read_last_indexed_seq(s, &session[i], &done);
         a->session = &session[i];
         for (bool more = st == 0 && done < last; more && st == 0;)
             st = search_index_add_batch(s, &session[i], a, &more);
@@ -275,8 +275,8 @@ static int search_index_update(struct search *s, const struct search_session *se
 
 /* ---- searching ---- */
 
-static int search_index_ask_words(struct search *s, const struct search_session *session, size_t n,
-                                  const char *query, search_fn fn, void *ctx)
+static int search_index_find_words(struct search *s, const struct search_session *session, size_t n,
+                                   const char *query, search_fn fn, void *ctx)
 {
     /* `session` and `n` are not used: the open file has only these sessions */
     (void)session, (void)n;
@@ -302,8 +302,8 @@ static int search_index_ask_words(struct search *s, const struct search_session 
     return convert_index_error(st);
 }
 
-static const struct search_kind files = {search_file_number, search_terms_query,
-                                         search_index_update, search_index_ask_words};
+static const struct search_kind files = {search_file_number, search_terms_write_fts_query,
+                                         search_index_update, search_index_find_words};
 
 /* ---- the folder ---- */
 
@@ -349,7 +349,7 @@ void search_close(struct search *s)
     free(s);
 }
 
-int64_t search_file_bytes_of_session(int vault, int64_t session_id)
+int64_t search_get_file_size_of_session(int vault, int64_t session_id)
 {
     char name[NAME_MAX_LEN];
     struct stat st;
@@ -380,7 +380,7 @@ int search_delete_index(const char *vault, int64_t session_id)
     search_file_name(number, name);
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
-        if (search_index_connect_to(&s, number) == 0)
+        if (search_index_connect_to_file(&s, number) == 0)
             /* ignore an error: the file is removed in any case */
             (void)!db_exec(&s.d, "BEGIN EXCLUSIVE");
         search_index_overwrite_file(s.dir_fd, number);

@@ -57,7 +57,7 @@ MI_MUST int search_find_messages(struct search *s, const struct search_session *
 
 /* Returns the size of the file that search_delete_index() deletes for this session; 0: there is no
  * file. vault: descriptor of the vault's directory. */
-int64_t search_file_bytes_of_session(int vault, int64_t session_id);
+int64_t search_get_file_size_of_session(int vault, int64_t session_id);
 /* Deletes the index file of this session, and overwrites its content. Returns 0 or MI_EIO. */
 int search_delete_index(const char *vault, int64_t session_id);
 

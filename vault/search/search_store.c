@@ -55,5 +55,5 @@ static int search_store_run_query(struct search *s, const struct search_session 
                               search_store_on_found, &p);
 }
 
-const struct search_kind search_store = {search_group_of_session, search_terms_tsquery,
+const struct search_kind search_store = {search_group_of_session, search_terms_write_tsquery,
                                          search_store_update, search_store_run_query};

@@ -34,7 +34,8 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
     size_t n = strlen(text);
     x->prefix = !exact && n > 1 && text[n - 1] == '*';
     buf_add(&x->text, text, x->prefix ? n - 1 : n);
-    int st = x->text.failed ? MI_ENOMEM : search_list_fill(&x->list, t->words, buf_slice(&x->text));
+    int st = x->text.failed ? MI_ENOMEM
+                            : search_list_split_text(&x->list, t->words, buf_slice(&x->text));
     x->exact = exact || x->list.n == 0;
     return st;
 }
@@ -69,13 +70,13 @@ static bool write_index_query(const struct search_terms *t, const struct dialect
     return some;
 }
 
-bool search_terms_query(const struct search_terms *t, struct buf *b)
+bool search_terms_write_fts_query(const struct search_terms *t, struct buf *b)
 {
     static const struct dialect fts5 = {.and = " AND ", .quote = "\"", .prefix = " *"};
     return write_index_query(t, &fts5, b);
 }
 
-bool search_terms_tsquery(const struct search_terms *t, struct buf *b)
+bool search_terms_write_tsquery(const struct search_terms *t, struct buf *b)
 {
     static const struct dialect tsquery = {
         .and = " & ", .quote = "'", .prefix = ":*", .keys = true};
@@ -127,7 +128,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
     for (size_t i = t->n; i-- > 0;) {
         const struct search_term *x = &t->term[i];
         if (!x->exact && !listed) {
-            if (search_list_fill(&t->list, t->words, text) < 0)
+            if (search_list_split_text(&t->list, t->words, text) < 0)
                 return MI_ENOMEM;
             listed = true;
         }

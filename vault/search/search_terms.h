@@ -41,10 +41,10 @@ MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exac
 
 /* Writes an FTS5 query that matches every text with all terms, and possibly other texts. false:
  * there is no such query. */
-bool search_terms_query(const struct search_terms *t, struct buf *b);
+bool search_terms_write_fts_query(const struct search_terms *t, struct buf *b);
 /* Writes a tsquery of PostgreSQL that compares keys of words. Otherwise like
- * search_terms_query(). */
-bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
+ * search_terms_write_fts_query(). */
+bool search_terms_write_tsquery(const struct search_terms *t, struct buf *b);
 /* Returns 0 if the text has all terms, with the match of the first term in *ret; else MI_ENOENT or
  * MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);

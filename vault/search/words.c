@@ -68,7 +68,7 @@ static int search_list_on_word(void *ctx, int flags, const char *word, int n, in
     return l->text.failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-int search_list_fill(struct search_list *l, struct search_words *w, struct slice text)
+int search_list_split_text(struct search_list *l, struct search_words *w, struct slice text)
 {
     l->n = 0;
     buf_clear(&l->text);
@@ -104,7 +104,7 @@ static int compare_words(const void *a, const void *b, void *ctx)
                      (struct slice){text + y->word, y->len});
 }
 
-void search_list_to_keys(struct search_list *l)
+void search_list_convert_to_keys(struct search_list *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)

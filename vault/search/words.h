@@ -35,13 +35,14 @@ void search_words_close(struct search_words *w); /* the argument may be NULL */
 
 /* Sets the list to the words of a text, in order. The text must have less than 2 GiB. Returns 0 or
  * MI_ENOMEM. */
-MI_MUST int search_list_fill(struct search_list *l, struct search_words *w, struct slice text);
+MI_MUST int search_list_split_text(struct search_list *l, struct search_words *w,
+                                   struct slice text);
 struct slice search_list_get_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);
 
 /* Returns the key of a word: a slice of the word. */
 struct slice search_key_of_word(struct slice word);
 /* Replaces the words by their keys. The members `from` and `to` are then undefined. */
-void search_list_to_keys(struct search_list *l);
+void search_list_convert_to_keys(struct search_list *l);
 
 #endif

@@ -42,7 +42,7 @@ static int bodies_open_file(struct bodies *b, const char *uid)
     return 0;
 }
 
-int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset)
+int bodies_append_body(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset)
 {
     if (b->fd < 0 && bodies_open_file(b, uid) < 0)
         return MI_EIO;
@@ -93,7 +93,7 @@ bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
     return true;
 }
 
-void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to)
+void bodies_write_to_disk(const char *vault, const char *uid, int64_t from, int64_t to)
 {
     int dir = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int bodies = dir >= 0 ? vault_dir_open_sub(dir, VAULT_BODIES, false) : -1;

@@ -20,7 +20,8 @@ struct bodies {
 
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
 void bodies_close(struct bodies *b);
-MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
+MI_MUST int bodies_append_body(struct bodies *b, const char *uid, struct slice body,
+                               int64_t *ret_offset);
 /* Whether a recorder can have written the body in this range of the file: the holes of the range
  * have at most BODIES_HOLES bytes. A recorder writes no holes, while a forged sparse file, which is
  * small, could claim a body of any size. */
@@ -34,6 +35,6 @@ bool bodies_take_new_range(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
  * because bodies are seldom read soon after. The range is long if the disk is slow. Then only its
  * last BODIES_WRITE_MOST bytes are written here, to limit the wait; the kernel writes the rest. */
 #define BODIES_WRITE_MOST ((int64_t)64 << 20)
-void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to);
+void bodies_write_to_disk(const char *vault, const char *uid, int64_t from, int64_t to);
 
 #endif

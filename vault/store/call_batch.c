@@ -102,7 +102,8 @@ void call_batch_forget_session(struct call_batch *b)
 }
 
 /* Prepares a statement, unless it is prepared already. Returns NULL after an error. */
-static sqlite3_stmt *call_batch_statement(struct call_batch *b, sqlite3 *db, enum call_statement i)
+static sqlite3_stmt *call_batch_prepare_statement(struct call_batch *b, sqlite3 *db,
+                                                  enum call_statement i)
 {
     if (b->q[i] == NULL &&
         sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &b->q[i], NULL) != SQLITE_OK)
@@ -128,7 +129,7 @@ static int call_batch_read_own_requests(struct call_batch *b, sqlite3 *db)
     struct own_request own[CALLS_OWN];
     int64_t closing[CALLS_OWN];
     size_t n = 0;
-    sqlite3_stmt *q = call_batch_statement(b, db, CALL_OWN);
+    sqlite3_stmt *q = call_batch_prepare_statement(b, db, CALL_OWN);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, 0));
@@ -176,7 +177,7 @@ int call_batch_use_session(struct call_batch *b, sqlite3 *db, int64_t session_id
 {
     if (b->session_id == session_id)
         return 0;
-    sqlite3_stmt *q = call_batch_statement(b, db, CALL_SESSION);
+    sqlite3_stmt *q = call_batch_prepare_statement(b, db, CALL_SESSION);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, session_id);
@@ -280,7 +281,7 @@ static int call_batch_update_operations(struct call_batch *b, sqlite3 *db,
 
 /* ---- calls of earlier batches --------------------------------------------------------------- */
 
-static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
+static void bind_int_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
 {
     if (has)
         sqlite3_bind_int64(q, i, v);
@@ -294,7 +295,7 @@ static int read_ended_call(struct call_batch *b, sqlite3 *db, const struct call_
                            struct call *ret, bool *ret_found)
 {
     int st = 0;
-    sqlite3_stmt *q = call_batch_statement(b, db, CALL_GET);
+    sqlite3_stmt *q = call_batch_prepare_statement(b, db, CALL_GET);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)m->request_seq));
@@ -331,24 +332,24 @@ static int end_stored_call(struct call_batch *b, sqlite3 *db, const struct call_
     int st = read_ended_call(b, db, m, &c, &found);
     if (st < 0 || !found)
         return st;
-    sqlite3_stmt *q = call_batch_statement(b, db, CALL_END);
+    sqlite3_stmt *q = call_batch_prepare_statement(b, db, CALL_END);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c.seq));
     sqlite3_bind_int64(q, 2, c.closing_seq);
     sqlite3_bind_text(q, 3, call_status_name(c.status), -1, SQLITE_STATIC);
-    bind_or_null(q, 4, c.has_error_code, c.error_code);
+    bind_int_or_null(q, 4, c.has_error_code, c.error_code);
     sqlite3_bind_int64(q, 5, c.duration_us);
-    bind_or_null(q, 6, c.response_size >= 0, c.response_size);
-    bind_or_null(q, 7, c.result.tokens >= 0, c.result.tokens);
-    bind_or_null(q, 8, c.result.binaries >= 0, c.result.binaries);
-    bind_or_null(q, 9, c.result.binary_size >= 0, c.result.binary_size);
+    bind_int_or_null(q, 6, c.response_size >= 0, c.response_size);
+    bind_int_or_null(q, 7, c.result.tokens >= 0, c.result.tokens);
+    bind_int_or_null(q, 8, c.result.binaries >= 0, c.result.binaries);
+    bind_int_or_null(q, 9, c.result.binary_size >= 0, c.result.binary_size);
     return call_batch_finish(db, q, sqlite3_step(q));
 }
 
 /* ---- a message ------------------------------------------------------------------------------ */
 
-int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m)
+int call_batch_add_message(struct call_batch *b, sqlite3 *db, const struct call_message *m)
 {
     struct call *call;
     int64_t seq;
@@ -394,7 +395,7 @@ int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
     int st = 0;
     if (call_batch_count_rows(b) > 0) {
-        sqlite3_stmt *q = call_batch_statement(b, db, CALL_PUT);
+        sqlite3_stmt *q = call_batch_prepare_statement(b, db, CALL_PUT);
         st = q != NULL ? call_batch_finish(db, q, sqlite3_step(q)) : MI_ESTORE;
     }
     for (size_t i = 0; st == 0 && i < b->late_n; i++)

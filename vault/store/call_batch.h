@@ -14,7 +14,7 @@
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
  * Lifetime  a session is remembered until call_batch_forget_session(): call that when a transaction
  *           was rolled back. Texts of messages are borrowed until call_batch_flush(), bodies only
- *           for call_batch_add().
+ *           for call_batch_add_message().
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_CALL_BATCH_H
 #define MI_VAULT_STORE_CALL_BATCH_H
@@ -78,7 +78,7 @@ void call_batch_start(struct call_batch *b, int64_t session_id);
 void call_batch_continue_session(struct call_batch *b, int64_t session_id);
 void call_batch_forget_session(struct call_batch *b);
 /* Adds a message of the remembered session. Call it in the order of seq. */
-MI_MUST int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m);
+MI_MUST int call_batch_add_message(struct call_batch *b, sqlite3 *db, const struct call_message *m);
 static inline bool call_batch_is_full(const struct call_batch *b)
 {
     return b->n >= CALL_BATCH_MAX;

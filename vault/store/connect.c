@@ -78,7 +78,7 @@ static int set_statement_budget(sqlite3 *db)
 
 /* ---- protection ----------------------------------------------------------------------------- */
 
-int connect_harden(sqlite3 *db)
+int connect_protect_from_schema(sqlite3 *db)
 {
     static const struct {
         int option, value;
@@ -146,10 +146,10 @@ int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, in
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_busy_timeout(*ret, wait_ms);
-    return connect_harden(*ret);
+    return connect_protect_from_schema(*ret);
 }
 
-bool connect_path(const char *vault, char ret[PATH_MAX])
+bool connect_find_database_path(const char *vault, char ret[PATH_MAX])
 {
     /* SQLITE_OPEN_NOFOLLOW forbids symbolic links anywhere in the path */
     char *real = realpath(vault, NULL);

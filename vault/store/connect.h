@@ -33,7 +33,7 @@ bool connect_may_open_file(const char *name);
 const char *connect_get_vfs_name(void);
 /* Makes a connection that connect_open() did not open (vault/store/open.c) safe from a hostile
  * schema of its database: disables triggers and views, and limits the steps of each statement. */
-MI_MUST int connect_harden(sqlite3 *db);
+MI_MUST int connect_protect_from_schema(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row. `arg` is bound to ?1 if the
  * statement has that parameter. Returns SQLITE_OK, SQLITE_DONE (there is no row) or an error
  * code. */
@@ -49,6 +49,6 @@ int64_t connect_time(sqlite3_stmt *q, int i);
 void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes); /* like connect_bind() */
 /* Finds the path of a vault's database, without symbolic links. false: the vault or its database
  * does not exist. */
-MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
+MI_MUST bool connect_find_database_path(const char *vault, char ret[PATH_MAX]);
 
 #endif

@@ -215,7 +215,8 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
 }
 
 #define ADD(name, type, null)                                                                      \
-    FIELD_EITHER(FIELD_NUMBER_##type, record_add_optional(&r, BATCH_HAS_##null(name), row->name),  \
+    FIELD_EITHER(FIELD_NUMBER_##type,                                                              \
+                 record_add_number_or_null(&r, BATCH_HAS_##null(name), row->name),                 \
                  record_add_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))

@@ -41,7 +41,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
-        rc = rebuild_check(db, why);
+        rc = rebuild_check_database(db, why);
     if (damaged_code_means_damage(rc)) {
         buf_clear(why);
         buf_adds(why, failure_text(db));
@@ -152,7 +152,7 @@ struct tally {
     char newest[DAMAGED_NAME_MAX];
 };
 
-static void count_put_aside_database(void *ctx, const char *name)
+static void count_damaged_database(void *ctx, const char *name)
 {
     struct tally *t = ctx;
     if (t->n++ == 0 || strcmp(name, t->newest) > 0)
@@ -162,7 +162,7 @@ static void count_put_aside_database(void *ctx, const char *name)
 size_t damaged_count_databases(int dir, char ret_newest[DAMAGED_NAME_MAX])
 {
     struct tally t = {.n = 0};
-    damaged_visit_databases(dir, count_put_aside_database, &t);
+    damaged_visit_databases(dir, count_damaged_database, &t);
     if (ret_newest != NULL)
         memcpy(ret_newest, t.newest, sizeof t.newest);
     return t.n;

@@ -193,8 +193,8 @@ int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell
     return 0;
 }
 
-int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
-                size_t n)
+int db_begin_query_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
+                        size_t n)
 {
     int st = db_prepare(d, sql, 0, ret);
     if (st == 0)
@@ -212,7 +212,7 @@ int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc)
     bool in_table = false;
     for (size_t i = 0; i < d->kind->n && !in_table; i++)
         in_table = d->q[i] == q;
-    /* a statement of db_ask_text() replaces the oldest statement that is kept for reuse */
+    /* a statement of db_begin_query_text() replaces the oldest statement that is kept for reuse */
     if (!in_table) {
         sqlite3_stmt **oldest = &d->kept[d->kept_n++ % DB_KEPT];
         sqlite3_finalize(*oldest);

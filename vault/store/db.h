@@ -34,7 +34,7 @@ struct db_kind {
     const char *can_not;
 };
 
-/* Maximum number of statements of db_ask_text() that stay prepared. */
+/* Maximum number of statements of db_begin_query_text() that stay prepared. */
 #define DB_KEPT 4
 #define DB_TABLES 8 /* number of tables whose existence is remembered */
 
@@ -48,7 +48,8 @@ struct db {
     int64_t version;     /* version of the database's schema; -1: the version was not read yet */
     bool locked; /* the last failure was caused by a lock of another process, so waiting helps */
     bool store;  /* true: the tables are those of a store (vault/remote/remote.h) */
-    /* owned; prepared statements of db_ask_text() that are not in use; NULL: the element is free */
+    /* owned; prepared statements of db_begin_query_text() that are not in use; NULL: the element is
+     * free */
     sqlite3_stmt *kept[DB_KEPT];
     unsigned kept_n;              /* number of statements that were stored in `kept` so far */
     const char *table[DB_TABLES]; /* names of tables that exist, as found by db_has_table() */
@@ -108,8 +109,8 @@ MI_MUST int db_begin_query(struct db *d, size_t i, sqlite3_stmt **ret, const str
                            size_t n);
 /* Like db_begin_query(), for a statement whose text is made at run time. The DB_KEPT statements of
  * this kind that ended last stay prepared. */
-MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
-                        size_t n);
+MI_MUST int db_begin_query_text(struct db *d, const char *sql, sqlite3_stmt **ret,
+                                const struct cell *value, size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. The
  * statement `q` may be NULL. */
 MI_MUST int db_finish_statement(struct db *d, sqlite3_stmt *q, int rc);

@@ -185,7 +185,8 @@ static bool text_has_word(const char *text, struct slice word)
     return false;
 }
 
-/* Returns the length of the constraint that upgrade_to_evidence() adds to `sessions`; 0: none. */
+/* Returns the length of the constraint that add_evidence_to_schema() adds to `sessions`; 0:
+ * none. */
 static size_t evidence_constraint_len(struct slice text)
 {
     static const char begin[] = "CHECK (salt IS NOT NULL OR id <= ";
@@ -345,7 +346,7 @@ static void copy_name_of_misleading_table(void *ctx, const struct layout_fault *
         buf_slice_add(name, f->table);
 }
 
-int layout_check_misleading(sqlite3 *db, struct buf *error)
+int layout_find_misleading_table(sqlite3 *db, struct buf *error)
 {
     struct buf name = {0};
     int st = layout_compare(db, copy_name_of_misleading_table, &name);

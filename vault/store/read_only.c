@@ -27,7 +27,7 @@ static const sqlite3_io_methods *default_methods;
 static sqlite3_io_methods reader_methods;
 static size_t data_offset; /* offset of struct reader_data in SQLite's struct for a file */
 
-static struct reader_data *reader_data_of(sqlite3_file *f)
+static struct reader_data *get_reader_data_of_file(sqlite3_file *f)
 {
     return (struct reader_data *)(void *)((char *)f + data_offset);
 }
@@ -36,7 +36,7 @@ static struct reader_data *reader_data_of(sqlite3_file *f)
 
 static int read_only_lock_database(sqlite3_file *f, int level)
 {
-    struct reader_data *m = reader_data_of(f);
+    struct reader_data *m = get_reader_data_of_file(f);
     int rc = default_methods->xLock(f, level);
     if (rc == SQLITE_OK && stat(m->name, &m->at_lock) != 0)
         return SQLITE_IOERR_FSTAT;
@@ -47,7 +47,7 @@ static int read_only_lock_database(sqlite3_file *f, int level)
  * copied pages of a later state from the -wal file to the database. */
 static int read_only_read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
-    const struct reader_data *m = reader_data_of(f);
+    const struct reader_data *m = get_reader_data_of_file(f);
     struct stat st;
     int rc = default_methods->xRead(f, to, n, at);
     if (rc != SQLITE_OK || m->at_lock.st_ino == 0)
@@ -131,7 +131,7 @@ static int empty_file_check_reserved_lock(sqlite3_file *f, int *ret)
     return SQLITE_OK;
 }
 
-static int empty_file_control(sqlite3_file *f, int what, void *arg)
+static int empty_file_refuse_control(sqlite3_file *f, int what, void *arg)
 {
     (void)f, (void)what, (void)arg;
     return SQLITE_NOTFOUND;
@@ -153,7 +153,7 @@ static const sqlite3_io_methods empty_file = {.iVersion = 1,
                                               .xLock = empty_file_do_nothing,
                                               .xUnlock = empty_file_do_nothing,
                                               .xCheckReservedLock = empty_file_check_reserved_lock,
-                                              .xFileControl = empty_file_control,
+                                              .xFileControl = empty_file_refuse_control,
                                               .xSectorSize = empty_file_get_property,
                                               .xDeviceCharacteristics = empty_file_get_property};
 
@@ -191,7 +191,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
                                int *ret_flags)
 {
     (void)vfs;
-    *reader_data_of(f) = (struct reader_data){0};
+    *get_reader_data_of_file(f) = (struct reader_data){0};
     f->pMethods = NULL;
     if (!connect_may_open_file(name))
         return SQLITE_CANTOPEN;
@@ -204,7 +204,7 @@ static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file 
     }
     int rc = default_vfs->xOpen(default_vfs, name, f, flags, ret_flags);
     if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
-        reader_data_of(f)->name = name;
+        get_reader_data_of_file(f)->name = name;
         replace_file_methods(f);
     }
     return rc;

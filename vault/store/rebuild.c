@@ -2,7 +2,7 @@
 
 #include "vault/store/failure.h"
 
-int rebuild_check(sqlite3 *db, struct buf *why)
+int rebuild_check_database(sqlite3 *db, struct buf *why)
 {
     sqlite3_stmt *q = NULL;
     /* a row that violates a CHECK does not count as damage */
@@ -24,7 +24,7 @@ int rebuild_check(sqlite3 *db, struct buf *why)
 int rebuild_database(sqlite3 *db)
 {
     struct buf why = {0};
-    bool fine = rebuild_check(db, &why) == SQLITE_ROW && why.n == 0;
+    bool fine = rebuild_check_database(db, &why) == SQLITE_ROW && why.n == 0;
     buf_close(&why);
     return fine && sqlite3_exec(db, "VACUUM", NULL, NULL, NULL) == SQLITE_OK ? 0 : failure_keep(db);
 }

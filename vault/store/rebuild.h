@@ -12,7 +12,7 @@
 
 /* Appends the first finding of PRAGMA quick_check to `why`, or nothing if there is none. Returns a
  * result code of SQLite. */
-MI_MUST int rebuild_check(sqlite3 *db, struct buf *why);
+MI_MUST int rebuild_check_database(sqlite3 *db, struct buf *why);
 /* Writes the whole database again with VACUUM. Returns MI_ESTORE, with failure_text(), if the
  * database is damaged or VACUUM fails. A damaged database is not changed: VACUUM would lose
  * unreadable content, and would copy a page once for each table position that refers to it. */

@@ -73,7 +73,7 @@ static bool copy_text_into_row(struct slice *text, char **at, const char *end)
 #define COPY_JSON COPY_TEXT
 #define COPY(name, type, ...) COPY_##type(name)
 
-int row_batch_add(struct row_batch *b, const struct batch_row *r)
+int row_batch_add_row(struct row_batch *b, const struct batch_row *r)
 {
     if (row_batch_is_full(b))
         return MI_EFULL;

@@ -63,7 +63,7 @@ void row_batch_close(struct row_batch *b);
 /* Registers the virtual table with a connection. Returns an SQLite code. */
 MI_MUST int row_batch_connect(struct row_batch *b, sqlite3 *db);
 /* Adds a row. Its texts are copied. */
-MI_MUST int row_batch_add(struct row_batch *b, const struct batch_row *r);
+MI_MUST int row_batch_add_row(struct row_batch *b, const struct batch_row *r);
 static inline bool row_batch_is_full(const struct row_batch *b)
 {
     return b->n == ROW_BATCH_ROWS || b->text_n >= ROW_BATCH_BYTES;

@@ -138,7 +138,7 @@ static int running_connect_database(sqlite3 **ret, const char *vault, bool write
     char path[PATH_MAX];
     int64_t version = 0;
     *ret = NULL;
-    if (!connect_path(vault, path))
+    if (!connect_find_database_path(vault, path))
         return MI_ENOENT;
     int rc = writes ? connect_open(ret, path, NULL, SQLITE_OPEN_READWRITE, RUNNING_WAIT_MS)
                     : read_only_open(ret, path, RUNNING_WAIT_MS, NULL);

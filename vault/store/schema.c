@@ -286,7 +286,7 @@ static int schema_begin_log(sqlite3 *db, int64_t after)
 /* Adds the column `salt` with a constraint, and begins the log. The constraint rejects new sessions
  * of an older program, which does not know evidence and opened the database before the upgrade.
  * That program keeps its records in its journal, which a later program stores. */
-static int upgrade_to_evidence(sqlite3 *db)
+static int add_evidence_to_schema(sqlite3 *db)
 {
     char sql[200];
     int64_t after;
@@ -310,7 +310,7 @@ static int schema_run_step(sqlite3 *db, int64_t *version)
     *version = is_new ? SCHEMA_VERSION : *version + 1;
     if (is_new)
         return schema_begin_log(db, 0);
-    return *version == SCHEMA_EVIDENCE ? upgrade_to_evidence(db) : 0;
+    return *version == SCHEMA_EVIDENCE ? add_evidence_to_schema(db) : 0;
 }
 
 int schema_make_ready(sqlite3 *db)

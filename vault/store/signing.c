@@ -32,7 +32,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     char path[PATH_MAX];
     int64_t version = 0;
     *ret = (struct signing){.vault = vault, .error = error};
-    if (!connect_path(vault, path)) {
+    if (!connect_find_database_path(vault, path)) {
         buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",
                    vault);
         return MI_ENOENT;
@@ -48,7 +48,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
         return MI_EINVAL;
     }
     struct buf why = {0};
-    int st = layout_check_misleading(ret->db, &why);
+    int st = layout_find_misleading_table(ret->db, &why);
     if (st == MI_EINVAL)
         buf_printf(error, "cannot sign %s/" VAULT_DB ": %s", vault, buf_str(&why));
     ret->changed = st == MI_EINVAL;
@@ -114,7 +114,7 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     }
     if (st < 0)
         return st;
-    tree_add(&r->tree, &hash);
+    tree_add_leaf(&r->tree, &hash);
     for (size_t i = 0; i < MI_COUNT(r->at); i++)
         if (r->tree.n == r->at[i].size) {
             r->at[i].found = true;
@@ -220,7 +220,7 @@ static int compare_with_outside_checkpoints(struct signing *s, const struct read
 
 /* Reads the log. Returns MI_EINVAL if the log does not continue the last checkpoint of the vault,
  * or a checkpoint that is kept outside of the vault. */
-static int read_log_that_continues(struct signing *s, struct reading *r)
+static int read_log_and_check_continuity(struct signing *s, struct reading *r)
 {
     struct checkpoint last;
     bool has;
@@ -311,7 +311,7 @@ static int signing_sign_log(struct signing *s, const struct secret_key *key,
     int st = signing_execute_sql(s, "BEGIN IMMEDIATE");
     if (st < 0)
         return st;
-    st = read_log_that_continues(s, &r);
+    st = read_log_and_check_continuity(s, &r);
     if (st == 0 && !(r.head.has_key && key_eq(&r.head.key, &key->public)))
         st = signing_add_key(s, key, previous, ctx, &r);
     if (st == 0 && note != NULL)

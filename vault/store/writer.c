@@ -27,7 +27,7 @@ int writer_fail_memory(struct writer *s)
 }
 
 /* Runs a statement without result rows. The statement is always reset, so that it holds no lock. */
-static int writer_run_prepared(struct writer *s, enum writer_query i)
+static int writer_run_rowless_query(struct writer *s, enum writer_query i)
 {
     int rc = sqlite3_step(s->q[i]);
     int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
@@ -39,13 +39,13 @@ int writer_take_lock(struct writer *s)
 {
     bool begins = s->begins;
     s->begins = false;
-    return begins ? writer_run_prepared(s, Q_BEGIN) : 0;
+    return begins ? writer_run_rowless_query(s, Q_BEGIN) : 0;
 }
 
 int writer_run_query(struct writer *s, enum writer_query i)
 {
     int st = writer_take_lock(s);
-    return st < 0 ? st : writer_run_prepared(s, i);
+    return st < 0 ? st : writer_run_rowless_query(s, i);
 }
 
 void writer_set_level(struct writer *s, enum record_level level)
@@ -113,7 +113,7 @@ int writer_commit(struct writer *s)
 int writer_begin_without_lock(struct writer *s, bool *ret_own)
 {
     *ret_own = !s->begins && sqlite3_get_autocommit(s->db) != 0;
-    return *ret_own ? writer_run_prepared(s, Q_BEGIN) : 0;
+    return *ret_own ? writer_run_rowless_query(s, Q_BEGIN) : 0;
 }
 
 int writer_end_without_lock(struct writer *s, bool own, int st)
@@ -205,7 +205,7 @@ static int writer_move_body_to_file(struct writer *s, const char *uid, struct ba
     if (st < 0)
         return st;
     b->body = (struct slice){0};
-    if (bodies_add(&s->bodies, uid, body, &b->body_offset) < 0) {
+    if (bodies_append_body(&s->bodies, uid, body, &b->body_offset) < 0) {
         if (s->want_bodies || errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
             s->rc = SQLITE_FULL;
             snprintf(s->error, sizeof s->error, "cannot write a body: %s", strerror(errno));
@@ -236,8 +236,8 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     return st;
 }
 
-/* Returns the message of a row for call_batch_add(). Its texts are those of `copy`, the copy of the
- * row in the batch; they are valid until the batch is inserted. */
+/* Returns the message of a row for call_batch_add_message(). Its texts are those of `copy`, the
+ * copy of the row in the batch; they are valid until the batch is inserted. */
 static struct call_message call_message_of_added_row(const struct row *r,
                                                      const struct batch_row *copy)
 {
@@ -280,13 +280,13 @@ _Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call"
 
 static int writer_add_to_batch(struct writer *s, const struct row *r, const struct batch_row *b)
 {
-    if (row_batch_add(&s->batch, b) < 0)
+    if (row_batch_add_row(&s->batch, b) < 0)
         return writer_fail_memory(s);
     if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED ||
         r->may_link) {
         struct call_message m = call_message_of_added_row(r, &s->batch.row[s->batch.n - 1]);
         m.link = read_link_of_received_row(r);
-        int st = call_batch_add(&s->calls, s->db, &m);
+        int st = call_batch_add_message(&s->calls, s->db, &m);
         if (st < 0)
             return writer_mark_coverage_failed(s, st);
     }
@@ -342,7 +342,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
     return writer_add_to_batch(s, r, &b);
 }
 
-int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
+int writer_add_row(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
 {
     bool own;
     int st = writer_begin_without_lock(s, &own);

@@ -5,11 +5,11 @@
  * Errors    MI_ESTORE; writer_error() is the reason, writer_is_busy() says whether another process
  *           held the lock. A failed call inside a transaction ends the transaction: call
  *           writer_rollback().
- * Batches   writer_add() collects rows. Many rows are inserted with one statement, at the latest in
- *           writer_commit(). So an error may concern an earlier row.
+ * Batches   writer_add_row() collects rows. Many rows are inserted with one statement, at the
+ *           latest in writer_commit(). So an error may concern an earlier row.
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
  *           After writer_defer_begin(), the first call that needs the lock waits for it: the call
- *           that inserts rows, or any call except writer_add().
+ *           that inserts rows, or any call except writer_add_row().
  * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be
  *           added in the order of seq.
  *           Automatic checkpoints are off: the caller decides when to call
@@ -34,8 +34,8 @@ struct writer;
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* the argument may be NULL */
-/* After this call, writer_add() fails if a long body cannot be written. By default, the row is then
- * stored without the body, with the finding `body-lost`. */
+/* After this call, writer_add_row() fails if a long body cannot be written. By default, the row is
+ * then stored without the body, with the finding `body-lost`. */
 void writer_require_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);
@@ -59,16 +59,17 @@ void writer_rollback(struct writer *s);
 MI_MUST int writer_add_session(struct writer *s, const struct session_record *n, int64_t *ret_id);
 MI_MUST int writer_update_session(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
-MI_MUST int writer_store_running(struct writer *s, int64_t session_id, const struct running *r);
+MI_MUST int writer_store_running_row(struct writer *s, int64_t session_id, const struct running *r);
 /* These functions store, read and remove the position up to which the journal of a session is
  * stored. Call writer_store_position() in the transaction that stores the entries before the
  * position, so that each entry is stored exactly once. writer_read_position() returns 0 in *ret if
  * there is no position. */
 MI_MUST int writer_store_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret);
-MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
+MI_MUST int writer_remove_position(struct writer *s, int64_t session_id);
 /* Adds a message or an event. uid: the session's uid; its file of large bodies has this name. */
-MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
+MI_MUST int writer_add_row(struct writer *s, int64_t session_id, const char *uid,
+                           const struct row *r);
 /* Whether the sanitizer did not change the body of the message that was added last. If so, parts of
  * the body may also be written to other files. */
 bool writer_left_body_unchanged(const struct writer *s);

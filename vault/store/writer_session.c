@@ -30,7 +30,7 @@ static int sanitize_session(struct writer *s, struct session_record *n,
     for (size_t i = 0; st == 0 && i < CLEAN_TEXTS; i++) {
         if (clean[i]->p == NULL)
             continue;
-        st = redact_append_sanitized(
+        st = redact_append_sanitized_text(
             i > 0 ? redact_shorten_name(*clean[i], STORED_NAME_MAX) : *clean[i], &text[i]);
         *clean[i] = buf_slice(&text[i]);
     }
@@ -103,7 +103,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
      * position, so that the new session does not use it. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
-        st = writer_position_remove(s, id);
+        st = writer_remove_position(s, id);
     if (st == 0 && is_new && (st = coverage_open(&s->coverage, s->db, id)) < 0)
         st = writer_mark_coverage_failed(s, st);
     if (st == 0)
@@ -128,7 +128,7 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
     for (int i = 0; i < FIELDS_OF_UPDATE; i++) {
         struct cell c = field_get(&fields_of_update.list[i], u);
         if (c.type == CELL_TEXT && st == 0) {
-            st = redact_append_sanitized(c.text, &text[i]);
+            st = redact_append_sanitized_text(c.text, &text[i]);
             c.text = buf_slice(&text[i]);
         }
         db_bind(q, 1 + i, &c, 1);
@@ -161,7 +161,7 @@ int writer_update_session(struct writer *s, int64_t id, const struct session_upd
 #define BIND_TICKS(name) bind_count_or_null(q, at++, r->name);
 #define BIND(name, type, null) BIND_##type(name)
 
-int writer_store_running(struct writer *s, int64_t session_id, const struct running *r)
+int writer_store_running_row(struct writer *s, int64_t session_id, const struct running *r)
 {
     enum writer_query i = r != NULL ? Q_RUNNING : Q_ENDED;
     sqlite3_stmt *q = s->q[i];
@@ -204,7 +204,7 @@ int writer_read_position(struct writer *s, int64_t session_id, uint64_t *ret)
     return st;
 }
 
-int writer_position_remove(struct writer *s, int64_t session_id)
+int writer_remove_position(struct writer *s, int64_t session_id)
 {
     sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
     return writer_run_query(s, Q_POSITION_REMOVE);

@@ -33,7 +33,8 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
                           db_int(t->leaves), db_text(t->error)));
 }
 
-int cursors_find_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
+int cursors_find_next_unsent_session(struct unsent *u, struct slice url, int64_t after,
+                                     struct cursor *ret)
 {
     sqlite3_stmt *q;
     int st = db_begin_query(&u->d, CURSORS_NEXT, &q, DB_WITH(db_text(url), db_int(after)));
@@ -123,7 +124,7 @@ int cursors_read(const char *vault, target_fn fn, void *ctx, struct buf *error)
 {
     char path[PATH_MAX];
     struct db d;
-    if (!connect_path(vault, path))
+    if (!connect_find_database_path(vault, path))
         return 0;
     int st = db_open(&d, &lag_reader, path, error);
     if (st == 0)

@@ -43,8 +43,8 @@ MI_MUST int cursors_remove_target(struct unsent *u, struct slice url);
 /* Finds the first session with an id greater than `after` that was not sent completely to a target,
  * and how far it was sent. Use it for a target that cannot report which records it has. MI_ENOENT:
  * there is no such session. */
-MI_MUST int cursors_find_next(struct unsent *u, struct slice url, int64_t after,
-                              struct cursor *ret);
+MI_MUST int cursors_find_next_unsent_session(struct unsent *u, struct slice url, int64_t after,
+                                             struct cursor *ret);
 
 /* The data that were not sent to a target yet. */
 struct target_lag {

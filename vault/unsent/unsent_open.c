@@ -33,11 +33,11 @@ const char *unsent_get_vault_path(const struct unsent *u)
     return u->dir.path;
 }
 
-static int unsent_connect_to(struct unsent *u)
+static int unsent_connect_to_vault(struct unsent *u)
 {
     char path[PATH_MAX];
     struct buf why = {0};
-    if (!connect_path(u->dir.path, path))
+    if (!connect_find_database_path(u->dir.path, path))
         return MI_ENOENT;
     int st = db_open(&u->d, &shipper, path, &u->error);
     if (st < 0)
@@ -47,7 +47,7 @@ static int unsent_connect_to(struct unsent *u)
         buf_printf(&u->error,
                    "%s/" VAULT_DB " was made by a newer mcp-interposer; use that version",
                    u->dir.path);
-    if (st == 0 && (st = layout_check_misleading(u->d.db, &why)) == MI_EINVAL)
+    if (st == 0 && (st = layout_find_misleading_table(u->d.db, &why)) == MI_EINVAL)
         buf_printf(&u->error, "cannot read %s: %s", path, buf_str(&why));
     buf_close(&why);
     return st == MI_ESTORE ? db_fail(&u->d) : st;
@@ -61,7 +61,7 @@ int unsent_open(struct unsent **ret, const char *vault, struct buf *error)
     u->body_fd = u->lock_fd = -1;
     u->synced = -1;
     int st = vault_dir_open(&u->dir, vault, false, error);
-    if (st == 0 && (st = unsent_connect_to(u)) < 0) {
+    if (st == 0 && (st = unsent_connect_to_vault(u)) < 0) {
         buf_clear(error);
         if (st == MI_ENOENT)
             buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",

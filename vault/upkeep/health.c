@@ -49,12 +49,12 @@ static int health_close(struct db *d, int st)
 }
 
 /* Opens the database. *ret_version: version of its schema. Close *d even after an error. */
-static int health_connect_to(const char *vault, struct db *d, int64_t *ret_version,
-                             struct buf *error)
+static int health_connect_to_vault(const char *vault, struct db *d, int64_t *ret_version,
+                                   struct buf *error)
 {
     char path[PATH_MAX];
     *d = (struct db){.kind = &reader};
-    if (!connect_path(vault, path))
+    if (!connect_find_database_path(vault, path))
         return MI_ENOENT;
     int st = db_open(d, &reader, path, error);
     return st == 0 && schema_version(d->db, ret_version) < 0 ? db_fail(d) : st;
@@ -68,12 +68,12 @@ static int64_t file_bytes(const char *path, const char *suffix)
     return stat(name, &st) == 0 ? st.st_size : 0;
 }
 
-int health_read(const char *vault, struct health *ret, struct buf *error)
+int health_read_database_facts(const char *vault, struct health *ret, struct buf *error)
 {
     struct db d;
     struct health h = {0};
     int64_t page = 0, unused = 0, wal = 0;
-    int st = health_connect_to(vault, &d, &h.version, error);
+    int st = health_connect_to_vault(vault, &d, &h.version, error);
     if (st == 0)
         st = db_read_number(&d, H_PAGE_SIZE, &page, NULL, 0);
     if (st == 0)
@@ -99,7 +99,7 @@ int64_t health_count_without_call_rows(const char *vault)
     struct db d;
     struct buf error = {0};
     int64_t version = 0, n = 0;
-    int st = health_connect_to(vault, &d, &version, &error);
+    int st = health_connect_to_vault(vault, &d, &version, &error);
     if (st == 0 && version >= SCHEMA_CALLS && version <= SCHEMA_VERSION)
         st = db_read_number(&d, H_UNFILLED, &n, NULL, 0);
     db_close(&d);
@@ -132,7 +132,7 @@ int health_check(const char *vault, struct buf *error)
     sqlite3_stmt *q = NULL;
     int64_t version;
     struct faults faults = {.error = error};
-    int st = health_connect_to(vault, &d, &version, error);
+    int st = health_connect_to_vault(vault, &d, &version, error);
     if (st == 0 && layout_compare(d.db, append_fault, &faults) < 0)
         st = db_fail(&d);
     /* the check evaluates the constraints of the tables, so the tables must be those of this
@@ -157,7 +157,7 @@ struct seals {
     int64_t before_us, n;
 };
 
-static int count_seal_before(void *ctx, int64_t n, struct slice text)
+static int count_seal_if_older(void *ctx, int64_t n, struct slice text)
 {
     (void)n;
     struct seals *x = ctx;
@@ -189,13 +189,13 @@ int health_count_unsigned_seals(const char *vault, int64_t before_us, int64_t *r
     struct db d;
     int64_t version = 0, size = 0;
     struct seals seals = {.before_us = before_us};
-    int st = health_connect_to(vault, &d, &version, error);
+    int st = health_connect_to_vault(vault, &d, &version, error);
     if (st == 0 && (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION))
         st = MI_ENOENT;
     if (st == 0)
         st = health_read_checkpoint(&d, &size, note);
     if (st == 0) {
-        st = ledger_read(d.db, size, count_seal_before, &seals);
+        st = ledger_read(d.db, size, count_seal_if_older, &seals);
         st = st == MI_ESTORE ? db_fail(&d) : st;
     }
     db_close(&d);
@@ -222,7 +222,7 @@ static int health_check_leaf(void *ctx, int64_t n, struct slice text)
         snprintf(r->log->origin, sizeof r->log->origin, CHECKPOINT_ORIGIN "%.*s",
                  (int)size_min(l.uid.n, LEAF_UID), l.uid.p);
     struct digest leaf = tree_leaf_digest(text);
-    tree_add(&r->tree, &leaf);
+    tree_add_leaf(&r->tree, &leaf);
     r->log->found = r->tree.n == r->log->size;
     if (r->log->found)
         r->log->root = tree_root_digest(&r->tree);
@@ -235,7 +235,7 @@ int health_check_log(const char *vault, struct health_log *log, struct buf *erro
     int64_t version;
     bool has = false;
     struct log_reading r = {.log = log};
-    int st = health_connect_to(vault, &d, &version, error);
+    int st = health_connect_to_vault(vault, &d, &version, error);
     if (st == 0)
         st = db_has_table(&d, "leaves", &has);
     if (st == 0 && has) {

@@ -25,24 +25,25 @@ struct health {
 /* Reads facts about the database of a vault. Returns 0, MI_ENOMEM, MI_ENOENT (there is no
  * database), MI_EBUSY (the database is locked) or MI_ESTORE. After MI_EBUSY and MI_ESTORE, `error`
  * has a sentence. */
-MI_MUST int health_read(const char *vault, struct health *ret, struct buf *error);
+MI_MUST int health_read_database_facts(const char *vault, struct health *ret, struct buf *error);
 /* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
  * database cannot be read: health_check() says why. */
 int64_t health_count_without_call_rows(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. Returns
  * MI_ESTORE if the check finds something: `error` then has the findings. Otherwise returns what
- * health_read() returns. */
+ * health_read_database_facts() returns. */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
 /* Appends the last checkpoint of the log to `note`, or nothing if there is none. *ret_unsigned:
  * number of seals that were added to the log after that checkpoint and before the time before_us.
- * Returns what health_read() returns; MI_ENOENT also means that the vault has no evidence. */
+ * Returns what health_read_database_facts() returns; MI_ENOENT also means that the vault has no
+ * evidence. */
 MI_MUST int health_count_unsigned_seals(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                                         struct buf *note, struct buf *error);
 
 /* The identity of the log: its origin, and its root over `size` leaves. Only the leaves before the
  * first damaged or missing leaf count. A vault without evidence has no origin. health_check_log()
- * returns what health_read() returns. */
+ * returns what health_read_database_facts() returns. */
 struct health_log {
     uint64_t size;
     char origin[HEALTH_ORIGIN]; /* origin of the log; "": there is none */

@@ -55,7 +55,7 @@ static inline uint64_t json_block_non_ascii_mask(struct json_block b)
 }
 
 /* Returns which bytes are less than 0x20, or 0x80 or more. */
-static inline uint64_t json_block_control_or_non_ascii(struct json_block b)
+static inline uint64_t json_block_find_special_bytes(struct json_block b)
 {
     /* bytes are compared as signed numbers, so a byte of 0x80 or more is less than 0x20 */
     const __m128i v = _mm_set1_epi8(0x20);

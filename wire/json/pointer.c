@@ -153,7 +153,7 @@ pointer_set pointers_below_index(const struct pointers *p, pointer_set from, siz
     return pointers_below_member(p, from, depth, (struct slice){digits + at, sizeof digits - at});
 }
 
-bool pointers_end_at_depth(const struct pointers *p, pointer_set set, size_t depth)
+bool pointers_any_ends_at_depth(const struct pointers *p, pointer_set set, size_t depth)
 {
     for (; set != 0; set &= set - 1)
         if (p->list[__builtin_ctzll(set)].n == depth)

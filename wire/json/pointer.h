@@ -59,6 +59,6 @@ pointer_set pointers_below_member(const struct pointers *p, pointer_set from, si
 pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
                                  size_t index);
 /* Whether at least one pointer of `set` has exactly `depth` tokens (0: the pointer is the root). */
-bool pointers_end_at_depth(const struct pointers *p, pointer_set set, size_t depth);
+bool pointers_any_ends_at_depth(const struct pointers *p, pointer_set set, size_t depth);
 
 #endif

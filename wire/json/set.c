@@ -118,7 +118,7 @@ static int json_set_replace(struct buf *out, struct slice text, struct slice old
 }
 
 /* Whether token names the element after the last one; if not, appends the reason. */
-static bool token_names_next_element(struct json_value array, struct slice token, struct buf *error)
+static bool token_is_next_index(struct json_value array, struct slice token, struct buf *error)
 {
     size_t index = SIZE_MAX, n;
     bool is_index = read_index(token, &index);
@@ -132,8 +132,8 @@ static bool token_names_next_element(struct json_value array, struct slice token
     return false;
 }
 
-static int set_at_pointer(struct buf *out, struct slice text, struct slice pointer,
-                          struct slice value, struct buf *b, struct buf *error)
+static int set_value_at_pointer(struct buf *out, struct slice text, struct slice pointer,
+                                struct slice value, struct buf *b, struct buf *error)
 {
     struct json_value at = {json_type_at(*text.p), text};
     struct slice token, rest = pointer;
@@ -153,7 +153,7 @@ static int set_at_pointer(struct buf *out, struct slice text, struct slice point
         }
         struct json_value next = find_child_by_token(at, token, b);
         if (next.type == JSON_NONE && at.type == JSON_ARRAY &&
-            !token_names_next_element(at, token, error))
+            !token_is_next_index(at, token, error))
             return MI_EINVAL;
         if (next.type == JSON_NONE)
             return json_set_append(out, text, at, token, rest, value, b);
@@ -174,7 +174,7 @@ int json_set(struct buf *out, struct slice text, struct slice pointer, struct sl
     }
     int st = json_scan(text, NULL, NULL, &scan) < 0
                  ? MI_EINVAL
-                 : set_at_pointer(out, scan.root, pointer, value, &b, error);
+                 : set_value_at_pointer(out, scan.root, pointer, value, &b, error);
     if (st == MI_EINVAL && error->n == 0)
         buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
     if (b.failed || out->failed)

@@ -85,8 +85,8 @@ int answer_flaw_add_repairs(struct slice text, const struct rpc *answer, const s
     return st == 0 ? repair_one_answer(text, &m, q, c, r) : st;
 }
 
-int answer_flaw_write_repaired(const struct rpc *answer, const struct answered *q, bool id_differs,
-                               struct buf *out, struct repairs *r)
+int answer_flaw_write_repaired_answer(const struct rpc *answer, const struct answered *q,
+                                      bool id_differs, struct buf *out, struct repairs *r)
 {
     struct changes c = {0};
     buf_clear(out);

@@ -43,8 +43,8 @@ MI_MUST int answer_flaw_add_repairs(struct slice text, const struct rpc *answer,
                                     struct repairs *r);
 /* Writes the repaired answer to `out`, replacing its content; `out` is empty if there is nothing to
  * repair. The findings are stored in `r`. Returns 0 or MI_ENOMEM. */
-MI_MUST int answer_flaw_write_repaired(const struct rpc *answer, const struct answered *q,
-                                       bool id_differs, struct buf *out, struct repairs *r);
+MI_MUST int answer_flaw_write_repaired_answer(const struct rpc *answer, const struct answered *q,
+                                              bool id_differs, struct buf *out, struct repairs *r);
 
 MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
 /* changes_text_size() returns the length of the changed text, changes_write_text() writes it. */

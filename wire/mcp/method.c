@@ -391,7 +391,7 @@ static bool value_declares_capability(struct json_value part, unsigned c)
     return type == (capabilities[c].is_flag ? JSON_TRUE : JSON_OBJECT);
 }
 
-uint32_t capabilities_read_declared(struct json_value declared)
+uint32_t capabilities_read_from_object(struct json_value declared)
 {
     uint32_t set = 0;
     struct slice key;

@@ -62,7 +62,7 @@ enum capability {
     CAP_COUNT
 };
 /* Returns the capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
-uint32_t capabilities_read_declared(struct json_value declared);
+uint32_t capabilities_read_from_object(struct json_value declared);
 
 enum method_flag {
     /* the call may take arbitrarily long: it has no deadline unless the user sets one */

@@ -81,7 +81,7 @@ breaches protocol_check_meta(struct protocol *p, const struct rpc *m, struct pro
         }
     }
     a->modern = p->modern = true;
-    a->capabilities = capabilities_read_declared(capabilities);
+    a->capabilities = capabilities_read_from_object(capabilities);
     p->log_requests[a->log_level]++;
     if (a->revision == REV_COUNT)
         r |= RULE(RULE_UNKNOWN_REVISION);
@@ -125,7 +125,7 @@ static breaches check_complete_result(struct protocol *p, const struct rpc *m,
         r |= protocol_check_task_answer(p, m, a);
     if (slice_is(slice_of("server/discover"), a->method->name)) {
         p->discovered_capabilities =
-            capabilities_read_declared(json_get(m->result, "capabilities"));
+            capabilities_read_from_object(json_get(m->result, "capabilities"));
         p->discovered = true;
     }
     return r;
@@ -144,6 +144,6 @@ breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
     if (json_key_is(type, "input_required"))
         return r | protocol_check_input_required(p, m, a);
     bool call = a->method != NULL && slice_is(slice_of("tools/call"), a->method->name);
-    return r | (call && json_key_is(type, "task") ? protocol_check_task_created(p, m, a)
+    return r | (call && json_key_is(type, "task") ? protocol_check_created_task(p, m, a)
                                                   : RULE(RULE_UNKNOWN_RESULT_TYPE));
 }

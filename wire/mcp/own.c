@@ -21,7 +21,7 @@ void own_write_initialize_params(struct buf *b, enum revision revision)
     json_out_end(&j);
 }
 
-void own_write_initialized(struct buf *b)
+void own_write_initialized_message(struct buf *b)
 {
     struct json_out j = json_out_to(b);
     rpc_out_begin_notification(&j, "notifications/initialized");
@@ -50,7 +50,7 @@ void own_write_tools_list(struct buf *b, struct slice id, struct slice meta, str
     rpc_out_end(&j);
 }
 
-void own_write_cancelled(struct buf *b, struct slice id, const char *reason)
+void own_write_cancelled_message(struct buf *b, struct slice id, const char *reason)
 {
     struct json_out j = json_out_to(b);
     rpc_out_begin_notification(&j, "notifications/cancelled");

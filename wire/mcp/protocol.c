@@ -96,7 +96,8 @@ static breaches check_initialize_request(struct protocol *p, const struct rpc *m
     breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
     if (p->phase == PHASE_NEW)
         p->phase = PHASE_ASKED;
-    p->capabilities[PARTY_CLIENT] = capabilities_read_declared(json_get(m->params, "capabilities"));
+    p->capabilities[PARTY_CLIENT] =
+        capabilities_read_from_object(json_get(m->params, "capabilities"));
     p->declared[PARTY_CLIENT] = true;
     return r;
 }
@@ -241,7 +242,7 @@ static breaches check_server_notification(struct protocol *p, const struct rpc *
     if (log && protocol_is_modern_only(p))
         r |= protocol_check_log_level(p, m);
     if (k != NULL && (k->flags & METHOD_STREAMED))
-        r |= protocol_check_streamed(p, m);
+        r |= protocol_check_stream_notice(p, m);
     if (k != NULL && (k->from_server & REVS_LEGACY) == 0 &&
         m->in_params[FIELD_TASK_ID] != JSON_NONE)
         r |= protocol_check_task_notification(p, m);
@@ -260,12 +261,12 @@ static breaches check_cancelled(struct protocol *p, enum protocol_party from, co
     if (m->request_id.type != JSON_NUMBER && m->request_id.type != JSON_STRING)
         return 0;
     uint64_t id = rpc_id_hash_json(m->request_id);
-    bool own = from == PARTY_SERVER && id_set_may_have(&p->ids[from], m->request_id);
+    bool own = from == PARTY_SERVER && id_set_may_contain(&p->ids[from], m->request_id);
     bool ends = !own && protocol_stream_note_end(p, from, id);
     if (from == PARTY_CLIENT && protocol_cancels_task(p, id))
         return RULE(RULE_CANCELLED_TASK);
-    if (id_set_may_have(&p->ids[from], m->request_id) || (ends && p->modern) ||
-        (from == PARTY_CLIENT && id_set_may_have(&p->modern_ids, m->request_id)))
+    if (id_set_may_contain(&p->ids[from], m->request_id) || (ends && p->modern) ||
+        (from == PARTY_CLIENT && id_set_may_contain(&p->modern_ids, m->request_id)))
         return 0;
     return RULE(RULE_STRAY_CANCELLATION);
 }
@@ -347,7 +348,8 @@ static void check_initialize_answer(struct protocol *p, const struct rpc *m, bre
     struct json_value version = json_get(m->result, "protocolVersion");
     p->phase = p->said_initialized ? PHASE_READY : PHASE_ANSWERED;
     p->revision = revision_by_date(json_string_raw(version));
-    p->capabilities[PARTY_SERVER] = capabilities_read_declared(json_get(m->result, "capabilities"));
+    p->capabilities[PARTY_SERVER] =
+        capabilities_read_from_object(json_get(m->result, "capabilities"));
     p->declared[PARTY_SERVER] = true;
     if (p->revision == REV_COUNT && version.type == JSON_STRING)
         *r |= RULE(RULE_UNKNOWN_REVISION);

@@ -87,14 +87,14 @@ void protocol_streams_close(struct protocol *p);
 bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id);
 /* Checks that a notification of a stream names an open stream and is of a kind that the server has
  * agreed to. Older revisions have no streams. */
-breaches protocol_check_streamed(struct protocol *p, const struct rpc *m);
+breaches protocol_check_stream_notice(struct protocol *p, const struct rpc *m);
 /* Checks the result that ends a stream. Call it before protocol_stream_note_end(). */
 breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
                                       const struct protocol_asked *a);
 
 /* ---- task.c ---- */
 
-breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
+breaches protocol_check_created_task(struct protocol *p, const struct rpc *m,
                                      const struct protocol_asked *a);
 /* These functions check a request of 2026-07-28 that names a task, and the answer to such a
  * request. */

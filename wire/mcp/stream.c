@@ -133,7 +133,7 @@ static bool agreed_kinds_were_requested(const struct protocol_stream *s, struct 
 
 /* Handles the notification by which the server acknowledges a subscription and states which
  * notifications it agrees to send. */
-static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
+static breaches stream_handle_acknowledgement(struct protocol_stream *s, const struct rpc *m)
 {
     struct json_value agreed = json_get(m->params, "notifications");
     breaches r = agreed_kinds_were_requested(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
@@ -147,7 +147,7 @@ static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *
     return r;
 }
 
-breaches protocol_check_streamed(struct protocol *p, const struct rpc *m)
+breaches protocol_check_stream_notice(struct protocol *p, const struct rpc *m)
 {
     unsigned kind = 0;
     struct json_value id = json_get(m->meta, META_SUBSCRIPTION);
@@ -163,7 +163,7 @@ breaches protocol_check_streamed(struct protocol *p, const struct rpc *m)
     if (s->state == STREAM_ENDED)
         return RULE(RULE_NO_SUBSCRIPTION);
     if (kind == MI_COUNT(kinds))
-        return s->state == STREAM_ASKED ? stream_acknowledge(s, m) : 0;
+        return s->state == STREAM_ASKED ? stream_handle_acknowledgement(s, m) : 0;
     bool agreed =
         s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
         (kinds[kind].named == NULL || subscription_may_list_name(s, kind, json_string_raw(m->uri)));

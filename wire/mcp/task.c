@@ -155,7 +155,7 @@ static breaches check_response_keys(struct protocol *p, const struct rpc *m,
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-breaches protocol_check_task_created(struct protocol *p, const struct rpc *m,
+breaches protocol_check_created_task(struct protocol *p, const struct rpc *m,
                                      const struct protocol_asked *a)
 {
     breaches r =

@@ -210,8 +210,8 @@ static struct slice tool_pattern_text(const struct tool_rule *r, const struct to
     return (struct slice){r->text.p + p->at, p->n};
 }
 
-static bool pattern_matches(const struct tool_rule *r, const struct tool_pattern *p,
-                            struct slice name)
+static bool pattern_matches_name(const struct tool_rule *r, const struct tool_pattern *p,
+                                 struct slice name)
 {
     struct slice text = tool_pattern_text(r, p);
     return p->glob ? glob_matches(text, name) : slice_eq(text, name);
@@ -224,7 +224,7 @@ bool tool_rule_allows_name(const struct tool_rule *r, struct slice name)
         return false;
     for (size_t i = 0; i < r->n; i++) {
         const struct tool_pattern *p = &r->list[i];
-        if ((p->hides || !kept) && pattern_matches(r, p, name)) {
+        if ((p->hides || !kept) && pattern_matches_name(r, p, name)) {
             if (p->hides)
                 return false;
             kept = true;
@@ -239,10 +239,10 @@ static void tool_rule_note_matches(struct tool_rule *r, struct slice name)
         return;
     for (size_t i = 0; i < r->n; i++)
         if (!r->list[i].matched)
-            r->list[i].matched = pattern_matches(r, &r->list[i], name);
+            r->list[i].matched = pattern_matches_name(r, &r->list[i], name);
 }
 
-bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret)
+bool tool_rule_next_unmatched_pattern(const struct tool_rule *r, size_t *at, struct slice *ret)
 {
     while (*at < r->n) {
         const struct tool_pattern *p = &r->list[(*at)++];
@@ -432,8 +432,8 @@ static int remove_hidden_tools_from_array(const struct cutting *k, struct json_v
     return st;
 }
 
-int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
-                  struct tool_cut *ret, tool_rule_named_fn named, void *ctx)
+int tool_rule_remove_tools(struct tool_rule *r, struct json_value result, struct changes *c,
+                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx)
 {
     struct cutting k = {r, c, ret, named, ctx};
     struct slice key;
@@ -463,7 +463,7 @@ static bool object_has_ambiguous_member(struct json_value object, const char *na
     return false;
 }
 
-const char *tool_rule_list_fault(const struct rpc *m)
+const char *tool_rule_find_list_fault(const struct rpc *m)
 {
     struct slice key;
     struct json_value v;
@@ -482,7 +482,7 @@ const char *tool_rule_list_fault(const struct rpc *m)
     return NULL;
 }
 
-uint64_t tool_rule_next_page(struct json_value next_cursor)
+uint64_t tool_rule_hash_next_cursor(struct json_value next_cursor)
 {
     bool more = next_cursor.type == JSON_STRING && json_string_raw(next_cursor).n > 0;
     return more ? rpc_id_hash_json(next_cursor) : 0;

@@ -64,7 +64,7 @@ static inline bool tool_rule_exists(const struct tool_rule *r)
 bool tool_rule_allows_name(const struct tool_rule *r, struct slice name);
 /* Finds the next pattern that has not matched any tool. *at must be 0 in the first call. Returns
  * false if there is no such pattern. */
-bool tool_rule_next_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);
+bool tool_rule_next_unmatched_pattern(const struct tool_rule *r, size_t *at, struct slice *ret);
 
 /* ---- lists ---- */
 
@@ -76,16 +76,16 @@ typedef void (*tool_rule_named_fn)(void *ctx, struct slice name, bool read_only,
 struct tool_cut {
     size_t listed, hidden; /* tools */
 };
-/* Returns why a client might find tools in an answer to tools/list that tool_rule_cut() does not
- * remove: the result is not an object, `tools` is not an array, or clients disagree about which
- * member is meant. NULL: tool_rule_cut() removes all hidden tools. */
-const char *tool_rule_list_fault(const struct rpc *m);
+/* Returns why a client might find tools in an answer to tools/list that tool_rule_remove_tools()
+ * does not remove: the result is not an object, `tools` is not an array, or clients disagree about
+ * which member is meant. NULL: tool_rule_remove_tools() removes all hidden tools. */
+const char *tool_rule_find_list_fault(const struct rpc *m);
 /* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */
-uint64_t tool_rule_next_page(struct json_value next_cursor);
+uint64_t tool_rule_hash_next_cursor(struct json_value next_cursor);
 /* Adds changes that cut the hidden tools, each with one comma, out of a result of tools/list.
  * `named` may be NULL. Returns 0 or MI_ENOMEM. */
-MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
-                          struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
+MI_MUST int tool_rule_remove_tools(struct tool_rule *r, struct json_value result, struct changes *c,
+                                   struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 
 /* Whether a raw key equals this lower-case name if case is ignored as in Go, and the text after a
  * NUL is ignored. *ret_exact: whether the unescaped key is exactly the name. */

@@ -2,8 +2,8 @@
  * arrays, and value.c, which checks the keywords of a single value. Internal to wire/schema/.
  *
  * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported
- *           pattern) is taken as matching, and schema_note_unsure() stores that the result depends
- *           on the keyword. A value that fails anyway still fails.
+ *           pattern) is taken as matching, and schema_note_unchecked_keyword() stores that the
+ *           result depends on the keyword. A value that fails anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which
  *           children of its value other keywords of the schema have evaluated, at any depth of
@@ -73,7 +73,7 @@ struct check {
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_MAYBE };
 
-static inline const struct json_node *schema_value_node(const struct check *c, uint32_t at)
+static inline const struct json_node *schema_get_value_node(const struct check *c, uint32_t at)
 {
     return &c->v->node[at];
 }
@@ -101,7 +101,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
     } while (0)
 
 /* Notes that the keyword with this node cannot be checked for this value. */
-void schema_note_unsure(struct check *c, uint32_t keyword, const struct place *here);
+void schema_note_unchecked_keyword(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_node_fits_value(struct check *c, uint32_t schema,
                                           const struct place *there)

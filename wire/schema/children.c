@@ -6,7 +6,7 @@
  * limit of steps is exceeded. */
 static uint32_t next_child_of_value(struct check *c, uint32_t at)
 {
-    return schema_count_steps(c, 1) ? schema_value_node(c, at)->next : 0;
+    return schema_count_steps(c, 1) ? schema_get_value_node(c, at)->next : 0;
 }
 
 /* ---- objects -------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static bool check_children_count(struct check *c, enum keyword word, const struc
                                  const struct place *here)
 {
     int64_t limit;
-    const struct json_node *v = schema_value_node(c, here->at);
+    const struct json_node *v = schema_get_value_node(c, here->at);
     bool items = word == KW_MIN_ITEMS || word == KW_MAX_ITEMS;
     bool least = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
     if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_read_limit(c, k, &limit))
@@ -90,14 +90,14 @@ static bool check_pattern_properties(struct check *c, const struct json_node *k,
                                      const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
-        if (c->s->pattern[i] == NULL && schema_value_node(c, here->at)->count > 0) {
-            schema_note_unsure(c, i, here);
+        if (c->s->pattern[i] == NULL && schema_get_value_node(c, here->at)->count > 0) {
+            schema_note_unchecked_keyword(c, i, here);
             continue;
         }
-        for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+        for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
              m = next_child_of_value(c, m)) {
             struct place there = make_member_place(here, m);
-            if (!schema_pattern_matches(c, c->s->pattern[i], schema_value_node(c, m)->key))
+            if (!schema_pattern_matches(c, c->s->pattern[i], schema_get_value_node(c, m)->key))
                 continue;
             if (!schema_node_fits_value(c, i, &there))
                 return false;
@@ -124,11 +124,11 @@ static bool check_additional_properties(struct check *c, const struct schema_rul
                                         const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at];
-    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+    for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
         struct place there = make_member_place(here, m);
-        if (rule == SCHEMA_NO_RULE || !member_is_additional(c, r, schema_value_node(c, m)->key) ||
-            c->gave_up)
+        if (rule == SCHEMA_NO_RULE ||
+            !member_is_additional(c, r, schema_get_value_node(c, m)->key) || c->gave_up)
             continue;
         if (c->s->rule[rule].never) {
             SAY(c, &there, "unexpected member");
@@ -144,9 +144,9 @@ static bool check_additional_properties(struct check *c, const struct schema_rul
 /* Checks propertyNames. The name of each member is checked like a value, in a tree of one node. */
 static bool check_member_names(struct check *c, uint32_t at, const struct place *here)
 {
-    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+    for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
-        struct slice key = schema_value_node(c, m)->key;
+        struct slice key = schema_get_value_node(c, m)->key;
         struct json_node one = {.value = {JSON_STRING, {key.p - 1, key.n + 2}}};
         struct json_tree name = {.node = &one, .n = 1};
         struct check inner = *c;
@@ -188,7 +188,7 @@ static bool check_dependencies(struct check *c, const struct json_node *k, const
 static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struct place *here)
 {
     uint32_t index = 0;
-    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+    for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m), index++) {
         struct place there = {here, m, index, true};
         if (index < skip)
@@ -203,8 +203,8 @@ static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struc
 static bool check_prefix_items(struct check *c, const struct json_node *k, const struct place *here)
 {
     uint32_t i = k->child, index = 0;
-    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0 && i != 0;
-         m = schema_value_node(c, m)->next, index++) {
+    for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0 && i != 0;
+         m = schema_get_value_node(c, m)->next, index++) {
         struct place there = {here, m, index, true};
         if (!schema_node_fits_value(c, i, &there))
             return false;
@@ -233,7 +233,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
         least = 1;
     if (max != NULL && !schema_read_limit(c, schema_node(c->s, max->at), &most))
         most = INT64_MAX;
-    for (uint32_t m = schema_value_node(c, here->at)->child; m != 0;
+    for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
         struct place there = make_member_place(here, m);
         enum truth t = schema_check_without_reporting(c, at, &there, &unsure);
@@ -245,7 +245,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
             evaluated_note_child(c, m, here);
     }
     if (maybe > 0 && (n < least || n + maybe > most || (evaluates && schema_is_in_scope(c, here))))
-        schema_note_unsure(c, last_unsure, here);
+        schema_note_unchecked_keyword(c, last_unsure, here);
     if (n + maybe >= least && n <= most)
         return true;
     SAY(c, here, "must have at %s %lld items that match `contains`, has %lld",
@@ -255,14 +255,14 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
 
 static bool check_unique_items(struct check *c, const struct json_node *k, const struct place *here)
 {
-    const struct json_node *v = schema_value_node(c, here->at);
+    const struct json_node *v = schema_get_value_node(c, here->at);
     if (k->value.type != JSON_TRUE || v->value.type != JSON_ARRAY)
         return true;
-    for (uint32_t a = v->child; a != 0; a = schema_value_node(c, a)->next)
-        for (uint32_t b = schema_value_node(c, a)->next; b != 0;
-             b = schema_value_node(c, b)->next) {
-            bool same = schema_values_are_equal(c, schema_value_node(c, a)->value,
-                                                schema_value_node(c, b)->value);
+    for (uint32_t a = v->child; a != 0; a = schema_get_value_node(c, a)->next)
+        for (uint32_t b = schema_get_value_node(c, a)->next; b != 0;
+             b = schema_get_value_node(c, b)->next) {
+            bool same = schema_values_are_equal(c, schema_get_value_node(c, a)->value,
+                                                schema_get_value_node(c, b)->value);
             if (c->gave_up)
                 return true;
             if (same) {
@@ -277,7 +277,7 @@ static bool check_unique_items(struct check *c, const struct json_node *k, const
 static bool check_unevaluated_children(struct check *c, uint32_t at, const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at], index = 0;
-    const struct json_node *v = schema_value_node(c, here->at);
+    const struct json_node *v = schema_get_value_node(c, here->at);
     if (c->seen->in.blind || rule == SCHEMA_NO_RULE)
         return true;
     for (uint32_t m = v->child; m != 0; m = next_child_of_value(c, m), index++) {
@@ -322,7 +322,7 @@ bool schema_children_are_valid(struct check *c, const struct schema_rule *r,
                                const struct schema_keyword *kw, const struct place *here)
 {
     const struct json_node *k = schema_node(c->s, kw->at);
-    enum json_type type = schema_value_node(c, here->at)->value.type;
+    enum json_type type = schema_get_value_node(c, here->at)->value.type;
     switch ((enum keyword)kw->word) {
     case KW_MIN_ITEMS:
     case KW_MAX_ITEMS:

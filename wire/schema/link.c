@@ -313,7 +313,7 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
 }
 
 /* Whether the node is the target of a dynamic anchor with this name. */
-static bool schema_names_is_dynamic(const struct schema_names *n, uint32_t node, struct slice name)
+static bool node_has_dynamic_anchor(const struct schema_names *n, uint32_t node, struct slice name)
 {
     uint32_t found;
     return schema_names_find_in_scope(&n->dynamic, n->base[node], name, &found) && found == node;
@@ -395,7 +395,7 @@ static int link_dynamic_reference(struct linking *l, size_t i, struct slice ref,
     struct slice name = {"", 0};
     if (hash != NULL)
         name = (struct slice){hash + 1, (size_t)(ref.p + ref.n - hash) - 1};
-    if (!schema_names_is_dynamic(&l->names, target, name))
+    if (!node_has_dynamic_anchor(&l->names, target, name))
         return 0;
     int st = make_anchor_table(l);
     if (st == 0)

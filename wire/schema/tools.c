@@ -200,8 +200,8 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
 /* Converts the result of a check to the rule that the message violates: `failed` if the check
  * failed; 0 if the value matches. For an unknown result, returns schema-not-checked the first time
  * for each tool, and 0 later. */
-static breaches tools_breach_of_result(struct tool *tool, enum schema_result result,
-                                       enum rule failed)
+static breaches tools_get_broken_rule(struct tool *tool, enum schema_result result,
+                                      enum rule failed)
 {
     if (result != SCHEMA_UNKNOWN)
         return result == SCHEMA_FAILS ? RULE(failed) : 0;
@@ -220,7 +220,7 @@ breaches tools_check_call(struct tools *t, const struct rpc *m, struct tool **re
     if (*ret == NULL)
         return tools_are_complete(t) ? RULE(RULE_UNKNOWN_TOOL) : 0;
     enum schema_result result = tools_check_arguments(t, *ret, m->arguments, fault);
-    return tools_breach_of_result(*ret, result, RULE_INVALID_ARGUMENTS);
+    return tools_get_broken_rule(*ret, result, RULE_INVALID_ARGUMENTS);
 }
 
 breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc *m,
@@ -243,5 +243,5 @@ breaches tools_check_result(struct tools *t, struct slice raw, const struct rpc 
     else
         buf_adds(&fault->reason,
                  "the tool has an outputSchema, but the result has no structuredContent");
-    return tools_breach_of_result(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
+    return tools_get_broken_rule(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
 }

@@ -14,7 +14,7 @@ static struct slice schema_uri_split_head(struct slice *rest, size_t n)
 }
 
 /* Returns the number of bytes that precede the first character of the set. */
-static size_t schema_uri_length_before(struct slice s, const char *set)
+static size_t uri_length_before_char(struct slice s, const char *set)
 {
     size_t n = 0;
     while (n < s.n && strchr(set, s.p[n]) == NULL)
@@ -27,12 +27,12 @@ static struct uri uri_split(struct slice s)
     struct uri u = {0};
     if (s.n == 0)
         return u;
-    size_t n = schema_uri_length_before(s, ":/?");
+    size_t n = uri_length_before_char(s, ":/?");
     if (n > 0 && n < s.n && s.p[n] == ':')
         u.scheme = schema_uri_split_head(&s, n + 1);
     if (s.n >= 2 && memcmp(s.p, "//", 2) == 0)
         u.authority = schema_uri_split_head(
-            &s, 2 + schema_uri_length_before((struct slice){s.p + 2, s.n - 2}, "/?"));
+            &s, 2 + uri_length_before_char((struct slice){s.p + 2, s.n - 2}, "/?"));
     const char *query = s.n > 0 ? memchr(s.p, '?', s.n) : NULL;
     u.path = schema_uri_split_head(&s, query != NULL ? (size_t)(query - s.p) : s.n);
     u.query = s;
@@ -40,7 +40,7 @@ static struct uri uri_split(struct slice s)
 }
 
 /* Removes the segments "." and ".." from the path that begins at `from`. */
-static void remove_dots(struct buf *b, size_t from)
+static void remove_dot_segments(struct buf *b, size_t from)
 {
     size_t out = from, in = from;
     if (b->failed || b->n == from)
@@ -87,6 +87,6 @@ void uri_resolve(struct buf *b, struct slice base, struct slice ref)
     buf_slice_add(b, r.path);
     /* the path of a base URI has no dots to remove */
     if (r.path.n > 0 && memchr(r.path.p, '.', r.path.n) != NULL)
-        remove_dots(b, from);
+        remove_dot_segments(b, from);
     buf_slice_add(b, r.query);
 }

@@ -29,7 +29,7 @@ static void write_pointer(const struct check *c, struct buf *b, const struct pla
         return;
     }
     struct buf name = {0}, escaped = {0};
-    json_unescape(&name, schema_value_node(c, p->at)->key);
+    json_unescape(&name, schema_get_value_node(c, p->at)->key);
     pointer_add(&escaped, buf_slice(&name));
     buf_slice_add(b, text_prefix(buf_slice(&escaped), 101));
     buf_close(&name);
@@ -82,7 +82,7 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
         [JSON_NONE] = "nothing",   [JSON_NULL] = "null",       [JSON_FALSE] = "a boolean",
         [JSON_TRUE] = "a boolean", [JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
         [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object"};
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     size_t digits = v.type == JSON_NUMBER ? v.text.n : 0;
     if (!schema_count_steps(c, digits / 16) ||
         (k->value.type == JSON_STRING && value_is_of_type(v, json_string_raw(k->value))))
@@ -104,7 +104,7 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
 
 static bool check_enum(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
@@ -120,7 +120,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
 
 static bool check_const(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     if (schema_values_are_equal(c, v, k->value))
         return true;
     struct buf *b = schema_begin_fault(c, here);
@@ -141,7 +141,7 @@ static bool check_number(struct check *c, enum keyword word, const struct json_n
                                         [KW_MAXIMUM] = "must be at most",
                                         [KW_EXCLUSIVE_MINIMUM] = "must be more than",
                                         [KW_EXCLUSIVE_MAXIMUM] = "must be less than"};
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     if (v.type != JSON_NUMBER || k->value.type != JSON_NUMBER ||
         !schema_count_steps(c, 1 + (v.text.n + k->value.text.n) / 16))
         return true;
@@ -181,7 +181,7 @@ static bool check_length(struct check *c, enum keyword word, const struct json_n
                          const struct place *here)
 {
     int64_t limit;
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     if (v.type != JSON_STRING || !schema_read_limit(c, k, &limit) ||
         !schema_count_steps(c, 1 + v.text.n / 16))
         return true;
@@ -196,7 +196,7 @@ static bool check_length(struct check *c, enum keyword word, const struct json_n
 
 static bool check_format(struct check *c, const struct json_node *k, const struct place *here)
 {
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     struct slice format = json_string_raw(k->value);
     if (v.type != JSON_STRING || schema_describe_format(format) == NULL ||
         !schema_count_steps(c, 1 + v.text.n / 16) ||
@@ -223,12 +223,12 @@ bool schema_pattern_matches(struct check *c, struct pattern *p, struct slice raw
 
 static bool check_pattern(struct check *c, uint32_t at, const struct place *here)
 {
-    struct json_value v = schema_value_node(c, here->at)->value;
+    struct json_value v = schema_get_value_node(c, here->at)->value;
     const struct json_node *k = schema_node(c->s, at);
     if (v.type != JSON_STRING || k->value.type != JSON_STRING)
         return true;
     if (c->s->pattern[at] == NULL)
-        schema_note_unsure(c, at, here);
+        schema_note_unchecked_keyword(c, at, here);
     if (schema_pattern_matches(c, c->s->pattern[at], json_string_raw(v)))
         return true;
     struct buf *b = schema_begin_fault(c, here);

@@ -76,8 +76,8 @@ static bool start_counting_denied(struct confine_denied *d)
 #define DENY SCMP_ACT_ERRNO(EPERM)
 #endif
 
-static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char *const *name,
-                             size_t n)
+static int confine_calls_add_rules(scmp_filter_ctx filter, uint32_t action, const char *const *name,
+                                   size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int call = seccomp_syscall_resolve_name(name[i]);
@@ -125,9 +125,9 @@ int confine_system_calls(struct confine_denied *ret)
         /* 2: the filter finds a system call by binary search */
         st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (st == 0)
-        st = confine_calls_add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
+        st = confine_calls_add_rules(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
     if (st == 0)
-        st = confine_calls_add(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
+        st = confine_calls_add_rules(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
     if (st == 0)
         st = allow_conditional_calls(filter);
     if (st == 0)
@@ -147,7 +147,7 @@ void confine_call_name(uint32_t call, struct buf *b)
     free(name);
 }
 
-void confine_append_library(struct buf *b)
+void confine_append_library_version(struct buf *b)
 {
     const struct scmp_version *v = seccomp_version();
     buf_printf(b, "libseccomp %u.%u.%u", v->major, v->minor, v->micro);

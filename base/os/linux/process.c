@@ -155,7 +155,7 @@ int64_t process_began_us(pid_t pid)
 
 /* A pidfd always refers to the same process. If its process has a start time other than `start`,
  * the process to be signalled has exited. */
-int process_signal(pid_t pid, uint64_t start, int sig)
+int process_send_signal(pid_t pid, uint64_t start, int sig)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)

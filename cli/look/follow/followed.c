@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void followed_session_free(struct followed_session *s)
+static void followed_free_session(struct followed_session *s)
 {
     buf_close(&s->text);
     free(s);
@@ -12,7 +12,7 @@ static void followed_session_free(struct followed_session *s)
 void followed_close(struct followed *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        followed_session_free(l->session[i]);
+        followed_free_session(l->session[i]);
     l->n = l->open_n = 0;
 }
 
@@ -27,7 +27,8 @@ static bool followed_copy_row(struct followed_session *to, const struct query_se
     return true;
 }
 
-int followed_add(struct followed *l, const struct query_session *s, struct followed_session **ret)
+int followed_add_session(struct followed *l, const struct query_session *s,
+                         struct followed_session **ret)
 {
     if (ret != NULL)
         *ret = NULL;
@@ -50,7 +51,7 @@ int followed_add(struct followed *l, const struct query_session *s, struct follo
     return 0;
 }
 
-int followed_update(struct followed_session *s, const struct query_session *now)
+int followed_update_session(struct followed_session *s, const struct query_session *now)
 {
     buf_close(&s->text);
     return followed_copy_row(s, now) ? 0 : MI_ENOMEM;
@@ -64,7 +65,7 @@ void followed_remove_session(struct followed *l, size_t i)
         if (l->open[k].session_id != id)
             l->open[n++] = l->open[k];
     l->open_n = n;
-    followed_session_free(l->session[i]);
+    followed_free_session(l->session[i]);
     l->n--;
     memmove(&l->session[i], &l->session[i + 1], (l->n - i) * sizeof l->session[0]);
 }

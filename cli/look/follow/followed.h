@@ -40,10 +40,10 @@ void followed_close(struct followed *l);
 /* Adds a session. If the list is full, drops the oldest session, or does not add s if s is older
  * than all others. *ret is borrowed from the list, NULL if s was not added; ret may be NULL.
  * Returns 0 or MI_ENOMEM. */
-MI_MUST int followed_add(struct followed *l, const struct query_session *s,
-                         struct followed_session **ret);
+MI_MUST int followed_add_session(struct followed *l, const struct query_session *s,
+                                 struct followed_session **ret);
 /* Replaces a session's row with its current row. */
-MI_MUST int followed_update(struct followed_session *s, const struct query_session *now);
+MI_MUST int followed_update_session(struct followed_session *s, const struct query_session *now);
 /* Removes a session and its open calls. */
 void followed_remove_session(struct followed *l, size_t i);
 

@@ -17,7 +17,7 @@ static bool history_would_keep_row(const struct gathering *g, int64_t at_us)
 static bool history_add_row(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
 {
     struct newest_row row = {at_us, g->session->id, number, is_event};
-    g->status = newest_add(g->to, &row);
+    g->status = newest_add_row(g->to, &row);
     return g->status == 0;
 }
 

@@ -60,7 +60,7 @@ static void newest_sift_heap_up(struct newest *l)
         swap_newest_rows(&l->row[i], &l->row[(i - 1) / 2]);
 }
 
-int newest_add(struct newest *l, const struct newest_row *row)
+int newest_add_row(struct newest *l, const struct newest_row *row)
 {
     if (l->n < l->max) {
         if (!GROW(l->row, l->n, l->cap))

@@ -23,10 +23,10 @@ struct newest {
 
 void newest_open(struct newest *l, size_t max);
 void newest_close(struct newest *l);
-/* Whether newest_add() would keep a row of this time. Returns false if there are `max` newer rows
- * already. */
+/* Whether newest_add_row() would keep a row of this time. Returns false if there are `max` newer
+ * rows already. */
 bool newest_would_keep_row(const struct newest *l, int64_t at_us);
-MI_MUST int newest_add(struct newest *l, const struct newest_row *row);
+MI_MUST int newest_add_row(struct newest *l, const struct newest_row *row);
 void newest_sort_rows(
     struct newest *l); /* sorts the rows, oldest first; no row can be added later */
 

@@ -130,7 +130,7 @@ static bool tail_can_read_session(struct tail *t, size_t i)
         s->unwanted = true;
         return false;
     }
-    t->status = followed_update(s, &now);
+    t->status = followed_update_session(s, &now);
     return t->status == 0;
 }
 
@@ -145,8 +145,8 @@ static bool tail_read_new_rows(struct tail *t)
             continue;
         tail_set_session(t, s);
         tail_page_mark_session_stale(&t->page, s->s.id);
-        int st =
-            query_read_newer(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
+        int st = query_read_newer_rows(t->q, s->s.id, &s->seq, &s->event, tail_on_message,
+                                       tail_on_event, t);
         if (t->status == 0)
             t->status = st;
         some |= s->seq != seq || s->event != event;
@@ -160,7 +160,7 @@ static int tail_follow_session(struct tail *t, const struct query_session *s,
                                struct followed_session **ret)
 {
     if (!query_is_store(t->q) || t->live.n < FOLLOWED_MAX)
-        return followed_add(&t->live, s, ret);
+        return followed_add_session(&t->live, s, ret);
     t->live.left_out = true;
     return 0;
 }

@@ -261,7 +261,7 @@ static void try_indexed_candidates(struct group *g)
     l->n = 0;
 }
 
-static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
+static bool finder_on_indexed_message(void *ctx, int64_t session, int64_t seq)
 {
     struct group *g = ctx;
     struct finder *f = g->f;
@@ -293,7 +293,8 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
         ids[i] = row[i].id;
     int st = search_update_file(f->index, ids, n, show_indexing_progress, f);
     if (st == 0)
-        st = search_find_messages(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
+        st = search_find_messages(f->index, ids, n, buf_str(&f->match), finder_on_indexed_message,
+                                  &g);
     if (st == 0)
         try_indexed_candidates(&g);
     free(ids);

@@ -118,7 +118,7 @@ static void print_found_preview(struct out *o, const struct found *f)
     bool piped = o->columns == OUT_UNLIMITED;
     size_t columns = piped ? PIPED : o->columns > 6 ? o->columns - 6 : 1;
     struct buf b = {0};
-    preview_add(&b, m, m->body.p != NULL ? m->body : f->text, piped ? PIPED : 4 * columns);
+    preview_add_message(&b, m, m->body.p != NULL ? m->body : f->text, piped ? PIPED : 4 * columns);
     if (b.n > 0) {
         out_raw(o, "    ");
         out_add_fitting_text(o, OUT_PLAIN, buf_slice(&b), columns);

@@ -112,7 +112,7 @@ static int question_parse_word(const struct reading *r, const char *word)
     return EXIT_FINE;
 }
 
-int question_begin(struct question *x)
+int question_begin_empty(struct question *x)
 {
     *x = (struct question){.filter = FILTER_ANY, .fields = FILTER_ANY};
     return search_terms_open(&x->terms);
@@ -183,7 +183,7 @@ int question_read_words(struct question *x, char *const *words, bool exact, stru
 
 static int question_read_command(struct question *x, const struct settings *s, struct buf *error)
 {
-    int st = question_begin(x);
+    int st = question_begin_empty(x);
     if (st < 0) {
         buf_adds(error, st == MI_ENOMEM ? "out of memory"
                                         : "cannot search: SQLite was built without FTS5");
@@ -239,8 +239,8 @@ bool question_matches_session(const struct question *x, const struct query_sessi
            filter_matches_session(&x->filter, FILTER_HOLDS, s);
 }
 
-bool question_matches(const struct question *x, int64_t session_started_at_us,
-                      const struct query_message *m)
+bool question_matches_message(const struct question *x, int64_t session_started_at_us,
+                              const struct query_message *m)
 {
     return filter_matches_message(&x->filter, session_started_at_us, m);
 }

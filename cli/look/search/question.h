@@ -2,7 +2,7 @@
  * sessions.
  *
  * question_open() reads a question from the operands and options of the command. Other callers use
- * question_begin(), add texts and fields, and then call question_finish_reading().
+ * question_begin_empty(), add texts and fields, and then call question_finish_reading().
  *
  * Rules     the operand `FIELD:VALUE` is a field; each field may be given once. An operand that
  *           looks like an unknown or misspelt field is an error; every other operand is a text. A
@@ -52,7 +52,7 @@ void question_close(struct question *x);
 
 /* Begins a question that matches every message. Returns 0, MI_ENOMEM, or MI_ESTORE: this SQLite has
  * no FTS5. question_close() must be called in any case. */
-MI_MUST int question_begin(struct question *x);
+MI_MUST int question_begin_empty(struct question *x);
 /* Sets a field, which must not be set yet. Returns false if question_field() does not list the
  * value. */
 MI_MUST bool question_set_field(struct question *x, enum question_field field, const char *value);
@@ -74,7 +74,7 @@ bool question_matches_session(const struct question *x, const struct query_sessi
 /* Whether the message is not newer than newest_session and newest_seq. */
 bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq);
 /* Whether the fields match. The text is not checked. */
-bool question_matches(const struct question *x, int64_t session_started_at_us,
-                      const struct query_message *m);
+bool question_matches_message(const struct question *x, int64_t session_started_at_us,
+                              const struct query_message *m);
 
 #endif

@@ -81,7 +81,7 @@ void operation_notes_append(struct buf *b, const struct query_message *m,
                             const struct operation_list *l)
 {
     int64_t first = m->kind == KIND_REQUEST ? operation_list_find_continued_seq(l, m->seq) : 0;
-    const struct listed_operation *o = operation_list_find_ended_by(l, m->seq);
+    const struct listed_operation *o = operation_list_find_by_end_seq(l, m->seq);
     const struct listed_operation *of = first != 0 ? operation_list_find(l, first) : NULL;
     if (of != NULL)
         message_notes_add(b, of->direction == m->direction ? "continues " : "for ", first);

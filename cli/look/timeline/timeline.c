@@ -56,7 +56,7 @@ void timeline_close(struct timeline *t)
 
 /* ---- cells ---- */
 
-static bool timeline_is_piped(const struct timeline *t)
+static bool timeline_has_unlimited_width(const struct timeline *t)
 {
     return t->widths.columns == OUT_UNLIMITED;
 }
@@ -65,7 +65,9 @@ static bool timeline_is_piped(const struct timeline *t)
 static size_t timeline_columns_left(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
-    return timeline_is_piped(t) ? OUT_UNLIMITED : columns > t->taken ? columns - t->taken : 0;
+    return timeline_has_unlimited_width(t) ? OUT_UNLIMITED
+           : columns > t->taken            ? columns - t->taken
+                                           : 0;
 }
 
 static void timeline_add_gap(struct timeline *t, size_t n)
@@ -267,7 +269,8 @@ static void timeline_add_detail(struct timeline *t, const struct query_message *
     if (error != NULL)
         buf_printf(&t->content, "(no body: %s)", error);
     else if (t->bodies == BODIES_SHORT && body.p != NULL)
-        preview_add(&t->content, m, body, timeline_is_piped(t) ? SIZE_MAX : PREVIEW_BYTES);
+        preview_add_message(&t->content, m, body,
+                            timeline_has_unlimited_width(t) ? SIZE_MAX : PREVIEW_BYTES);
     timeline_add_notes(t, m, gap);
     gap = t->taken > before ? 1 : gap;
     if (t->content.n == 0 || timeline_columns_left(t) < gap + CONTENT_MIN)
@@ -298,7 +301,7 @@ static void add_message_duration(struct timeline *t, const struct query_message 
 }
 
 /* Adds METHOD and TOOK without padding. */
-static void timeline_add_packed(struct timeline *t, const struct query_message *m)
+static void timeline_add_unpadded_columns(struct timeline *t, const struct query_message *m)
 {
     bool answered = query_message_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
@@ -344,13 +347,13 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     struct slice body;
     enum out_style style;
     /* A preview on a terminal needs only the beginning of a large body. */
-    bool head = t->bodies == BODIES_SHORT && !timeline_is_piped(t);
+    bool head = t->bodies == BODIES_SHORT && !timeline_has_unlimited_width(t);
     int st = session_read_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body,
                                &body, &error);
     if (st < 0)
         return st;
     if (t->bodies == TIMELINE_JSON) {
-        record_json_message(&o->b, t->session, m, t->operations, body, error);
+        record_json_append_message(&o->b, t->session, m, t->operations, body, error);
         out_end_line(o);
         return 0;
     }
@@ -369,7 +372,7 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
         return 0;
     }
     if (l->level == LAYOUT_PACKED)
-        timeline_add_packed(t, m);
+        timeline_add_unpadded_columns(t, m);
     else
         timeline_add_padded_method(t, m);
     timeline_add_detail(t, m, body, error);
@@ -385,7 +388,7 @@ void timeline_print_event(struct timeline *t, const struct query_event *e)
 {
     struct out *o = t->out;
     if (t->bodies == TIMELINE_JSON) {
-        record_json_event(&o->b, t->session, e);
+        record_json_append_event(&o->b, t->session, e);
         out_end_line(o);
         return;
     }

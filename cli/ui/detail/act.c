@@ -6,7 +6,7 @@
 /* ---- folding -------------------------------------------------------------------------------- */
 
 /* Returns how many bytes of strings can still be unfolded. */
-static size_t detail_unfold_bytes_left(const struct detail *d)
+static size_t detail_count_unfold_bytes_left(const struct detail *d)
 {
     size_t used = 0;
     for (size_t i = 0; i < d->n; i++)
@@ -38,13 +38,13 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
     if (found && how == DETAIL_FOLD && t.folded)
         found = view_find_enclosing_value(v, &t, &t);
     /* the part does not show its opening bracket, so there is no line to fold */
-    if (found && t.view == v && t.depth == 0 && detail_hidden_bracket_lines(s.part) > 0)
+    if (found && t.view == v && t.depth == 0 && detail_count_hidden_brackets(s.part) > 0)
         found = false;
     if (how == DETAIL_UNFOLD && (!found || !t.folded))
         return MI_ENOENT;
     if (!found)
         return fold_detail_part(&s, DETAIL_FOLD, ret_line);
-    int st = view_toggle_target(v, &t, detail_unfold_bytes_left(d));
+    int st = view_toggle_fold(v, &t, detail_count_unfold_bytes_left(d));
     if (st == 0)
         *ret_line = s.base + 1 + detail_line_below_title(s.part, t.line);
     return st;
@@ -113,7 +113,7 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
     if (d->has_hit) { /* Search from the last match, if the cursor is still on its line. */
         struct part *p = &d->part[d->hit_part];
         if (p->has_view)
-            view_find_line_of_offset(&p->view, d->hit_at, &line, &column);
+            view_find_line_and_column(&p->view, d->hit_at, &line, &column);
         else
             line = d->hit_at;
         if (!p->folded &&
@@ -140,8 +140,8 @@ static int unfold_string_of_hit(struct detail *d, struct view *v, size_t at, siz
     struct view_target t;
     bool found =
         view_find_line_by_number(v, line, &place) && view_find_target(v, &place, &t) && t.folded;
-    int st = found ? view_toggle_target(v, &t, detail_unfold_bytes_left(d)) : MI_ENOENT;
-    return st == 0 ? view_unfold_around(v, at) : st;
+    int st = found ? view_toggle_fold(v, &t, detail_count_unfold_bytes_left(d)) : MI_ENOENT;
+    return st == 0 ? view_unfold_to_show_byte(v, at) : st;
 }
 
 /* Unfolds the part and the values that hide the match, and stores the position of the match in d.
@@ -157,13 +157,13 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
         ret->column =
             head_value_column(&p->rows, at) + cells_count_columns_with_tabs(text, d->ascii);
     } else {
-        int st = view_unfold_around(&p->view, at);
+        int st = view_unfold_to_show_byte(&p->view, at);
         if (st < 0)
             return st;
-        view_find_line_of_offset(&p->view, at, &ret->line, &ret->column);
+        view_find_line_and_column(&p->view, at, &ret->line, &ret->column);
         bool far = d->columns > 0 && ret->column + ROW_INDENT >= d->columns;
         if (far && unfold_string_of_hit(d, &p->view, at, ret->line) == 0)
-            view_find_line_of_offset(&p->view, at, &ret->line, &ret->column);
+            view_find_line_and_column(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
         ret->line = detail_line_below_title(p, ret->line);
     }

@@ -38,7 +38,7 @@ static bool unfold_result_text(struct view *v, const char *list, size_t i, const
         view_should_unfold_string(v, t.at)) {
         view_find_path(v, t.at, &path);
         t.depth = path.n;
-        if (view_toggle_target(v, &t, DETAIL_TEXT_MAX) < 0 || view_unfold_around(v, t.at) < 0)
+        if (view_toggle_fold(v, &t, DETAIL_TEXT_MAX) < 0 || view_unfold_to_show_byte(v, t.at) < 0)
             found = false; /* a text that cannot be unfolded stays folded */
     }
     buf_close(&pointer);
@@ -122,7 +122,7 @@ static int detail_add_notes(struct detail *d)
                 continue;
             st = view_add_note(&p->view, &note);
             if (st == 0)
-                st = view_unfold_around(&p->view, note.at);
+                st = view_unfold_to_show_byte(&p->view, note.at);
         }
     }
     return st == MI_EFULL ? 0 : st;
@@ -225,7 +225,7 @@ void detail_update_open_call(struct detail *d, int64_t waited_us, bool ended)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-size_t detail_hidden_bracket_lines(const struct part *p)
+size_t detail_count_hidden_brackets(const struct part *p)
 {
     struct slice s = p->view.text;
     if (p->kind != PART_VALUE || p->view.kind != VIEW_JSON || !token_opens_container(s.p[0]))
@@ -237,14 +237,14 @@ size_t detail_hidden_bracket_lines(const struct part *p)
 static size_t count_content_lines(struct part *p)
 {
     return p->folded     ? 0
-           : p->has_view ? view_count_lines(&p->view) - 2 * detail_hidden_bracket_lines(p)
+           : p->has_view ? view_count_lines(&p->view) - 2 * detail_count_hidden_brackets(p)
                          : p->rows.n;
 }
 
 size_t detail_line_below_title(struct part *p, size_t line)
 {
     size_t n = count_content_lines(p);
-    line -= size_min(line, detail_hidden_bracket_lines(p));
+    line -= size_min(line, detail_count_hidden_brackets(p));
     return n > 0 ? size_min(line, n - 1) : 0;
 }
 
@@ -265,7 +265,7 @@ bool detail_locate_line(struct detail *d, size_t line, struct spot *ret)
         *ret = (struct spot){.part = p, .base = base, .title = line == base, .row = inside};
         if (ret->title)
             return true;
-        size_t bare = detail_hidden_bracket_lines(p);
+        size_t bare = detail_count_hidden_brackets(p);
         if (!p->folded && (bare == 0 || inside < count_content_lines(p)) &&
             (p->has_view ? view_find_line_by_number(&p->view, inside + bare, &ret->place)
                          : inside < p->rows.n))
@@ -290,7 +290,7 @@ size_t detail_count_lines(struct detail *d, bool *exact)
         if (!p->has_view) {
             lines += p->rows.n;
         } else {
-            lines += view_estimate_lines(&p->view, &known) - 2 * detail_hidden_bracket_lines(p);
+            lines += view_estimate_lines(&p->view, &known) - 2 * detail_count_hidden_brackets(p);
             *exact &= known;
         }
     }

@@ -306,7 +306,7 @@ static int pair_add_section_rows(struct pair *p, const char *title, const struct
             view_open(&s->view[side], VIEW_JSON, text != NULL ? text[side] : (struct slice){0});
             s->view[side].fixed = true;
         }
-        st = pair_set_shown(p, p->all);
+        st = pair_choose_shown_rows(p, p->all);
     }
     if (st < 0)
         p->n = before;
@@ -380,7 +380,7 @@ static bool show_equal_rows(struct pair *p, size_t from, size_t to)
     return true;
 }
 
-int pair_set_shown(struct pair *p, bool all)
+int pair_choose_shown_rows(struct pair *p, bool all)
 {
     p->all = all;
     p->shown_n = 0;

@@ -36,7 +36,7 @@ MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[
 /* Shows all lines if `all` is true. Otherwise (the default), shows only the differences, with
  * PAIR_CONTEXT lines before and after each difference. Row numbers change. Returns 0 or
  * MI_ENOMEM. */
-MI_MUST int pair_set_shown(struct pair *p, bool all);
+MI_MUST int pair_choose_shown_rows(struct pair *p, bool all);
 
 size_t pair_count_shown_rows(const struct pair *p);
 /* returns the number of groups of rows that differ */

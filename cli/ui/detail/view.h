@@ -122,7 +122,7 @@ bool view_find_enclosing_value(struct view *v, const struct view_target *t,
 /* Folds or unfolds the object, array or string `t`. Returns 0 or MI_ENOMEM. Returns MI_EFULL if
  * unfolded strings would need more than `room` bytes, or if there are too many exceptions. Returns
  * MI_ENOENT if `t` is a string that is not valid. */
-MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size_t room);
+MI_MUST int view_toggle_fold(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);
 void view_fold_from_depth(struct view *v, size_t depth);
@@ -132,7 +132,7 @@ size_t view_unfolded_bytes(const struct view *v);
 bool view_should_unfold_string(const struct view *v, size_t at);
 bool view_is_json(struct slice s); /* whether the text is a valid JSON object or array */
 /* Unfolds the objects and arrays that contain byte `at`. */
-MI_MUST int view_unfold_around(struct view *v, size_t at);
+MI_MUST int view_unfold_to_show_byte(struct view *v, size_t at);
 MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
 /* ---- positions ---- */
@@ -154,9 +154,9 @@ struct view_path {
 void view_find_path(const struct view *v, size_t at, struct view_path *ret);
 /* Finds the value that a JSON Pointer names. Returns false if there is none. */
 bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
-/* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around()
- * before this function. */
-void view_find_line_of_offset(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
+/* Finds the line and column of a byte. Reads the text up to the byte. Call
+ * view_unfold_to_show_byte() before this function. */
+void view_find_line_and_column(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
 /* Returns the offset of the value in this line, which follows its key, or of the closing bracket.
  * Returns v->text.n if the text is empty. */
 size_t view_value_offset(const struct view *v, const struct view_place *p);
@@ -181,7 +181,7 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth);
 /* These functions return the index of the first exception, unfolded string or note at or after
  * offset `at`. */
 size_t view_find_first_exception(const struct view *v, size_t at);
-size_t view_find_first_unfolded(const struct view *v, size_t at);
+size_t view_find_first_unfolded_string(const struct view *v, size_t at);
 size_t view_find_first_note(const struct view *v, size_t at);
 /* returns the unfolded string at `at`; NULL if the string is folded */
 struct inner *view_find_unfolded_string(const struct view *v, size_t at);
@@ -191,11 +191,11 @@ size_t view_count_notes(const struct view *v, size_t at);
  * lines of the value at `at` has changed. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
-size_t view_count_unescaped(const struct view *v, size_t at, size_t to);
+size_t view_get_unescaped_offset(const struct view *v, size_t at, size_t to);
 /* Appends the unescaped text of the string at [at, end). Returns false if the string is invalid. */
 bool view_unescape_string(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
 /* returns the number of columns before the fold marker of a line */
-size_t view_indent_columns(size_t depth);
+size_t view_count_indent_columns(size_t depth);
 
 #endif

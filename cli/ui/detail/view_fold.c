@@ -79,7 +79,7 @@ static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t ro
     size_t children, end = view_value_end(v, at, &children);
     if (end - at > room)
         return MI_EFULL;
-    struct inner in = {.at = at, .indent = view_indent_columns(depth) + 4, .view = NULL};
+    struct inner in = {.at = at, .indent = view_count_indent_columns(depth) + 4, .view = NULL};
     if (!GROW(v->inner, v->inner_n, v->inner_cap) || (in.view = malloc(sizeof *in.view)) == NULL)
         return MI_ENOMEM;
     int st = open_inner_view(v, at, end, in.view);
@@ -88,7 +88,7 @@ static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t ro
         return st;
     }
     view_set_width(in.view, view_inner_width(v, in.indent), v->ascii);
-    size_t i = view_find_first_unfolded(v, at);
+    size_t i = view_find_first_unfolded_string(v, at);
     memmove(&v->inner[i + 1], &v->inner[i], (v->inner_n - i) * sizeof in);
     v->inner[i] = in;
     v->inner_n++;
@@ -105,7 +105,7 @@ size_t view_unfolded_bytes(const struct view *v)
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static int view_toggle_exception(struct view *v, size_t at)
+static int view_toggle_fold_exception(struct view *v, size_t at)
 {
     size_t i = view_find_first_exception(v, at);
     if (i < v->exceptions_n && v->exception[i] == at) {
@@ -135,17 +135,17 @@ static struct inner *find_unfolded_string_of_view(const struct view *v, const st
     return NULL;
 }
 
-int view_toggle_target(struct view *v, const struct view_target *t, size_t room)
+int view_toggle_fold(struct view *v, const struct view_target *t, size_t room)
 {
     int st = 0;
     if (t->view != v) {
         struct inner *in = find_unfolded_string_of_view(v, t->view);
-        st = view_toggle_target(in->view, t, room);
+        st = view_toggle_fold(in->view, t, room);
         view_forget_lines(v, in->at);
         return st;
     }
     if (token_opens_container(v->text.p[t->at]))
-        return view_toggle_exception(v, t->at);
+        return view_toggle_fold_exception(v, t->at);
     struct inner *in = view_find_unfolded_string(v, t->at);
     if (in != NULL)
         view_fold_string(v, in);
@@ -155,23 +155,24 @@ int view_toggle_target(struct view *v, const struct view_target *t, size_t room)
     return st;
 }
 
-int view_unfold_around(struct view *v, size_t at)
+int view_unfold_to_show_byte(struct view *v, size_t at)
 {
     struct view_path path;
     view_find_path(v, at, &path);
     for (size_t i = 0; i < size_min(path.n, VIEW_LEVELS_MAX); i++) {
-        int st =
-            view_is_folded(v, path.level[i].at, i) ? view_toggle_exception(v, path.level[i].at) : 0;
+        int st = view_is_folded(v, path.level[i].at, i)
+                     ? view_toggle_fold_exception(v, path.level[i].at)
+                     : 0;
         if (st < 0)
             return st;
     }
     /* the string before index i is the only unfolded string that can contain `at` */
-    size_t i = view_find_first_unfolded(v, at);
+    size_t i = view_find_first_unfolded_string(v, at);
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_find_end(v->text, in->at))
         return 0;
     view_forget_lines(v, in->at);
-    return view_unfold_around(in->view, view_count_unescaped(v, in->at, at));
+    return view_unfold_to_show_byte(in->view, view_get_unescaped_offset(v, in->at, at));
 }
 
 /* ---- targets -------------------------------------------------------------------------------- */
@@ -182,7 +183,7 @@ static struct view_target view_make_fold_target(struct view *v, size_t at, size_
     bool container = token_opens_container(v->text.p[at]);
     struct view_target t = {.view = v, .at = at, .depth = depth};
     t.folded = container ? view_is_folded(v, at, depth) : view_find_unfolded_string(v, at) == NULL;
-    view_find_line_of_offset(v, at, &t.line, &column);
+    view_find_line_and_column(v, at, &t.line, &column);
     return t;
 }
 

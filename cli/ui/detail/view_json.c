@@ -177,12 +177,12 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     if (at >= s.n && key >= s.n)
         return;
     if (token_closes_container(s.p[key])) {
-        cells_add_blanks(c, view_indent_columns(p->depth - (p->depth > 0)) + 2);
+        cells_add_blanks(c, view_count_indent_columns(p->depth - (p->depth > 0)) + 2);
         cells_add_text(c, CELLS_DIM, (struct slice){s.p + key, 1});
         draw_json_comma(v, key + 1, c);
         return;
     }
-    cells_add_blanks(c, view_indent_columns(p->depth));
+    cells_add_blanks(c, view_count_indent_columns(p->depth));
     if (v->fixed)
         cells_add_blanks(c, 2);
     else if (at < s.n && token_opens_container(s.p[at]) && !view_json_is_empty(v, at))

@@ -7,7 +7,7 @@
 
 #define FAR 4096 /* minimum length in bytes of a value whose end is cached */
 
-size_t view_indent_columns(size_t depth)
+size_t view_count_indent_columns(size_t depth)
 {
     return 2 * size_min(depth, VIEW_INDENT_MAX);
 }
@@ -43,7 +43,7 @@ size_t view_find_first_exception(const struct view *v, size_t at)
     return first_index_at_offset(v->exception, v->exceptions_n, sizeof *v->exception, at);
 }
 
-size_t view_find_first_unfolded(const struct view *v, size_t at)
+size_t view_find_first_unfolded_string(const struct view *v, size_t at)
 {
     return first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
 }
@@ -62,7 +62,7 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth)
 
 struct inner *view_find_unfolded_string(const struct view *v, size_t at)
 {
-    size_t i = view_find_first_unfolded(v, at);
+    size_t i = view_find_first_unfolded_string(v, at);
     return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
 }
 

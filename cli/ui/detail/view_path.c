@@ -17,7 +17,7 @@ bool view_unescape_string(const struct view *v, size_t at, size_t end, struct bu
     return !b->failed;
 }
 
-size_t view_count_unescaped(const struct view *v, size_t at, size_t to)
+size_t view_get_unescaped_offset(const struct view *v, size_t at, size_t to)
 {
     const char *p = v->text.p + at + 1, *end = v->text.p + to;
     char c[JSON_CHAR_MAX];

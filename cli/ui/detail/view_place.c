@@ -6,7 +6,7 @@
 
 /* Returns the line that contains the byte at offset `at`, before its notes and the lines of its
  * unfolded string. */
-static struct view_place view_find_line_at_offset(struct view *v, size_t at)
+static struct view_place view_find_place_at_offset(struct view *v, size_t at)
 {
     struct view_place p = {0};
     for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
@@ -22,7 +22,7 @@ static struct view_place view_find_line_at_offset(struct view *v, size_t at)
 }
 
 /* Returns how many columns the bytes [from, to) of a line take. */
-static size_t view_columns_between(const struct view *v, size_t from, size_t to)
+static size_t view_count_columns_between(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
     /* `c` counts the columns and draws nothing, because its first visible column is SIZE_MAX. */
@@ -33,28 +33,29 @@ static size_t view_columns_between(const struct view *v, size_t from, size_t to)
     return c.column;
 }
 
-void view_find_line_of_offset(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
+void view_find_line_and_column(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
 {
-    struct view_place p = view_find_line_at_offset(v, at);
+    struct view_place p = view_find_place_at_offset(v, at);
     *ret_line = p.line;
     if (v->kind == VIEW_TEXT) {
-        *ret_column = view_columns_between(v, p.at, at);
+        *ret_column = view_count_columns_between(v, p.at, at);
         return;
     }
     size_t key = token_skip_separators(v->text, p.at), value = view_value_offset(v, &p);
     struct inner *in = view_find_unfolded_string(v, value);
     bool closes = key < v->text.n && token_closes_container(v->text.p[key]);
-    *ret_column = view_indent_columns(p.depth - (closes && p.depth > 0)) + 2;
+    *ret_column = view_count_indent_columns(p.depth - (closes && p.depth > 0)) + 2;
     if (in != NULL && at > value) {
         size_t line, column;
-        view_find_line_of_offset(in->view, view_count_unescaped(v, value, at), &line, &column);
+        view_find_line_and_column(in->view, view_get_unescaped_offset(v, value, at), &line,
+                                  &column);
         *ret_line += 1 + view_count_notes(v, value) + line;
         *ret_column = in->indent + column;
     } else if (at < value || value == key) {
-        *ret_column += view_columns_between(v, key, at);
+        *ret_column += view_count_columns_between(v, key, at);
     } else {
-        *ret_column += view_columns_between(v, key, token_find_end(v->text, key)) + 2 +
-                       view_columns_between(v, value, at);
+        *ret_column += view_count_columns_between(v, key, token_find_end(v->text, key)) + 2 +
+                       view_count_columns_between(v, value, at);
     }
 }
 

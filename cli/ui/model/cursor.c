@@ -1,6 +1,6 @@
 #include "cli/ui/model/cursor.h"
 
-static size_t clamp_to_rows(int64_t at, size_t n)
+static size_t clamp_row_index(int64_t at, size_t n)
 {
     if (at < 0 || n == 0)
         return 0;
@@ -21,16 +21,16 @@ size_t cursor_top_row(struct cursor *c, size_t n, size_t at, size_t height)
 
 size_t cursor_move(struct cursor *c, size_t n, size_t at, int64_t rows)
 {
-    size_t to = clamp_to_rows((int64_t)at + rows, n);
+    size_t to = clamp_row_index((int64_t)at + rows, n);
     int64_t line = (int64_t)c->line + (int64_t)to - (int64_t)at;
-    c->line = c->height > 0 ? clamp_to_rows(line, c->height) : 0;
+    c->line = c->height > 0 ? clamp_row_index(line, c->height) : 0;
     return to;
 }
 
 size_t cursor_move_pages(struct cursor *c, size_t n, size_t at, int pages)
 {
     int64_t rows = c->height > 1 ? (int64_t)c->height - 1 : 1;
-    size_t to = clamp_to_rows((int64_t)at + pages * rows, n);
+    size_t to = clamp_row_index((int64_t)at + pages * rows, n);
     if (to == 0)
         c->line = 0;
     return to;
@@ -40,7 +40,7 @@ size_t cursor_scroll_rows(struct cursor *c, size_t n, size_t at, int64_t rows)
 {
     size_t last = n > c->height ? n - c->height : 0;
     size_t top = at >= c->line ? at - c->line : 0;
-    top = size_min(clamp_to_rows((int64_t)top + rows, n), last);
+    top = size_min(clamp_row_index((int64_t)top + rows, n), last);
     if (at < top)
         at = top;
     else if (c->height > 0 && at >= top + c->height)

@@ -49,8 +49,8 @@ int figures_count_request(struct figures *f, struct slice method, struct slice t
     return 0;
 }
 
-static void figures_add_recent(struct tool_figures *t, bool failed, int64_t took_us,
-                               enum figures_order order)
+static void figures_add_recent_duration(struct tool_figures *t, bool failed, int64_t took_us,
+                                        enum figures_order order)
 {
     took_us = failed ? -1 - took_us : took_us;
     if (order == FIGURES_OLDER) {
@@ -71,7 +71,7 @@ static void figures_count_call_end(struct tool_figures *t, enum call_status stat
     if (took_us < 0)
         return;
     latency_add(&t->latency, took_us);
-    figures_add_recent(t, call_status_failed(status), took_us, order);
+    figures_add_recent_duration(t, call_status_failed(status), took_us, order);
 }
 
 int figures_count_answer(struct figures *f, struct slice method, struct slice target,

@@ -61,7 +61,7 @@ static bool listing_stores_rows(const struct listing *l)
 }
 
 /* Adds a row that is older than all rows of the list. */
-static int listing_add_oldest(struct listing *l, const struct listed *row)
+static int listing_prepend_row(struct listing *l, const struct listed *row)
 {
     if (l->old_n + l->young_n >= LISTING_MAX)
         return MI_EFULL;
@@ -156,7 +156,7 @@ int listing_add_message(struct listing *l, const struct query_message *m, bool m
         return 0;
     if (l->mode == LISTING_CALLS)
         return request.seq > 0 ? listing_put_request(&l->matched, &request) : 0;
-    return end == LISTING_OLDER ? listing_add_oldest(l, &row) : listing_insert_row(l, &row);
+    return end == LISTING_OLDER ? listing_prepend_row(l, &row) : listing_insert_row(l, &row);
 }
 
 static struct listed make_listed_row(const struct query_call *c)
@@ -164,7 +164,8 @@ static struct listed make_listed_row(const struct query_call *c)
     return (struct listed){c->request_seq, c->closing_seq, c->duration_us, c->status};
 }
 
-static int listing_count_ended(struct listing *l, const struct query_call *c, enum listing_end end)
+static int listing_count_ended_call(struct listing *l, const struct query_call *c,
+                                    enum listing_end end)
 {
     return figures_count_answer(&l->figures, c->method, c->target, c->status, c->duration_us,
                                 end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
@@ -190,10 +191,10 @@ int listing_add_call(struct listing *l, const struct query_call *c, enum listing
     if (st == 0 && c->status == CALL_OPEN)
         st = listing_put_request(&l->open, &open);
     else if (st == 0 && open.counted)
-        st = listing_count_ended(l, c, end);
+        st = listing_count_ended_call(l, c, end);
     if (st < 0 || !matches || l->mode == LISTING_MESSAGES)
         return st;
-    return end == LISTING_OLDER ? listing_add_oldest(l, &row) : listing_insert_row(l, &row);
+    return end == LISTING_OLDER ? listing_prepend_row(l, &row) : listing_insert_row(l, &row);
 }
 
 int listing_add_continuation(struct listing *l, int64_t seq, int64_t first)
@@ -220,7 +221,7 @@ int listing_update_call(struct listing *l, const struct query_call *c)
     matches |= l->every;
     if (listing_remove_request(&l->open, c->request_seq, &open)) {
         l->figures.others_failed += !open.counted && call_status_failed(c->status);
-        st = open.counted ? listing_count_ended(l, c, LISTING_NEWER) : 0;
+        st = open.counted ? listing_count_ended_call(l, c, LISTING_NEWER) : 0;
     }
     if (st < 0 || l->mode == LISTING_MESSAGES)
         return st;

@@ -57,7 +57,7 @@ static bool row_cache_on_message(void *ctx, const struct query_message *m)
     }
     at[TEXTS] = to->text.n;
     if (m->body.p != NULL)
-        preview_add(&to->text, m, m->body, ROW_CACHE_PREVIEW);
+        preview_add_message(&to->text, m, m->body, ROW_CACHE_PREVIEW);
     if (to->text.failed) {
         c->status = MI_ENOMEM;
         to->m.seq = 0;

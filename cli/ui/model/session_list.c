@@ -35,7 +35,7 @@ bool sessions_reach_back_to_id(const struct sessions *l, int64_t id)
 }
 
 /* Returns the row of a session, if the row was read. */
-static struct session_row *session_row_slot(struct sessions *l, int64_t id)
+static struct session_row *get_slot_of_session(struct sessions *l, int64_t id)
 {
     return &l->row[(uint64_t)id % SESSIONS_KEPT];
 }
@@ -81,7 +81,7 @@ static int sessions_read_unended_rows(struct sessions *l, struct query *q,
     return st == MI_ENOENT ? 0 : st;
 }
 
-int sessions_read_older(struct sessions *l, struct query *q)
+int sessions_read_older_rows(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
     int64_t to = l->oldest == INT64_MAX ? INT64_MAX : l->oldest - 1;
@@ -100,7 +100,7 @@ int sessions_read_older(struct sessions *l, struct query *q)
     return st;
 }
 
-int sessions_add(struct sessions *l, struct query *q, int64_t id)
+int sessions_add_and_read_row(struct sessions *l, struct query *q, int64_t id)
 {
     /* Reads the row of the session at once, because the row tells whether the session is live. */
     const struct session_row *row;
@@ -129,7 +129,7 @@ static int sessions_refresh_rows(struct sessions *l, struct query *q)
 
 /* Reads sessions recorded since the last call. In a store, reads the newest SESSIONS_PAGE sessions,
  * so that the caller also knows which of them may have ended. */
-static int sessions_read_newest(struct sessions *l, struct query *q, struct page_row **ret)
+static int sessions_read_newest_rows(struct sessions *l, struct query *q, struct page_row **ret)
 {
     int64_t newest = 0;
     if (l->store != NULL)
@@ -146,12 +146,12 @@ int sessions_read_changes(struct sessions *l, struct query *q)
     struct page_row *page = NULL;
     int st = sessions_refresh_rows(l, q);
     if (st == 0)
-        st = sessions_read_newest(l, q, &page);
+        st = sessions_read_newest_rows(l, q, &page);
     bool first = l->oldest == INT64_MAX;
     int64_t newest = l->newest;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
         int64_t id = p->session.id;
-        struct session_row *r = session_row_slot(l, id);
+        struct session_row *r = get_slot_of_session(l, id);
         r->stale |= r->page != NULL && r->page->session.id == id && r->state != SESSION_ENDED;
         if (id <= newest)
             continue;
@@ -239,7 +239,7 @@ static int session_row_fill_counts(struct sessions *l, struct query *q, int64_t 
 int sessions_get_row(struct sessions *l, struct query *q, int64_t id,
                      const struct session_row **ret)
 {
-    struct session_row *r = session_row_slot(l, id);
+    struct session_row *r = get_slot_of_session(l, id);
     struct page_row *page = NULL;
     if (r->page != NULL && r->page->session.id == id && !r->stale) {
         *ret = r;

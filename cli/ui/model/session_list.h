@@ -34,7 +34,7 @@ struct session_row {
 };
 
 /* Returns true if the list shows this session. Called once for each session that is read;
- * sessions_add() may add a session for which this returned false. */
+ * sessions_add_and_read_row() may add a session for which this returned false. */
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
@@ -56,14 +56,14 @@ struct sessions {
 void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
 void sessions_close(struct sessions *l);
 /* Adds a page of older sessions. */
-MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
+MI_MUST int sessions_read_older_rows(struct sessions *l, struct query *q);
 /* Adds sessions that were recorded since the last call, and reads again the rows of sessions that
  * had not ended. */
 MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 /* Returns whether the list has been read as far back as this session. */
 bool sessions_reach_back_to_id(const struct sessions *l, int64_t id);
 /* Adds a session that the filter `takes` rejected, unless the list has the session already. */
-MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
+MI_MUST int sessions_add_and_read_row(struct sessions *l, struct query *q, int64_t id);
 /* Counts failed calls of the sessions whose rows are in memory. Each invocation of this function
  * counts a part of one session. *ret_more: true if more may be left to count. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);

@@ -60,7 +60,7 @@ static bool screen_has_variable(const char *variable)
 }
 
 /* Whether the name of the locale ends with UTF-8, as in `de_DE.UTF-8`. */
-static bool locale_names_utf8(void)
+static bool locale_uses_utf8(void)
 {
     const char *variable = screen_has_variable("LC_ALL")     ? "LC_ALL"
                            : screen_has_variable("LC_CTYPE") ? "LC_CTYPE"
@@ -74,7 +74,7 @@ static bool locale_names_utf8(void)
 static void set_locale(void)
 {
     bool known = setlocale(LC_CTYPE, "") != NULL;
-    if (!known && locale_names_utf8())
+    if (!known && locale_uses_utf8())
         (void)setlocale(LC_CTYPE, "C.UTF-8");
     screen.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }

@@ -43,7 +43,7 @@ struct slice cells_text_of_span(const struct cells *c, size_t span)
 
 /* ---- characters ----------------------------------------------------------------------------- */
 
-static bool cells_is_plain(char c)
+static bool cells_char_is_plain(char c)
 {
     return c >= 0x20 && c < 0x7F;
 }
@@ -64,7 +64,7 @@ static size_t plain_run_len(struct slice s, size_t max)
         if (((v | low | high) & ones * 0x80) != 0)
             break;
     }
-    while (n < max && cells_is_plain(s.p[n]))
+    while (n < max && cells_char_is_plain(s.p[n]))
         n++;
     return n;
 }
@@ -205,7 +205,7 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
 static bool text_joins_last_character(const struct cells *c, struct slice text)
 {
     struct shown s;
-    if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_is_plain(*text.p))
+    if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_char_is_plain(*text.p))
         return false;
     (void)cells_show_char(text, c->ascii, &s);
     return !s.escape && s.columns == 0;

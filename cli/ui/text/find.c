@@ -1,6 +1,6 @@
 #include "cli/ui/text/find.h"
 
-static char lower_case_letter(char c)
+static char to_lower_case_letter(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
@@ -13,7 +13,7 @@ static char to_upper_case_letter(char c)
 static bool begins_with_needle(const char *p, struct slice needle)
 {
     for (size_t i = 0; i < needle.n; i++)
-        if (lower_case_letter(p[i]) != lower_case_letter(needle.p[i]))
+        if (to_lower_case_letter(p[i]) != to_lower_case_letter(needle.p[i]))
             return false;
     return true;
 }
@@ -30,7 +30,7 @@ size_t find_next_match(struct slice text, size_t from, struct slice needle)
     if (needle.n == 0 || needle.n > text.n || from > text.n - needle.n)
         return FIND_NONE;
     const char *end = text.p + (text.n - needle.n + 1);
-    char low = lower_case_letter(needle.p[0]), up = to_upper_case_letter(needle.p[0]);
+    char low = to_lower_case_letter(needle.p[0]), up = to_upper_case_letter(needle.p[0]);
     /* next_low and next_up advance separately, so that each byte is searched at most twice */
     const char *next_low = find_byte_or_end(text.p + from, end, low);
     const char *next_up = low == up ? end : find_byte_or_end(text.p + from, end, up);

@@ -145,12 +145,12 @@ static int role_of_level_key(struct mcpfile_scan *s, size_t level)
     return ROLE_NONE;
 }
 
-bool mcpfile_is_server(struct mcpfile_scan *s)
+bool mcpfile_path_is_server(struct mcpfile_scan *s)
 {
     return find_server_level(s, 0) != NO_LEVEL;
 }
 
-bool mcpfile_is_args(struct mcpfile_scan *s)
+bool mcpfile_path_is_args(struct mcpfile_scan *s)
 {
     if (find_server_level(s, 1) == NO_LEVEL)
         return false;

@@ -6,10 +6,10 @@
 #include "cli/wrap/mcpfile/value.h"
 
 /* Whether the current path leads to a server, by its name or as an element of a list. */
-bool mcpfile_is_server(struct mcpfile_scan *s);
+bool mcpfile_path_is_server(struct mcpfile_scan *s);
 /* Whether the value at the current path holds the args of a server, or an array of its command and
  * args. */
-bool mcpfile_is_args(struct mcpfile_scan *s);
+bool mcpfile_path_is_args(struct mcpfile_scan *s);
 /* Appends a string to mcpfile.arg. */
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);
 /* If the value at the current path is a member of a server, adds it to that server. */

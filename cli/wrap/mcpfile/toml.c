@@ -226,7 +226,7 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
     if (!element)
         return true;
     mcpfile_push_key(s, (struct span){0});
-    if (mcpfile_is_server(s)) {
+    if (mcpfile_path_is_server(s)) {
         s->object = s->list_object = at;
         s->list_depth = s->depth;
         memcpy(s->list, s->level, s->depth * sizeof *s->list);

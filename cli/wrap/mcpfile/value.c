@@ -16,7 +16,7 @@ bool mcpfile_end_element(struct mcpfile_scan *s, char close)
 
 static bool scan_array(struct mcpfile_scan *s, struct mcpfile_value *v)
 {
-    bool is_args = mcpfile_is_args(s);
+    bool is_args = mcpfile_path_is_args(s);
     size_t depth = s->depth;
     v->first_arg = s->f->args;
     s->p++;

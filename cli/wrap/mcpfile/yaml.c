@@ -80,7 +80,7 @@ static bool token_follows_dash(const struct mcpfile *f, struct span token)
 static bool scan_yaml_sequence(struct yaml *y, struct mcpfile_value *v)
 {
     struct mcpfile_scan *s = y->s;
-    bool outer = y->flow, is_args = mcpfile_is_args(s);
+    bool outer = y->flow, is_args = mcpfile_path_is_args(s);
     size_t from = yaml_token_span(y).at, depth = s->depth;
     v->type = MCPFILE_ARRAY;
     v->first_arg = s->f->args;

@@ -1,6 +1,6 @@
 /* rows.c - time to store a row, in transactions of 1 to 1000 rows, in a vault named by the argument.
  *
- * Rows are calls of 300 B and their answers. "row": writer_add(), with its share of begin and commit. "sanitizer":
+ * Rows are calls of 300 B and their answers. "row": writer_add_row(), with its share of begin and commit. "sanitizer":
  * sanitize_row() alone. "bare": an INSERT of the same bytes into a table of two columns, in the same SQLite. Checkpoints
  * are measured separately. Figures are the smallest of many rounds: a busy machine makes all of them longer. */
 #include "redact/sanitizer.h"
@@ -49,7 +49,7 @@ static void write_rows(struct target *t, int n)
         die(writer_error(t->writer));
     for (int i = 0; i < n; i++) {
         struct row r = next_row(t);
-        if (writer_add(t->writer, t->session, UID, &r) < 0)
+        if (writer_add_row(t->writer, t->session, UID, &r) < 0)
             die(writer_error(t->writer));
     }
     if (writer_commit(t->writer) < 0)

@@ -62,7 +62,7 @@ static inline void store_add(struct store *r, const struct rpc *m, struct slice 
         .size = line.n,
     };
     if ((r->waiting == 0 && writer_begin(r->writer, 0) < 0) ||
-        writer_add(r->writer, r->session, r->uid, &row) < 0)
+        writer_add_row(r->writer, r->session, r->uid, &row) < 0)
         die(writer_error(r->writer));
     if (++r->waiting == COMMIT_EVERY)
         store_commit(r);

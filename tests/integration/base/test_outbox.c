@@ -80,13 +80,13 @@ static void test_outbox_staged_bytes_are_not_written_before_their_release(void *
     assert_totals(&o, 4, 0, 0);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_got(&p, "");
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_totals(&o, 4, 4, 0);
     add_text(&o, "two\n");
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_totals(&o, 8, 4, 4);
     assert_got(&p, "one\n");
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_totals(&o, 8, 8, 8);
     assert_got(&p, "one\ntwo\n");
@@ -106,7 +106,7 @@ static void test_outbox_adjacent_bytes_of_a_chunk_merge_and_a_release_may_end_in
     assert_non_null(c);
     memcpy(c->data, "aaa\nbbb\nccc\nddd\n", 16);
     assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_add(&o, c, c->data + 4, 4), 0);
     assert_int_equal(o.count, 1);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
@@ -114,7 +114,7 @@ static void test_outbox_adjacent_bytes_of_a_chunk_merge_and_a_release_may_end_in
     assert_int_equal(outbox_add(&o, c, c->data + 12, 4), 0); /* not its neighbour */
     assert_int_equal(o.count, 2);
     assert_int_equal(c->refs, 3);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_got(&p, "aaa\nbbb\nddd\n");
     assert_int_equal(c->refs, 1);
@@ -191,7 +191,7 @@ static void test_outbox_slow_peer_gets_every_byte_once_and_in_order(void **state
             put += n;
         }
         if (unit_random(&rnd, 4) == 0 || put >= total)
-            outbox_release_staged(&o);
+            outbox_release_staged_bytes(&o);
         if (unit_random(&rnd, 60) == 0 || put >= total || o.count >= 300) {
             int st = outbox_flush(&o, &p.out);
             assert_true(st == 0 || st == 1);
@@ -227,7 +227,7 @@ static void test_outbox_drop_staged_drops_only_unreleased_bytes(void **state)
     assert_non_null(c);
     memcpy(c->data, "aaa\nbbb\nccc\n", 12);
     assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_add(&o, c, c->data + 4, 8), 0); /* the same segment */
     add_text(&o, "ddd\n");
     add_text(&o, "eee\n");
@@ -239,7 +239,7 @@ static void test_outbox_drop_staged_drops_only_unreleased_bytes(void **state)
     outbox_discard_staged_bytes(&o); /* again: nothing left to forget */
     assert_totals(&o, 4, 4, 0);
     add_text(&o, "fff\n");
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_got(&p, "aaa\nfff\n");
     add_text(&o, "ggg\n");
@@ -263,7 +263,7 @@ static void test_outbox_drop_staged_after_a_partial_write_drops_the_other_half(v
     assert_non_null(c);
     memcpy(c->data, "aaa\nbbb\n", 8);
     assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_add(&o, c, c->data + 4, 4), 0);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     outbox_discard_staged_bytes(&o);
@@ -271,7 +271,7 @@ static void test_outbox_drop_staged_after_a_partial_write_drops_the_other_half(v
     assert_int_equal(c->refs, 1);
     chunk_release(c);
     add_text(&o, "end\n");
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_got(&p, "aaa\nend\n");
     outbox_close(&o);
@@ -296,7 +296,7 @@ static void test_outbox_staged_iterates_over_unreleased_bytes(void **state)
             assert_false(outbox_next_staged_piece(&o, &at, &piece));
         add_text(&o, "old\n");
         assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
-        outbox_release_staged(&o);
+        outbox_release_staged_bytes(&o);
         if (flushed == 1)
             assert_int_equal(outbox_flush(&o, &p.out), 0);
         at = 0;
@@ -329,7 +329,7 @@ static void test_outbox_broken_drops_everything(void **state)
     assert_non_null(c);
     memset(c->data, 'x', 8);
     assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_add(&o, c, c->data + 4, 4), 0);
     outbox_discard_after_error(&o);
     assert_true(o.broken);
@@ -339,7 +339,7 @@ static void test_outbox_broken_drops_everything(void **state)
     assert_int_equal(outbox_add_copy(&o, slice_of("more")), 0);
     assert_int_equal(c->refs, 1);
     assert_totals(&o, 8, 8, 8);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     outbox_discard_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_got(&p, "");
@@ -357,7 +357,7 @@ static void test_outbox_reset_accepts_again_and_counts_bytes_of_the_old_peer(voi
     peer_open(&p);
     outbox_open(&o);
     assert_int_equal(outbox_add_copy(&o, slice_of("one")), 0);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_int_equal(outbox_add_copy(&o, slice_of("lost")), 0);
     outbox_discard_after_error(&o);
@@ -366,7 +366,7 @@ static void test_outbox_reset_accepts_again_and_counts_bytes_of_the_old_peer(voi
     assert_int_equal(outbox_add_copy(&o, slice_of("two")), 0);
     assert_totals(&o, 10, 7, 7);
     assert_int_equal(outbox_accepted_bytes(&o), 3);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_int_equal(outbox_accepted_bytes(&o), 6);
     assert_got(&p, "onetwo");
@@ -385,7 +385,7 @@ static void test_outbox_closed_peer_is_an_error(void **state)
     close(p.r);
     add_text(&o, "x\n");
     assert_int_equal(outbox_flush(&o, &p.out), 0); /* not released: nothing was tried */
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), MI_EIO);
     assert_totals(&o, 2, 2, 0);
     outbox_close(&o);
@@ -409,7 +409,7 @@ static void test_outbox_segment_points_into_its_chunk(void **state)
     char text[] = "copy\n";
     assert_int_equal(outbox_add_copy(&o, slice_of(text)), 0);
     memset(text, 'x', 4);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_got(&p, "new\ncopy\n");
     outbox_close(&o);
@@ -445,7 +445,7 @@ static void test_outbox_out_of_memory_stages_nothing(void **state)
     assert_int_equal(outbox_add_copy(&o, slice_of("text")), MI_ENOMEM);
     fail_after = -1;
     assert_int_equal(o.staged, 200);
-    outbox_release_staged(&o);
+    outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     peer_read(&p);
     assert_int_equal(p.n, 200);

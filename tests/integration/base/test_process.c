@@ -151,13 +151,13 @@ static void test_process_signal_needs_the_right_start_time(void **state)
     int status;
     pid_t pid = unit_sleeper();
     uint64_t start = process_start(pid);
-    assert_int_equal(process_signal(pid, start + 1, SIGKILL), MI_ENOENT);
-    assert_int_equal(process_signal(pid, 0, SIGKILL), MI_ENOENT);
-    assert_int_equal(process_signal(pid, start, SIGTERM), 0);
+    assert_int_equal(process_send_signal(pid, start + 1, SIGKILL), MI_ENOENT);
+    assert_int_equal(process_send_signal(pid, 0, SIGKILL), MI_ENOENT);
+    assert_int_equal(process_send_signal(pid, start, SIGTERM), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
-    assert_int_equal(process_signal(pid, start, SIGTERM), MI_ENOENT);
+    assert_int_equal(process_send_signal(pid, start, SIGTERM), MI_ENOENT);
 }
 
 static void test_process_wait_ends_with_the_process_or_its_time(void **state)

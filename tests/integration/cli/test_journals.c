@@ -71,7 +71,7 @@ static void begin(struct session *s, const char *vault, const char *name)
                                   .level = RECORD_STANDARD,
                                   .started_wall_us = 1795256137000000,
                                   .pid = 1};
-    form_append_start(&start, &about);
+    form_append_session_start(&start, &about);
     assert_int_equal(journal_file_create(&s->writer, uid, NULL), 0);
     assert_true(s->writer.has_name);
     assert_int_equal(ring_create(&s->w, s->writer.fd, 1 << 20, 1 << 20, buf_slice(&start)), 0);

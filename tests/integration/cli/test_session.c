@@ -125,7 +125,7 @@ static void test_record_json_body_is_a_value_or_a_string(void **state)
         struct buf b = {0};
         struct query_message m = {.seq = 3, .kind = KIND_REQUEST, .rpc_id = slice_of("\"x\"")};
         struct slice body = rows[i].body != NULL ? slice_of(rows[i].body) : (struct slice){0};
-        record_json_message(&b, &s, &m, NULL, body, NULL);
+        record_json_append_message(&b, &s, &m, NULL, body, NULL);
         if (strstr(json_of(&b), rows[i].member) == NULL)
             fail_msg("%s is not in: %s", rows[i].member, buf_str(&b));
         assert_non_null(strstr(buf_str(&b), "\"rpc_id\":\"x\""));
@@ -146,10 +146,10 @@ static void test_record_json_answer_has_status_and_duration_of_its_call(void **s
                               .has_request = true,
                               .request_seq = 3,
                               .request_t_us = 400};
-    record_json_message(&b, &s, &m, NULL, slice_of("{}"), NULL);
+    record_json_append_message(&b, &s, &m, NULL, slice_of("{}"), NULL);
     assert_non_null(strstr(json_of(&b), "\"status\":\"ok\",\"duration_us\":500"));
     buf_clear(&b);
-    record_json_message(&b, &s, &m, NULL, (struct slice){0}, "no such file");
+    record_json_append_message(&b, &s, &m, NULL, (struct slice){0}, "no such file");
     assert_non_null(strstr(json_of(&b), "\"body_error\":\"no such file\",\"body\":null"));
     buf_close(&b);
 }
@@ -168,7 +168,7 @@ static void test_record_json_session_and_event_are_one_object_each(void **state)
     buf_clear(&b);
     struct query_event e = {
         .id = 2, .t_us = 7, .kind = slice_of("x"), .detail = slice_of("not JSON")};
-    record_json_event(&b, &s, &e);
+    record_json_append_event(&b, &s, &e);
     assert_non_null(strstr(json_of(&b), "\"detail\":\"not JSON\""));
     buf_close(&b);
 }

@@ -169,7 +169,7 @@ static void test_vectors_log_with_its_keys(void **state)
         assert_true(json_walk_next(&hashes, &key, &hash) && json_walk_next(&roots, &key, &should));
         struct digest want = digest(hash);
         assert_true(digest_eq(&d, &want));
-        tree_add(&t, &d);
+        tree_add_leaf(&t, &d);
         d = tree_root_digest(&t);
         want = digest(should);
         assert_true(digest_eq(&d, &want));

@@ -47,7 +47,7 @@ static void forward(struct fixture *f, const struct line *line)
         return;
     line->p[line->n] = '\n';
     assert_int_equal(outbox_add(&f->box, line->chunk, line->p, line->n + 1), 0);
-    outbox_release_staged(&f->box);
+    outbox_release_staged_bytes(&f->box);
 }
 
 static void on_line(struct relay *r, struct line *line)
@@ -337,7 +337,7 @@ static void test_relay_paced_reads_only_when_told(void **state)
         turn(f);
     assert_int_equal(f->bytes, 0);
     assert_false(relay_is_paused(&f->r));
-    relay_read_available(&f->r);
+    relay_read_available_bytes(&f->r);
     assert_int_equal(f->lines, 1);
     put(f, "two\n", 4);
     relay_pause(&f->r, RELAY_PACED, false);
@@ -548,7 +548,7 @@ static void test_relay_line_that_must_wait_is_handled_later_and_in_order(void **
     put(f, "more\n", 5);
     usleep(2000);
     turn(f);
-    relay_read_available(&f->r); /* nothing more is read */
+    relay_read_available_bytes(&f->r); /* nothing more is read */
     assert_int_equal(f->bytes, sizeof text - 1);
     relay_continue(&f->r); /* it must still wait */
     assert_in_range(f->waited_us, 1, 20000000);
@@ -762,10 +762,10 @@ static void test_relay_priority_that_is_not_released_stays_before_the_outbox(voi
     assert_int_equal(outbox_add_copy(&f->box, slice_of("then\n")), 0);
     relay_mark_priority_complete(&f->r);
     relay_flush(&f->r);
-    outbox_release_staged(&f->box);
+    outbox_release_staged_bytes(&f->box);
     relay_flush(&f->r);
     assert_int_equal(read(f->out_r, got, sizeof got), -1);
-    outbox_release_staged(&first);
+    outbox_release_staged_bytes(&first);
     relay_flush(&f->r);
     assert_int_equal(read(f->out_r, got, sizeof got), 11);
     assert_memory_equal(got, "first\nthen\n", 11);

@@ -39,7 +39,7 @@ static void store_request(struct fixture *f, struct slice request, const char *m
 static char *line_of(struct fixture *f, const struct invocation *x)
 {
     log_directory_discard_lines(&f->log);
-    log_directory_add(&f->log, x);
+    log_directory_add_call(&f->log, x);
     assert_true(f->log.lines.n > 0);
     return unit_copy(buf_str(&f->log.lines), f->log.lines.n + 1);
 }
@@ -136,22 +136,22 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
         "{\"params\":{\"arguments\":{\"password\":\"[redacted:password]\"}}}";
     log_directory_keep_arguments(&a, 5 + LOG_DIRECTORY_REQUESTS, slice_of("{}"),
                                  true); /* the same place */
-    log_directory_add(&a, &x);
+    log_directory_add_call(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
     log_directory_discard_lines(&a);
     x.seq = 0; /* no request */
-    log_directory_add(&a, &x);
+    log_directory_add_call(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
     log_directory_discard_lines(&a);
     x.seq = 5;
     x.arguments_n++; /* truncated: what is left may look like something else */
     log_directory_keep_arguments(&a, 5, slice_of("{}"), true);
-    log_directory_add(&a, &x);
+    log_directory_add_call(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
     log_directory_discard_lines(&a);
     log_directory_keep_arguments(
         &a, 5, slice_of("{\"params\":{\"arguments\":{\"text\":\"as stored\"}}}"), false);
-    log_directory_add(&a, &x);
+    log_directory_add_call(&a, &x);
     assert_non_null(
         strstr(buf_str(&a.lines), "\"arguments\":{\"text\":\"as stored\"}")); /* whole */
     log_directory_discard_lines(&a);
@@ -159,7 +159,7 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
     log_directory_keep_arguments(&a, 5, slice_of(body), false);
     for (size_t n = 0; n <= LOG_DIRECTORY_KEPT; n += sizeof body) /* until they are overwritten */
         log_directory_keep_arguments(&a, 6, slice_of(body), false);
-    log_directory_add(&a, &x);
+    log_directory_add_call(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
     log_directory_discard_lines(&a);
     static const char *const others[] = {"",
@@ -174,7 +174,7 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
         char *copy = unit_copy(others[i], strlen(others[i])); /* no byte behind it is read */
         log_directory_keep_arguments(&a, 5, (struct slice){copy, strlen(others[i])}, false);
         free(copy);
-        log_directory_add(&a, &x);
+        log_directory_add_call(&a, &x);
         assert_null(strstr(buf_str(&a.lines), "hunter2"));
         assert_non_null(strstr(buf_str(&a.lines), "[redacted:"));
         log_directory_discard_lines(&a);

@@ -139,7 +139,7 @@ static void test_log_directory_line_has_every_field_as_documented(void **state)
         .response_bytes = 1160,
         .result = slice_of("[DIR] a\n"),
     };
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_string_equal(
         line, "{\"time\":\"2026-07-31T12:00:00.043Z\",\"session\":\"" SESSION
@@ -155,7 +155,7 @@ static void test_log_directory_line_omits_missing_fields(void **state)
     struct fixture *f = *state;
     struct invocation x = an_action();
     x.status = CALL_CANCELLED;
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_string_equal(
         line, "{\"time\":\"2026-07-31T12:00:00.000Z\",\"session\":\"" SESSION
@@ -178,7 +178,7 @@ static void test_log_directory_target_is_named_tool_only_for_tools_call(void **s
         struct invocation x = an_action();
         x.method = slice_of(rows[i].method);
         x.target = slice_of("it");
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         char *line = only_line(f);
         assert_member(line, rows[i].member, "it");
         assert_member(line, strcmp(rows[i].member, "tool") == 0 ? "target" : "tool", NULL);
@@ -193,7 +193,7 @@ static void test_log_directory_error_is_an_object_with_code_and_message(void **s
     x.status = CALL_ERROR;
     x.error_code = slice_of("-32602");
     x.error_message = slice_of("\"no \\\"such\\\" tool\\n\"");
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_member(line, "error", "{\"code\":-32602,\"message\":\"no \\\"such\\\" tool\\n\"}");
     free(line);
@@ -228,7 +228,7 @@ static void test_log_directory_hostile_names_are_escaped_and_read_back(void **st
         x.arguments = slice_of(quoted);
         x.arguments_n = x.arguments.n;
         x.result = slice_of(names[i].text);
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         char *line = only_line(f);
         assert_member(line, "method", names[i].text);
         assert_member(line, "target", names[i].text);
@@ -251,7 +251,7 @@ static void test_log_directory_hostile_server_name_is_escaped(void **state)
     log_directory_open(&f->a, SESSION, name);
     memset(name, '#', sizeof name - 1); /* it was copied */
     struct invocation x = an_action();
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_member(line, "server", "a\"b\\c\n\x1b[0m\xef\xbf\xbd/..");
     free(line);
@@ -264,7 +264,7 @@ static void test_log_directory_arguments_with_line_ends_between_tokens_stay_one_
     struct invocation x = an_action();
     x.arguments = slice_of("{\r\"a\" :\t[1,\r2]\r}");
     x.arguments_n = x.arguments.n;
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_member(line, "arguments", "{ \"a\" : [1, 2] }");
     free(line);
@@ -287,7 +287,7 @@ static void test_log_directory_long_result_is_truncated_to_50_characters(void **
             struct invocation x = an_action();
             char *copy = unit_copy(text.p, text.n);
             x.result = (struct slice){copy, text.n};
-            log_directory_add(&f->a, &x);
+            log_directory_add_call(&f->a, &x);
             char *line = only_line(f);
             assert_member(line, "result", buf_str(&want));
             free(line);
@@ -302,7 +302,7 @@ static void test_log_directory_empty_result_is_logged(void **state)
     struct fixture *f = *state;
     struct invocation x = an_action();
     x.result = slice_of("");
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_member(line, "result", "");
     free(line);
@@ -332,7 +332,7 @@ test_log_directory_long_arguments_are_truncated_to_a_string_of_50_characters(voi
             char *copy = unit_copy(text.p, text.n);
             x.arguments = (struct slice){copy, text.n};
             x.arguments_n = 100000;
-            log_directory_add(&f->a, &x);
+            log_directory_add_call(&f->a, &x);
             char *line = only_line(f);
             assert_member(line, "arguments", buf_str(&want));
             free(line);
@@ -349,7 +349,7 @@ static void write_part(struct fixture *f, uint64_t n, size_t written)
         struct invocation x = an_action();
         x.wall_us = NOON; /* when they finished */
         x.seq = i;
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
     }
     struct buf all = {0};
     buf_slice_add(&all, buf_slice(&f->a.lines));
@@ -413,7 +413,7 @@ static void test_log_directory_lines_are_buffered_until_flushed(void **state)
     while (n < 200) {
         struct invocation x = an_action();
         x.seq = ++n;
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         assert_false(exists(temp_path(&f->t, "vault/Logs")));
     }
     log_directory_flush(&f->a, f->d.fd);
@@ -441,7 +441,7 @@ static void test_log_directory_new_day_gets_a_new_file(void **state)
     for (size_t i = 0; i < MI_COUNT(days); i++) {
         now_us = at[i];
         struct invocation x = an_action();
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         log_directory_flush(&f->a, f->d.fd);
         assert_true(exists(day_path(f, days[i])));
     }
@@ -461,18 +461,18 @@ static void test_log_directory_removed_file_is_created_again(void **state)
 {
     struct fixture *f = *state;
     struct invocation x = an_action();
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     log_directory_flush(&f->a, f->d.fd);
     assert_int_equal(unlink(day_path(f, "2026-07-31")), 0);
     now_us += 1000000; /* within a second */
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     log_directory_flush(&f->a, f->d.fd);
     assert_true(exists(day_path(f, "2026-07-31")));
     assert_int_equal(unlink(day_path(f, "2026-07-31")), 0);
     assert_int_equal(rmdir(temp_path(&f->t, "vault/Logs/MCP_Actions")), 0);
     assert_int_equal(rmdir(temp_path(&f->t, "vault/Logs")), 0);
     now_us += 1000000;
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     log_directory_flush(&f->a, f->d.fd);
     assert_true(exists(day_path(f, "2026-07-31")));
     assert_int_equal(said_lines(), 0);
@@ -485,8 +485,8 @@ static void test_log_directory_lines_are_appended_to_an_existing_file(void **sta
     log_directory_open(&other, "OTHER", "o");
     for (int i = 0; i < 3; i++) {
         struct invocation x = an_action();
-        log_directory_add(&f->a, &x);
-        log_directory_add(&other, &x);
+        log_directory_add_call(&f->a, &x);
+        log_directory_add_call(&other, &x);
         log_directory_flush(&f->a, f->d.fd);
         log_directory_flush(&other, f->d.fd);
     }
@@ -519,7 +519,7 @@ static void test_log_directory_links_are_not_followed(void **state)
         assert_int_equal(symlink(rows[i].target, temp_path(&f->t, rows[i].link)), 0);
         log_directory_open(&f->a, SESSION, "files");
         for (int k = 0; k < 3; k++) {
-            log_directory_add(&f->a, &x);
+            log_directory_add_call(&f->a, &x);
             log_directory_flush(&f->a, f->d.fd);
             assert_int_equal(f->a.lines.n, 0); /* dropped */
         }
@@ -537,16 +537,16 @@ static void test_log_directory_without_a_vault_drops_lines_and_warns_once(void *
     struct fixture *f = *state;
     struct invocation x = an_action();
     for (int i = 0; i < 5; i++) {
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         log_directory_flush(&f->a, -1);
         assert_int_equal(f->a.lines.n, 0);
     }
     assert_int_equal(said_lines(), 1);
     assert_true(said_holds("the vault is not open"));
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     log_directory_flush(&f->a, f->d.fd);
     assert_true(exists(day_path(f, "2026-07-31")));
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     log_directory_flush(&f->a, -1);
     assert_int_equal(said_lines(), 2); /* a new warning, because writing succeeded in between */
 }
@@ -557,15 +557,15 @@ static void test_log_directory_torn_line_is_ended_before_the_next(void **state)
     struct fixture *f = *state;
     struct rlimit l;
     struct invocation x = an_action();
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     size_t line_n = f->a.lines.n;
     log_directory_flush(&f->a, f->d.fd);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
     for (size_t room = 1; room <= 2 * line_n; room += 37) {
         struct stat st;
         assert_int_equal(stat(day_path(f, "2026-07-31"), &st), 0);
-        log_directory_add(&f->a, &x);
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         l.rlim_cur = (rlim_t)st.st_size + room;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
         log_directory_flush(&f->a, f->d.fd);
@@ -573,7 +573,7 @@ static void test_log_directory_torn_line_is_ended_before_the_next(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
         assert_int_equal(f->a.lines.n, 0);
         x.seq++;
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         log_directory_flush(&f->a, f->d.fd);
     }
     char *text = slurp(day_path(f, "2026-07-31"), NULL);
@@ -612,7 +612,7 @@ static void test_log_directory_without_memory_drops_only_the_affected_line(void 
         x.arguments_n = i % 2 == 0 ? sizeof args : 99999;
         size_t before = f->a.lines.n;
         fail_after = (int)(i % 3);
-        log_directory_add(&f->a, &x);
+        log_directory_add_call(&f->a, &x);
         fail_after = -1;
         dropped += f->a.lines.n == before;
     }
@@ -635,12 +635,12 @@ static void test_log_directory_result_with_escapes_is_unescaped_and_sanitized(vo
     struct invocation x = an_action();
     x.result = slice_of("a\\nb \\u00e9 AKIAZ7Q3XK5LMN2PRT4V");
     x.result_escaped = true;
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     char *line = only_line(f);
     assert_member(line, "result", "a\nb \xc3\xa9 [redacted:aws-access-key-id]");
     free(line);
     x.result_escaped = false;
-    log_directory_add(&f->a, &x);
+    log_directory_add_call(&f->a, &x);
     line = only_line(f);
     assert_member(line, "result", "a\\nb \\u00e9 [redacted:aws-access-key-id]");
     free(line);

@@ -64,7 +64,7 @@ static const char *script(struct fixture *f, const char *name, const char *body)
 static void begin(struct fixture *f, const char *command, int64_t limit_us)
 {
     notifier_open(&f->n, command, "files", limit_us);
-    notifier_watch(&f->n, f->loop, on_output, f);
+    notifier_attach_to_loop(&f->n, f->loop, on_output, f);
 }
 
 /* As the recorder process does. */

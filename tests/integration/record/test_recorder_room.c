@@ -245,7 +245,7 @@ static void begin(struct fixture *f, const struct recorder_config *cfg)
 {
     assert_int_equal(recorder_open(&f->r, cfg), 0);
     f->r->pause_us = 60 * (int64_t)1000000; /* a test that needs its end sets it */
-    recorder_watch(f->r, f->loop, &calls, f);
+    recorder_attach_to_loop(f->r, f->loop, &calls, f);
     while (f->r->has_ring && f->r->worker.pid == 0 && f->r->worker.exits == 0)
         ev_run(f->loop, EVRUN_ONCE);
 }

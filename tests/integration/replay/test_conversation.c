@@ -759,7 +759,7 @@ static void test_conversation_invalid_line_is_reported(void **state)
     client(t, "[]"); /* the recorded revision has no batches */
     server_refused(t, "null", -32600, "invalid message");
     assert_int_equal(
-        conversation_handle_too_long(
+        conversation_handle_long_line(
             t->conversation, slice_of("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"x\""), NOW),
         0);
     server_refused(t, "5", -32600, "invalid message");

@@ -87,7 +87,7 @@ static void begin(struct forward_test *t, const char *recording)
                                        &p->misses, on_send, on_server_stderr, p),
                      0);
     assert_int_equal(forward_open(&t->forward, &t->rules, &calls, t), 0);
-    conversation_forward_to(p->conversation, t->forward);
+    conversation_set_live_server(p->conversation, t->forward);
     assert_int_equal(conversation_begin(p->conversation, p->now_us), 0);
 }
 

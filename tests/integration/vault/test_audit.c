@@ -56,11 +56,11 @@ static void add(struct fixture *f, uint64_t from, uint64_t to, const char *event
     assert_int_equal(writer_begin(f->s, 0), 0);
     for (uint64_t i = from; i <= to; i++) {
         struct row r = {.kind = KIND_NOTIFICATION, .seq = i, .body = slice_of("{}"), .size = 2};
-        assert_int_equal(writer_add(f->s, f->id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->s, f->id, UID, &r), 0);
     }
     if (event != NULL) {
         struct row r = {.event = event, .t_us = 7, .body = slice_of("{\"lost\":1}")};
-        assert_int_equal(writer_add(f->s, f->id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->s, f->id, UID, &r), 0);
     }
     assert_int_equal(writer_commit(f->s), 0);
 }
@@ -260,7 +260,7 @@ static void add_calls(struct fixture *f, uint64_t from, uint64_t to)
                         .size = i,
                         .request_seq = answer ? i - 1 : 0,
                         .method = slice_of(i % 3 == 0 ? "ping" : "tools/call")};
-        assert_int_equal(writer_add(f->s, f->id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->s, f->id, UID, &r), 0);
     }
     assert_int_equal(writer_commit(f->s), 0);
 }

@@ -77,11 +77,11 @@ static void test_bodies_are_appended_each_with_a_newline(void **state)
     size_t n;
     bodies_open(&b, f->d.fd, false);
     assert_false(exists(temp_path(&f->t, "vault/Bodies"))); /* no body yet */
-    assert_int_equal(bodies_add(&b, UID, slice_of("first"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("first"), &at), 0);
     assert_int_equal(at, 0);
-    assert_int_equal(bodies_add(&b, UID, slice_of(""), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of(""), &at), 0);
     assert_int_equal(at, 6);
-    assert_int_equal(bodies_add(&b, UID, slice_of("third"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("third"), &at), 0);
     assert_int_equal(at, 7);
     bodies_close(&b);
     bodies_close(&b);
@@ -99,7 +99,7 @@ static void test_bodies_are_appended_after_reopening(void **state)
     int64_t at;
     for (int i = 0; i < 3; i++) {
         bodies_open(&b, f->d.fd, i == 1); /* synced or not */
-        assert_int_equal(bodies_add(&b, UID, slice_of("text"), &at), 0);
+        assert_int_equal(bodies_append_body(&b, UID, slice_of("text"), &at), 0);
         assert_int_equal(at, 5 * i);
         bodies_close(&b);
     }
@@ -116,7 +116,7 @@ static void test_bodies_large_body_is_complete(void **state)
     for (size_t i = 0; i < n; i++)
         body[i] = (char)(i % 251);
     bodies_open(&b, f->d.fd, true);
-    assert_int_equal(bodies_add(&b, UID, (struct slice){body, n}, &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, (struct slice){body, n}, &at), 0);
     assert_int_equal(b.tail, n + 1);
     bodies_close(&b);
     size_t got;
@@ -137,15 +137,15 @@ static void test_bodies_failed_body_is_overwritten_by_the_next(void **state)
     char body[3000];
     memset(body, 'b', sizeof body);
     bodies_open(&b, f->d.fd, false);
-    assert_int_equal(bodies_add(&b, UID, slice_of("first"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("first"), &at), 0);
     limit_files(1000);
-    int st = bodies_add(&b, UID, (struct slice){body, sizeof body}, &at);
+    int st = bodies_append_body(&b, UID, (struct slice){body, sizeof body}, &at);
     int e = errno;
     limit_files(1 << 20);
     assert_int_equal(st, MI_EIO);
     assert_int_equal(e, EFBIG);
     assert_int_equal(b.tail, 6);
-    assert_int_equal(bodies_add(&b, UID, slice_of("second"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("second"), &at), 0);
     assert_int_equal(at, 6);
     bodies_close(&b);
     char *text = slurp(temp_path(&f->t, FILE_NAME), NULL);
@@ -161,12 +161,12 @@ static void test_bodies_file_that_is_a_link_is_rejected(void **state)
     assert_int_equal(mkdir(temp_path(&f->t, "vault/Bodies"), 0700), 0);
     assert_int_equal(symlink("../../outside", temp_path(&f->t, FILE_NAME)), 0);
     bodies_open(&b, f->d.fd, false);
-    assert_int_equal(bodies_add(&b, UID, slice_of("text"), &at), MI_EIO);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("text"), &at), MI_EIO);
     assert_int_equal(errno, ELOOP);
     assert_true(b.fd < 0);
     assert_false(exists(temp_path(&f->t, "outside")));
     assert_int_equal(unlink(temp_path(&f->t, FILE_NAME)), 0); /* works once the link is removed */
-    assert_int_equal(bodies_add(&b, UID, slice_of("text"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("text"), &at), 0);
     bodies_close(&b);
 }
 
@@ -178,7 +178,7 @@ static void test_bodies_folder_that_is_a_link_is_rejected(void **state)
     assert_int_equal(mkdir(temp_path(&f->t, "outside"), 0700), 0);
     assert_int_equal(symlink("../outside", temp_path(&f->t, "vault/Bodies")), 0);
     bodies_open(&b, f->d.fd, false);
-    assert_int_equal(bodies_add(&b, UID, slice_of("text"), &at), MI_EIO);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("text"), &at), MI_EIO);
     assert_false(exists(temp_path(&f->t, "outside/" UID)));
     bodies_close(&b);
 }
@@ -193,17 +193,17 @@ static void test_bodies_new_range_is_reported_once_and_from_1_mib(void **state)
     bodies_open(&b, f->d.fd, false);
     assert_false(bodies_take_new_range(&b, &from, &to));
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(bodies_add(&b, UID, (struct slice){body, sizeof body}, &at), 0);
+        assert_int_equal(bodies_append_body(&b, UID, (struct slice){body, sizeof body}, &at), 0);
         assert_false(bodies_take_new_range(&b, &from, &to)); /* less than a MiB */
     }
-    assert_int_equal(bodies_add(&b, UID, (struct slice){body, sizeof body}, &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, (struct slice){body, sizeof body}, &at), 0);
     assert_true(bodies_take_new_range(&b, &from, &to));
     assert_int_equal(from, 0);
     assert_int_equal(to, 4 * 300001);
     assert_false(bodies_take_new_range(&b, &from, &to));
     bodies_close(&b);
     bodies_open(&b, f->d.fd, false); /* earlier bodies are not new */
-    assert_int_equal(bodies_add(&b, UID, slice_of("x"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("x"), &at), 0);
     assert_false(bodies_take_new_range(&b, &from, &to));
     bodies_close(&b);
 }
@@ -214,27 +214,27 @@ static void test_bodies_only_written_range_is_dropped_from_the_cache(void **stat
     struct bodies b;
     int64_t at;
     memset(&asked, 0, sizeof asked);
-    bodies_write_out(f->t.vault, UID, 0, 5); /* no folder, no file: does nothing */
+    bodies_write_to_disk(f->t.vault, UID, 0, 5); /* no folder, no file: does nothing */
     bodies_open(&b, f->d.fd, false);
-    assert_int_equal(bodies_add(&b, UID, slice_of("0123456789"), &at), 0);
+    assert_int_equal(bodies_append_body(&b, UID, slice_of("0123456789"), &at), 0);
     bodies_close(&b);
     assert_int_equal(asked.writes, 0);
-    bodies_write_out(f->t.vault, UID, 2, 7);
+    bodies_write_to_disk(f->t.vault, UID, 2, 7);
     assert_int_equal(asked.writes, 1);
     assert_int_equal(asked.forgets, 1);
     assert_int_equal(asked.from, 2);
     assert_int_equal(asked.to, 7);
-    bodies_write_out(f->t.vault, UID, 3, 1000 + BODIES_WRITE_MOST); /* longer than the limit */
+    bodies_write_to_disk(f->t.vault, UID, 3, 1000 + BODIES_WRITE_MOST); /* longer than the limit */
     assert_int_equal(asked.from, 1000);
     assert_int_equal(asked.to, 1000 + BODIES_WRITE_MOST);
     asked.writes = asked.forgets = 1;
     asked.fails = true;
-    bodies_write_out(f->t.vault, UID, 2, 7);
+    bodies_write_to_disk(f->t.vault, UID, 2, 7);
     assert_int_equal(asked.writes, 2);
     assert_int_equal(asked.forgets, 1); /* not dropped: it could not be written */
     assert_int_equal(unlink(temp_path(&f->t, FILE_NAME)), 0);
     assert_int_equal(symlink("../interposer.db", temp_path(&f->t, FILE_NAME)), 0);
-    bodies_write_out(f->t.vault, UID, 2, 7);
+    bodies_write_to_disk(f->t.vault, UID, 2, 7);
     assert_int_equal(asked.writes, 2);
 }
 

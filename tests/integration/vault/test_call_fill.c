@@ -166,7 +166,7 @@ static int64_t write_session(struct fixture *f, const char *uid, size_t batch, b
             r.t_us = (int64_t)seq * 10;
             r.body = slice_of("{}");
             r.size = 2 + unit_random(&f->random, 100);
-            assert_int_equal(writer_add(f->w, id, uid, &r), 0);
+            assert_int_equal(writer_add_row(f->w, id, uid, &r), 0);
         }
         assert_int_equal(writer_commit(f->w), 0);
     }
@@ -278,7 +278,7 @@ static void test_call_fill_finds_the_requests_of_a_task(void **state)
                         .may_link = true};
         if (request)
             r.method = slice_of(rows[i].method);
-        assert_int_equal(writer_add(f->w, id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->w, id, UID, &r), 0);
     }
     assert_int_equal(writer_commit(f->w), 0);
     end_session(f, id);
@@ -301,7 +301,7 @@ static void test_call_fill_leaves_sessions_that_have_not_ended(void **state)
     close_writer(f);
     open_writer(f);
     struct row r = {.kind = KIND_REQUEST, .seq = MESSAGES + 1}; /* of the older recorder */
-    assert_int_equal(writer_add(f->w, 1, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->w, 1, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM calls"), "0");
 }
 
@@ -337,9 +337,9 @@ static void test_call_fill_does_not_disturb_the_session_that_is_recorded(void **
         struct row q = {.kind = KIND_REQUEST, .seq = seq, .method = slice_of("ping")};
         struct row a = {
             .kind = KIND_RESULT, .direction = ROW_S2C, .seq = seq + 1, .request_seq = seq};
-        assert_int_equal(writer_add(f->w, 2, UID, &q), 0);
+        assert_int_equal(writer_add_row(f->w, 2, UID, &q), 0);
         assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
-        assert_int_equal(writer_add(f->w, 2, UID, &a), 0);
+        assert_int_equal(writer_add_row(f->w, 2, UID, &a), 0);
     }
     char sql[200];
     snprintf(sql, sizeof sql,

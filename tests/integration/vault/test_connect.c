@@ -19,7 +19,7 @@ static void test_connect_schema_of_another_program_cannot_run_code(void **state)
     sqlite3 *db = sql_vault(t);
     sql_run(db, "CREATE VIEW bad AS SELECT evil() AS x");
     sqlite3_close(db);
-    assert_true(connect_path(t->vault, path));
+    assert_true(connect_find_database_path(t->vault, path));
     assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, 100), SQLITE_OK);
     assert_int_equal(sqlite3_create_function(db, "evil", 0, SQLITE_UTF8, NULL, evil, NULL, NULL),
                      SQLITE_OK);
@@ -41,7 +41,7 @@ static void test_connect_link_is_not_followed(void **state)
     sqlite3_close(db);
     const char *link = temp_path(t, "link");
     assert_int_equal(symlink(t->vault, link), 0);
-    assert_true(connect_path(link, path)); /* a link to the vault is followed */
+    assert_true(connect_find_database_path(link, path)); /* a link to the vault is followed */
     assert_int_equal(strncmp(path, t->vault, strlen(t->vault)), 0);
     assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READONLY, 100), SQLITE_OK);
     sqlite3_close(db);
@@ -57,9 +57,9 @@ static void test_connect_missing_vault_has_no_path(void **state)
 {
     struct temp *t = *state;
     char path[PATH_MAX];
-    assert_false(connect_path(t->vault, path));
+    assert_false(connect_find_database_path(t->vault, path));
     assert_int_equal(mkdir(t->vault, 0700), 0);
-    assert_false(connect_path(t->vault, path)); /* nor one without a database */
+    assert_false(connect_find_database_path(t->vault, path)); /* nor one without a database */
 }
 
 static void test_connect_waits_for_a_lock_for_the_given_time(void **state)
@@ -68,7 +68,7 @@ static void test_connect_waits_for_a_lock_for_the_given_time(void **state)
     char path[PATH_MAX];
     sqlite3 *db = sql_vault(t);
     sqlite3_close(db);
-    assert_true(connect_path(t->vault, path));
+    assert_true(connect_find_database_path(t->vault, path));
     assert_int_equal(connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, 0), SQLITE_OK);
     pid_t h = sql_lock(t, 0);
     assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_BUSY);

@@ -159,7 +159,7 @@ static void test_db_reader_connects_again_when_a_writer_has_started(void **state
 static sqlite3_stmt *ask_number(struct files *f, const char *text, int64_t expected)
 {
     sqlite3_stmt *q = NULL;
-    assert_int_equal(db_ask_text(&f->d, text, &q, DB_WITH(db_int(expected))), 0);
+    assert_int_equal(db_begin_query_text(&f->d, text, &q, DB_WITH(db_int(expected))), 0);
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int64(q, 0), expected);
     return q;

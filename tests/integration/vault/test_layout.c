@@ -44,7 +44,7 @@ static void expect_faults(sqlite3 *db, const char *expected)
 static void expect_readers(sqlite3 *db, int status)
 {
     struct buf error = {0};
-    assert_int_equal(layout_check_misleading(db, &error), status);
+    assert_int_equal(layout_find_misleading_table(db, &error), status);
     assert_int_equal(error.n > 0, status == MI_EINVAL);
     buf_close(&error);
 }

@@ -317,7 +317,7 @@ static struct session *open_session(struct fixture *f, const struct running *r)
                                .pid = 1};
     assert_int_equal(writer_begin(s->w, 0), 0);
     assert_int_equal(writer_add_session(s->w, &n, &s->id), 0);
-    assert_int_equal(writer_store_running(s->w, s->id, r), 0);
+    assert_int_equal(writer_store_running_row(s->w, s->id, r), 0);
     assert_int_equal(writer_commit(s->w), 0);
     buf_close(&error);
     return s;
@@ -335,7 +335,7 @@ static void end_session(struct session *s)
     struct session_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
     assert_int_equal(writer_begin(s->w, 0), 0);
     assert_int_equal(writer_update_session(s->w, s->id, &u), 0);
-    assert_int_equal(writer_store_running(s->w, s->id, NULL), 0);
+    assert_int_equal(writer_store_running_row(s->w, s->id, NULL), 0);
     assert_int_equal(writer_commit(s->w), 0);
     close_session(s);
 }
@@ -382,7 +382,7 @@ static void test_running_close_dead_sessions_closes_only_killed_proxies(void **s
     struct row row = {.kind = KIND_NOTIFICATION, .seq = 1, .body = slice_of("{}"), .size = 2};
     for (size_t i = 0; i < 4; i++) {
         s[i] = open_session(f, rows[i]);
-        assert_int_equal(writer_add(s[i]->w, s[i]->id, s[i]->uid, &row), 0);
+        assert_int_equal(writer_add_row(s[i]->w, s[i]->id, s[i]->uid, &row), 0);
     }
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
     assert_int_equal(running_close_dead_sessions(f->t.vault), 0);

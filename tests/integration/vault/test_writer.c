@@ -130,10 +130,10 @@ static void test_writer_row_is_stored_as_given(void **state)
     struct row bare = {.kind = KIND_NOISE, .seq = 6};
     struct row bare_event = {.event = "spawn", .t_us = 8};
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &event), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &bare), 0); /* no value of the previous row */
-    assert_int_equal(writer_add(f->s, id, UID, &bare_event), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &event), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &bare), 0); /* no value of the previous row */
+    assert_int_equal(writer_add_row(f->s, id, UID, &bare_event), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t,
                                  "SELECT id, session_id, seq, t_us, direction, origin, kind, "
@@ -182,7 +182,7 @@ static void test_writer_many_rows_in_a_transaction_are_all_stored_as_given(void 
                 r.has_error_code = i % 2 == 0;
                 r.batch_seq = 700;
             }
-            assert_int_equal(writer_add(f->s, i == 1400 ? other : id, UID, &r), 0);
+            assert_int_equal(writer_add_row(f->s, i == 1400 ? other : id, UID, &r), 0);
         }
         assert_int_equal(writer_commit(f->s), 0);
     }
@@ -219,8 +219,8 @@ static void test_writer_rules_are_added_to_the_finding_of_a_message(void **state
     struct row plain = a_row(1, "{}"), found = a_row(2, "{}");
     found.findings = FINDING(FIND_CRLF);
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &plain), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &found), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &plain), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &found), 0);
     for (uint64_t seq = 1; seq <= 3; seq++) /* there is no third message */
         assert_int_equal(writer_add_rules(f->s, id, seq, RULE(RULE_UNKNOWN_METHOD)), 0);
     assert_int_equal(writer_add_rules(f->s, id, 2, 0), 0);
@@ -244,21 +244,21 @@ static void test_writer_position_is_stored_with_the_rows_before_it(void **state)
     struct row r = a_row(1, "{}");
     assert_int_equal(position(f, id), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_store_position(f->s, id, 100), 0);
     assert_int_equal(writer_store_position(f->s, id, (uint64_t)1 << 40), 0);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(writer_commit(f->s), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
     r.seq = 2;
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_store_position(f->s, id, (uint64_t)1 << 41), 0);
     writer_rollback(f->s);
     assert_int_equal(position(f, id), (uint64_t)1 << 40);
     assert_int_equal(position(f, id + 1), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT max(seq) FROM messages"), "1");
-    assert_int_equal(writer_position_remove(f->s, id), 0);
-    assert_int_equal(writer_position_remove(f->s, id), 0); /* there is none */
+    assert_int_equal(writer_remove_position(f->s, id), 0);
+    assert_int_equal(writer_remove_position(f->s, id), 0); /* there is none */
     assert_int_equal(position(f, id), 0);
 }
 
@@ -370,12 +370,12 @@ static void test_writer_rows_written_twice_are_stored_once(void **state)
     open_store(f, false);
     int64_t id = add_session(f), again = 0;
     struct row r = a_row(1, "{}"), other = a_row(1, "[]"), next = a_row(2, "{}");
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_begin(f->s, 0), 0);
     assert_int_equal(writer_add_session(f->s, &a_session, &again), 0);
     assert_int_equal(again, id);
-    assert_int_equal(writer_add(f->s, id, UID, &other), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &next), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &other), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &next), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body FROM messages"), "1|{};2|{}");
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
@@ -399,15 +399,15 @@ static void test_writer_row_is_stored_without_its_body_unless_bodies_are_wanted(
     fclose(file);
     struct row r = {.kind = KIND_RESULT, .seq = 1, .body = {body, sizeof body}};
     said_begin();
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_true(said_holds("cannot write to Bodies"));
     r.seq = 2;
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(said_lines(), 1);
     said_end();
     writer_require_bodies(f->s);
     r.seq = 3;
-    assert_int_equal(writer_add(f->s, id, UID, &r), MI_ESTORE);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), MI_ESTORE);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body, body_offset, finding FROM messages"),
                         "1|-|-|body-lost;2|-|-|body-lost");
 }
@@ -419,13 +419,13 @@ static void test_writer_uncommitted_rows_are_invisible_and_removed_by_a_rollback
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "0");
     writer_rollback(f->s);
     writer_rollback(f->s); /* nothing left to undo */
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "0");
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "1");
 }
@@ -437,7 +437,7 @@ static void test_writer_row_outside_a_transaction_is_committed(void **state)
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
     writer_set_lock_wait(f->s, 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body FROM messages"), "1|{}");
 }
 
@@ -453,10 +453,10 @@ static void test_writer_large_bodies_are_in_a_file(void **state)
     for (uint64_t i = 0; i < 3; i++) {
         struct row r = {
             .kind = KIND_RESULT, .seq = i + 1, .body = {body, WRITER_BODY_MAX + i}, .size = 7};
-        assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     }
     struct row small = a_row(4, "{}");
-    assert_int_equal(writer_add(f->s, id, UID, &small), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &small), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(
         sql_rows(&f->t, "SELECT seq, length(body), body_offset, body_length, size FROM messages"),
@@ -478,7 +478,7 @@ static void test_writer_opened_again_finds_existing_rows(void **state)
             id = add_session(f);
         struct row r = a_row(i, "{}");
         assert_int_equal(writer_begin(f->s, 0), 0);
-        assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
         assert_int_equal(writer_commit(f->s), 0);
         close_store(f);
     }
@@ -606,7 +606,7 @@ static void test_writer_goes_on_in_a_vault_whose_log_was_removed(void **state)
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*), min(n) FROM leaves"), "1|0");
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages WHERE commitment NOTNULL"),
                         "1");
@@ -761,14 +761,14 @@ static void test_writer_waits_for_a_held_lock_for_the_given_time(void **state)
         writer_set_lock_wait(f->s,
                              waits[i]); /* a row outside a transaction waits in the same way */
         start = clock_mono_us();
-        assert_int_equal(writer_add(f->s, id, UID, &r), MI_ESTORE);
+        assert_int_equal(writer_add_row(f->s, id, UID, &r), MI_ESTORE);
         took = clock_mono_us() - start;
         assert_true(writer_is_busy(f->s));
         assert_true(took >= waits[i]);
     }
     sql_unlock(h);
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), 0);
 }
 
@@ -795,13 +795,13 @@ static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_ins
     large.body = (struct slice){body, sizeof body};
     pid_t h = sql_lock(&f->t, 0);
     writer_defer_begin(f->s, 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), MI_ESTORE);
     assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
     writer_defer_begin(f->s,
                        0); /* a body is not written while the lock is held by another process */
-    assert_int_equal(writer_add(f->s, id, UID, &large), MI_ESTORE);
+    assert_int_equal(writer_add_row(f->s, id, UID, &large), MI_ESTORE);
     assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
     sql_unlock(h);
@@ -809,13 +809,13 @@ static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_ins
     writer_defer_begin(f->s,
                        0); /* forgotten by the rollback: the next row is a transaction of its own */
     writer_rollback(f->s);
-    assert_int_equal(writer_add(f->s, id, UID, &alone), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &alone), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "1");
     writer_defer_begin(f->s, 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"),
                         "1"); /* not a transaction of its own */
-    assert_int_equal(writer_add(f->s, id, UID, &large), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &large), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*), max(body_offset) FROM messages"), "3|0");
 }
@@ -829,7 +829,7 @@ static uint64_t fill(struct fixture *f, int64_t id, uint64_t from, uint64_t most
     *ret_st = writer_begin(f->s, 0);
     while (*ret_st == 0 && n < most) {
         struct row r = a_row(from + n, body);
-        *ret_st = writer_add(f->s, id, UID, &r);
+        *ret_st = writer_add_row(f->s, id, UID, &r);
         n += *ret_st == 0;
     }
     return n;
@@ -870,13 +870,13 @@ static void test_writer_body_that_does_not_fit_fails_its_row(void **state)
     struct row r = {.kind = KIND_RESULT, .seq = 1, .body = {body, sizeof body}};
     assert_int_equal(writer_begin(f->s, 0), 0);
     limit_files(100 << 10);
-    int st = writer_add(f->s, id, UID, &r);
+    int st = writer_add_row(f->s, id, UID, &r);
     limit_files(RLIM_INFINITY);
     assert_int_equal(st, MI_ESTORE);
     assert_non_null(strstr(writer_error(f->s), "cannot write a body"));
     writer_rollback(f->s);
     assert_int_equal(writer_begin(f->s, 0), 0);
-    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT seq, body_offset, body_length FROM messages"),
                         "1|0|131072");
@@ -901,7 +901,7 @@ static void test_writer_rolled_back_transaction_does_not_overwrite_another(void 
                             " VALUES (9, 9, 'theirs', hex(zeroblob(9000)))");
         struct row r = {.event = "ours"};
         assert_int_equal(writer_begin(f->s, 0), 0);
-        assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+        assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
         assert_int_equal(writer_commit(f->s), 0);
         assert_string_equal(sql_rows(&f->t, "PRAGMA integrity_check"), "ok");
     }

@@ -200,21 +200,21 @@ static void test_candidates_from_recordings_contain_no_shell_syntax(void **state
     for (int i = 1; i < 256; i++) {
         char text[] = {'a', (char)i, 'b', '\0'};
         size_t n = c.lines.n;
-        candidates_add_recorded(&c, slice_of(text), NULL);
+        candidates_add_recorded_word(&c, slice_of(text), NULL);
         c.recorded = 0;
         bool plain = (i >= '0' && i <= '9') || (i >= 'a' && i <= 'z') || (i >= 'A' && i <= 'Z') ||
                      strchr("_-.:/@+%,", i) != NULL;
         assert_int_equal(c.lines.n > n, plain);
     }
     buf_clear(&c.lines);
-    candidates_add_recorded(&c, slice_of(":files"), NULL);
-    candidates_add_recorded(&c, slice_of("-rf"), NULL);
-    candidates_add_recorded(&c, slice_of(""), NULL);
-    candidates_add_recorded(&c, (struct slice){0}, NULL);
-    candidates_add_recorded(&c, (struct slice){"a\0b", 3}, NULL);
+    candidates_add_recorded_word(&c, slice_of(":files"), NULL);
+    candidates_add_recorded_word(&c, slice_of("-rf"), NULL);
+    candidates_add_recorded_word(&c, slice_of(""), NULL);
+    candidates_add_recorded_word(&c, (struct slice){0}, NULL);
+    candidates_add_recorded_word(&c, (struct slice){"a\0b", 3}, NULL);
     assert_int_equal(c.lines.n, 0);
     for (size_t i = 0; i < MI_COUNT(safe); i++)
-        candidates_add_recorded(&c, slice_of(safe[i]), NULL);
+        candidates_add_recorded_word(&c, slice_of(safe[i]), NULL);
     lines_are(&c, "read_file\na.b-c\ntools/list\n@scope/x\n1\n");
 }
 
@@ -222,15 +222,15 @@ static void test_candidates_from_recordings_are_unique_and_limited(void **state)
 {
     (void)state;
     struct candidates c = {.word = "", .before = slice_of("x=")};
-    candidates_add_recorded(&c, slice_of("long"), "of a file");
-    candidates_add_recorded(&c, slice_of("lon"), NULL);
-    candidates_add_recorded(&c, slice_of("long"), NULL);
-    candidates_add_recorded(&c, slice_of("lon"), NULL);
+    candidates_add_recorded_word(&c, slice_of("long"), "of a file");
+    candidates_add_recorded_word(&c, slice_of("lon"), NULL);
+    candidates_add_recorded_word(&c, slice_of("long"), NULL);
+    candidates_add_recorded_word(&c, slice_of("lon"), NULL);
     lines_are(&c, "x=long\tof a file\nx=lon\n");
     for (int i = 0; i < 2 * CANDIDATES_MAX; i++) {
         char text[16];
         snprintf(text, sizeof text, "t%d", i);
-        candidates_add_recorded(&c, slice_of(text), NULL);
+        candidates_add_recorded_word(&c, slice_of(text), NULL);
     }
     assert_int_equal(c.recorded, CANDIDATES_MAX);
     candidates_add(&c, "after", NULL);

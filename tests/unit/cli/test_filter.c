@@ -207,12 +207,12 @@ static void test_question_matches_messages_by_their_fields(void **state)
                               .action = ROW_REFUSED,
                               .method = slice_of("tools/call"),
                               .target = slice_of("send")};
-    assert_true(question_matches(&x, 0, &m));
+    assert_true(question_matches_message(&x, 0, &m));
     m.action = ROW_FORWARDED;
-    assert_false(question_matches(&x, 0, &m));
+    assert_false(question_matches_message(&x, 0, &m));
     m.action = ROW_REFUSED;
     m.target = slice_of("other");
-    assert_false(question_matches(&x, 0, &m));
+    assert_false(question_matches_message(&x, 0, &m));
     question_close(&x);
     settings_close(&s);
     s = READ("kind:error", "tool:send");
@@ -220,9 +220,9 @@ static void test_question_matches_messages_by_their_fields(void **state)
     m = (struct query_message){.kind = KIND_ERROR,
                                .request_method = slice_of("tools/call"),
                                .request_target = slice_of("send")};
-    assert_true(question_matches(&x, 0, &m)); /* by its request */
+    assert_true(question_matches_message(&x, 0, &m)); /* by its request */
     m.kind = KIND_RESULT;
-    assert_false(question_matches(&x, 0, &m));
+    assert_false(question_matches_message(&x, 0, &m));
     question_close(&x);
     settings_close(&s);
 }

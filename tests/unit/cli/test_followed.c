@@ -12,7 +12,7 @@ static struct query_session session(int64_t id, const char *name)
 static void add(struct followed *l, int64_t id, const char *name)
 {
     struct query_session s = session(id, name);
-    assert_int_equal(followed_add(l, &s, NULL), 0);
+    assert_int_equal(followed_add_session(l, &s, NULL), 0);
 }
 
 static void test_followed_sessions_are_copied_and_sorted_by_id(void **state)
@@ -22,7 +22,7 @@ static void test_followed_sessions_are_copied_and_sorted_by_id(void **state)
     char name[] = "files";
     struct query_session s = session(7, name);
     s.host = slice_of("here");
-    assert_int_equal(followed_add(&l, &s, NULL), 0);
+    assert_int_equal(followed_add_session(&l, &s, NULL), 0);
     memset(name, '#', sizeof name - 1);
     add(&l, 9, "nine");
     add(&l, 3, "three");
@@ -36,7 +36,7 @@ static void test_followed_sessions_are_copied_and_sorted_by_id(void **state)
     assert_null(l.session[1]->s.client_name.p);
     s = session(7, "renamed");
     s.client_name = slice_of("cli");
-    assert_int_equal(followed_update(l.session[1], &s), 0);
+    assert_int_equal(followed_update_session(l.session[1], &s), 0);
     assert_true(slice_is(l.session[1]->s.name, "renamed"));
     assert_true(slice_is(l.session[1]->s.client_name, "cli"));
     followed_close(&l);
@@ -65,7 +65,7 @@ static void test_followed_older_session_is_not_added_at_the_limit(void **state)
         add(&l, id, "x");
     assert_false(l.left_out);
     struct query_session s = session(3, "x");
-    assert_int_equal(followed_add(&l, &s, &added), 0);
+    assert_int_equal(followed_add_session(&l, &s, &added), 0);
     assert_null(added);
     assert_true(l.left_out);
     assert_int_equal(l.n, FOLLOWED_MAX);

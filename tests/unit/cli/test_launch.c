@@ -129,10 +129,10 @@ static void test_launch_of_a_wrapped_server_is_replaced(void **state)
         struct buf got = {0};
         e.n = 0;
         assert_int_equal(mcpfile_read_servers(&f, old, redirects[i].format), 0);
-        assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
+        assert_int_equal(wrap_inspect_server(&f, &f.server[0], &v), 0);
         assert_int_equal(v.state, WRAP_WRAPPED);
         assert_true(v.ours);
-        assert_true(wrap_edit_redirect(&e, &f, &f.server[0], &v, redirects[i].command));
+        assert_true(wrap_edit_redirect_server(&e, &f, &f.server[0], &v, redirects[i].command));
         edits_apply(&e, old, &got);
         assert_string_equal(buf_str(&got), redirects[i].new);
         buf_close(&got);
@@ -165,7 +165,7 @@ static void test_launch_by_npx_is_inspected(void **state)
         buf_printf(&text, "{\"servers\":{\"a\":{\"command\":\"npx\",\"args\":[%s]}}}",
                    states[i].args);
         assert_int_equal(mcpfile_read_servers(&f, buf_slice(&text), MCPFILE_JSON), 0);
-        assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
+        assert_int_equal(wrap_inspect_server(&f, &f.server[0], &v), 0);
         if (v.state != states[i].state)
             fail_msg("%s: state %d", states[i].args, (int)v.state);
         wrap_view_close(&v);

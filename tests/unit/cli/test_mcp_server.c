@@ -320,7 +320,7 @@ static void test_server_long_line_is_answered_if_its_head_has_an_id(void **state
     struct fixture *f = *state;
     struct slice head =
         slice_of("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"par");
-    assert_int_equal(mcp_server_answer_too_long(&f->server, head, &f->answer), 0);
+    assert_int_equal(mcp_server_answer_long_line(&f->server, head, &f->answer), 0);
     assert_non_null(strstr(buf_str(&f->answer), "\"id\":\"x\",\"error\":{\"code\":-32600"));
 }
 

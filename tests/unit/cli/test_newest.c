@@ -6,7 +6,7 @@
 static void add(struct newest *l, int64_t at_us, int64_t session, int64_t number, bool is_event)
 {
     struct newest_row r = {at_us, session, number, is_event};
-    assert_int_equal(newest_add(l, &r), 0);
+    assert_int_equal(newest_add_row(l, &r), 0);
 }
 
 static void test_newest_keeps_the_newest_in_whatever_order_they_come(void **state)
@@ -58,7 +58,7 @@ static void test_newest_sorts_a_moment_by_session_event_and_number(void **state)
     struct newest l;
     newest_open(&l, 5);
     for (size_t i = MI_COUNT(rows); i-- > 0;)
-        assert_int_equal(newest_add(&l, &rows[i]), 0);
+        assert_int_equal(newest_add_row(&l, &rows[i]), 0);
     newest_sort_rows(&l);
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         assert_int_equal(l.row[i].session_id, rows[i].session_id);

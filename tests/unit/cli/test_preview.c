@@ -19,7 +19,7 @@ static void shows(const struct row *r, size_t max)
     size_t n = strlen(r->body);
     char *copy = unit_copy(r->body, n);
     struct buf b = {0};
-    preview_add(&b, &m, (struct slice){copy, n}, max);
+    preview_add_message(&b, &m, (struct slice){copy, n}, max);
     if (strcmp(buf_str(&b), r->want) != 0)
         fail_msg("%s: '%s', wanted '%s'", r->body, buf_str(&b), r->want);
     buf_close(&b);
@@ -117,7 +117,7 @@ static void test_preview_truncated_at_any_width_splits_no_character(void **state
     struct buf all = {0};
     for (size_t max = 0; max < 50; max++) {
         struct buf b = {0};
-        preview_add(&b, &m, slice_of(body), max);
+        preview_add_message(&b, &m, slice_of(body), max);
         const char *text = buf_str(&b);
         assert_memory_equal(text, whole, strlen(text));
         assert_true(b.n >= all.n);
@@ -250,8 +250,8 @@ static void test_record_json_message_is_one_line_without_control_characters(void
                               .request_method = slice_of("x\x1b\xE2\x80\xAE"),
                               .finding = slice_of("tool-error")};
     struct buf b = {0};
-    record_json_message(&b, &s, &m, NULL, slice_of("{\r\"a\":\t\"\x7f\xC2\x9B\xE2\x80\xAE\"}"),
-                        NULL);
+    record_json_append_message(&b, &s, &m, NULL,
+                               slice_of("{\r\"a\":\t\"\x7f\xC2\x9B\xE2\x80\xAE\"}"), NULL);
     assert_string_equal(
         buf_str(&b),
         "{\"type\":\"message\",\"session_id\":3,\"seq\":2,\"t_us\":50,\"at_us\":1050,\"direction\":"
@@ -265,10 +265,10 @@ static void test_record_json_message_is_one_line_without_control_characters(void
         "\"status\":\"tool-error\",\"duration_us\":30,\"body_offset\":null,\"body_length\":null,"
         "\"body\":{ \"a\": \"\\u007f\\u009b\\u202e\"}}");
     buf_clear(&b);
-    record_json_message(&b, &s, &m, NULL, slice_of("not {JSON\n"), NULL);
+    record_json_append_message(&b, &s, &m, NULL, slice_of("not {JSON\n"), NULL);
     assert_non_null(strstr(buf_str(&b), "\"body\":\"not {JSON\\n\"}"));
     buf_clear(&b);
-    record_json_message(&b, &s, &m, NULL, (struct slice){0}, "it is \"gone\"");
+    record_json_append_message(&b, &s, &m, NULL, (struct slice){0}, "it is \"gone\"");
     assert_non_null(strstr(buf_str(&b), "\"body_error\":\"it is \\\"gone\\\"\",\"body\":null}"));
     buf_close(&b);
 }

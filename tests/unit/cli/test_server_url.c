@@ -31,7 +31,7 @@ static void test_server_url_of_each_kind_of_command(void **state)
         struct buf b = {0};
         char *argv[10];
         memcpy(argv, commands[i].argv, sizeof argv);
-        server_url_append_shown(argv, &b);
+        server_url_append_from_argv(argv, &b);
         assert_string_equal(buf_str(&b), commands[i].url);
         buf_close(&b);
     }
@@ -45,7 +45,7 @@ static void test_server_url_that_is_long_is_cut(void **state)
     for (int i = 0; i < 1000; i++)
         buf_adds(&url, "a/");
     char program[] = "r", *argv[] = {program, strdup(buf_str(&url)), NULL};
-    server_url_append_shown(argv, &b);
+    server_url_append_from_argv(argv, &b);
     assert_int_equal(b.n, 512);
     free(argv[1]);
     buf_close(&url);

@@ -116,15 +116,15 @@ static void test_retain_rules_of_the_configuration_are_parsed(void **state)
     (void)state;
     struct settings s = {.retention = {[RETAIN_OLDER] = "2h", [RETAIN_SIZE] = "1KiB"}};
     struct retention r;
-    retain_read_configured(&s, &r);
+    retain_read_configured_rules(&s, &r);
     assert_int_equal(r.older_us, 7200 * (int64_t)1000000);
     assert_int_equal(r.max_bytes, 1024);
     assert_int_equal(r.keep_last, 0);
     s.retention[RETAIN_LAST] = "12";
-    retain_read_configured(&s, &r);
+    retain_read_configured_rules(&s, &r);
     assert_int_equal(r.keep_last, 12);
     s = (struct settings){0};
-    retain_read_configured(&s, &r);
+    retain_read_configured_rules(&s, &r);
     assert_true(r.older_us == 0 && r.keep_last == 0 && r.max_bytes == 0);
 }
 

@@ -77,7 +77,7 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
         n = 0;
         for (size_t i = 0; i < f.servers; i++) {
             struct wrap_view v;
-            assert_int_equal(wrap_inspect(&f, &f.server[i], &v), 0);
+            assert_int_equal(wrap_inspect_server(&f, &f.server[i], &v), 0);
             bool wanted = which >> (i % 64) & 1;
             if (wanted && wrap && v.state == WRAP_PLAIN) {
                 assert_true(wrap_edit_wrap_server(&e, &f, &f.server[i], &with));
@@ -87,7 +87,7 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
                 assert_true(remote_add_wrap_edits(&e, &f, &f.server[i], &with));
                 n++;
             } else if (wanted && !wrap && v.state == WRAP_WRAPPED) {
-                assert_true(wrap_edit_remove(&e, &f, &f.server[i], &v));
+                assert_true(wrap_edit_unwrap_server(&e, &f, &f.server[i], &v));
                 n++;
             }
             wrap_view_close(&v);
@@ -384,7 +384,7 @@ static void test_wrap_remote_of_each_kind_is_as_documented(void **state)
         e.n = 0;
         assert_int_equal(mcpfile_read_servers(&f, slice_of(remotes[i].plain), remotes[i].format),
                          0);
-        assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
+        assert_int_equal(wrap_inspect_server(&f, &f.server[0], &v), 0);
         assert_int_equal(v.state, WRAP_REMOTE);
         assert_true(fits(&f, &f.server[0]));
         assert_true(remote_add_wrap_edits(&e, &f, &f.server[0], &with));
@@ -554,7 +554,7 @@ static void test_wrap_state_is_reported_for_each_kind(void **state)
         assert_int_equal(mcpfile_read_servers(&f, buf_slice(&text), MCPFILE_JSON), 0);
         assert_int_equal(f.servers, 1);
         assert_string_equal(f.server[0].name, "a");
-        assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
+        assert_int_equal(wrap_inspect_server(&f, &f.server[0], &v), 0);
         if (v.state != states[i].state)
             fail_msg("%s: state %d", states[i].server, (int)v.state);
         if (states[i].why != NULL)
@@ -581,7 +581,7 @@ static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
     for (size_t i = 0; st == 0 && i < f.servers; i++) {
         struct wrap_view v;
         const char *why = NULL;
-        st = wrap_inspect(&f, &f.server[i], &v);
+        st = wrap_inspect_server(&f, &f.server[i], &v);
         if (st == 0) {
             if (v.state == WRAP_PLAIN)
                 assert_true(wrap_edit_wrap_server(&e, &f, &f.server[i], &with));

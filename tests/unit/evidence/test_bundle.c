@@ -195,7 +195,7 @@ static void write_note(struct made *m, const struct secret_key *k, struct buf *n
     struct tree t = {0};
     for (size_t i = 0; i < m->leaves; i++) {
         m->hash[i] = tree_leaf_digest(buf_slice(&m->leaf[i]));
-        tree_add(&t, &m->hash[i]);
+        tree_add_leaf(&t, &m->hash[i]);
     }
     tree_compute_inner_nodes(m->hash, m->leaves);
     struct checkpoint c = {slice_of(ORIGIN), m->leaves, tree_root_digest(&t)};

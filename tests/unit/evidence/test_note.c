@@ -272,7 +272,7 @@ static void test_note_file_has_notes_with_empty_lines_between(void **state)
         struct slice rest = slice_of(rows[i].text), note;
         struct note n;
         int count = 0;
-        for (; note_read_next(&rest, &note); count++)
+        for (; note_read_next_note(&rest, &note); count++)
             assert_int_equal(note_read(note, &n), 0);
         if (count != rows[i].notes || (rest.n == 0) != rows[i].complete)
             fail_msg("row %zu: %d notes, %zu bytes left", i, count, rest.n);

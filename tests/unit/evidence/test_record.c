@@ -124,8 +124,8 @@ static void test_record_null_is_not_an_empty_text(void **state)
     record_add_null(&r);
     record_add_text(&r, (struct slice){0});
     record_add_text(&r, slice_of(""));
-    record_add_optional(&r, false, 7);
-    record_add_optional(&r, true, 7);
+    record_add_number_or_null(&r, false, 7);
+    record_add_number_or_null(&r, true, 7);
     begin(&b);
     buf_add(&b,
             "\0\0\x01\0\x02"

@@ -60,7 +60,7 @@ static void test_tree_roots_are_those_of_certificate_transparency(void **state)
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     for (size_t i = 0; i < MI_COUNT(known); i++) {
         struct digest leaf = tree_leaf_digest((struct slice){known[i].entry, known[i].n});
-        tree_add(&t, &leaf);
+        tree_add_leaf(&t, &leaf);
         root = tree_root_digest(&t);
         digest_hex(&root, hex);
         assert_string_equal(hex, known[i].root);
@@ -88,7 +88,7 @@ static void test_tree_grows_as_defined_and_survives_being_packed(void **state)
         if (n == N)
             break;
         t = again;
-        tree_add(&t, &leaves[n]);
+        tree_add_leaf(&t, &leaves[n]);
     }
 }
 

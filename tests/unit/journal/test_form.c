@@ -713,7 +713,7 @@ static void check_start(const struct session_start *s, int st)
 {
     struct buf b = {0};
     buf_adds(&b, "before");
-    form_append_start(&b, s);
+    form_append_session_start(&b, s);
     assert_false(b.failed);
     char *copy = unit_copy(b.p + 6, b.n - 6);
     struct session_start back;
@@ -764,7 +764,7 @@ static void test_form_start_damaged_bytes_are_rejected_or_read_within_their_boun
     char uid[UID_LEN + 1];
     struct session_start s = full_start(uid), back;
     struct buf b = {0};
-    form_append_start(&b, &s);
+    form_append_session_start(&b, &s);
     for (size_t n = 0; n < b.n; n++) {
         char *copy = unit_copy(b.p, n);
         assert_int_equal(form_read_session_start((struct slice){copy, n}, &back), MI_EINVAL);
@@ -788,7 +788,7 @@ static void test_form_start_without_memory_fails(void **state)
     char uid[UID_LEN + 1];
     struct session_start s = full_start(uid);
     struct buf b = {.max = 50};
-    form_append_start(&b, &s);
+    form_append_session_start(&b, &s);
     assert_true(b.failed);
     assert_int_equal(b.n, 0);
     buf_close(&b);

@@ -375,15 +375,15 @@ static void test_calls_taken_come_in_the_order_of_their_requests(void **state)
     }
     struct call_message second = answer(4, 2, KIND_RESULT), first = answer(5, 1, KIND_RESULT);
     (void)add(&c, &second, &call);
-    assert_null(call_set_take_next_ended(&c, false));
+    assert_null(call_set_take_next_ended_call(&c, false));
     (void)add(&c, &first, &call);
-    assert_int_equal(call_set_take_next_ended(&c, false)->seq, 1);
-    const struct call *taken = call_set_take_next_ended(&c, false);
+    assert_int_equal(call_set_take_next_ended_call(&c, false)->seq, 1);
+    const struct call *taken = call_set_take_next_ended_call(&c, false);
     assert_int_equal(taken->seq, 2);
     assert_true(slice_is(taken->target, "echo"));
-    assert_null(call_set_take_next_ended(&c, false));
-    assert_int_equal(call_set_take_next_ended(&c, true)->seq, 3);
-    assert_null(call_set_take_next_ended(&c, true));
+    assert_null(call_set_take_next_ended_call(&c, false));
+    assert_int_equal(call_set_take_next_ended_call(&c, true)->seq, 3);
+    assert_null(call_set_take_next_ended_call(&c, true));
     call_set_close(&c);
 }
 
@@ -397,7 +397,7 @@ static void test_calls_taken_need_no_memory(void **state)
         struct call_message a = answer(seq + 1, seq, KIND_RESULT);
         (void)add(&c, &q, &call);
         assert_int_equal(add(&c, &a, &call), CALLS_ENDED);
-        assert_int_equal(call_set_take_next_ended(&c, false)->seq, seq);
+        assert_int_equal(call_set_take_next_ended_call(&c, false)->seq, seq);
     }
     assert_true(c.cap <= 64);
     call_set_close(&c);

@@ -48,7 +48,7 @@ static void run(struct operations *o, const char *const *lines, size_t n, int64_
     }
     const struct call *c;
     memset(operation_seq, 0, (n + 1) * sizeof *operation_seq);
-    while ((c = call_set_take_next_ended(&set, true)) != NULL)
+    while ((c = call_set_take_next_ended_call(&set, true)) != NULL)
         operation_seq[c->seq] = c->operation_seq;
     call_set_close(&set);
 }

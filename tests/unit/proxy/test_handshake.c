@@ -74,8 +74,8 @@ static void test_handshake_without_initialize_sends_nothing(void **state)
     struct buf b = {0};
     size_t at = 0;
     handshake_open(&h);
-    assert_false(handshake_write_initialize(&h, &b));
-    assert_false(handshake_write_list_changed(&h, &at, &b));
+    assert_false(handshake_write_initialize_request(&h, &b));
+    assert_false(handshake_write_list_changed_notice(&h, &at, &b));
     check_next(&h, &at, NULL);
     assert_int_equal(b.n, 0);
     handshake_close(&h);
@@ -90,11 +90,11 @@ static void test_handshake_repeats_the_clients_params_with_a_new_id(void **state
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    assert_true(handshake_write_initialize(&h, &b));
+    assert_true(handshake_write_initialize_request(&h, &b));
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
                                      "1\",\"method\":\"initialize\",\"params\":" PARAMS "}");
     check_next(&h, &at, NULL); /* the client has not sent notifications/initialized */
-    handshake_note_initialized(&h);
+    handshake_note_client_initialized(&h);
     at = 0;
     check_next(&h, &at, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     check_next(&h, &at, NULL);
@@ -109,7 +109,7 @@ static void test_handshake_failed_initialize_is_not_repeated(void **state)
     struct buf b = {0};
     handshake_open(&h);
     answered(&h, INIT, "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":7}");
-    assert_false(handshake_write_initialize(&h, &b));
+    assert_false(handshake_write_initialize_request(&h, &b));
     handshake_close(&h);
 }
 
@@ -137,7 +137,7 @@ static void test_handshake_recognizes_the_answer_by_its_id(void **state)
     assert_string_equal(buf_str(&b),
                         "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID "1\",\"method\":\"ping\"");
     buf_clear(&b);
-    assert_true(handshake_write_initialize(&h, &b));
+    assert_true(handshake_write_initialize_request(&h, &b));
     assert_true(is_answer(&h, "\"" HANDSHAKE_ID "2\""));
     assert_false(is_answer(&h, "\"" HANDSHAKE_ID "1\""));
     assert_false(is_answer(&h, "\"" HANDSHAKE_ID "22\""));
@@ -237,7 +237,7 @@ static void test_handshake_repeats_the_last_level_and_current_subscriptions(void
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    handshake_note_initialized(&h);
+    handshake_note_client_initialized(&h);
     for (int i = 0; i < 2; i++)
         answered(&h,
                  i == 0 ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
@@ -278,7 +278,7 @@ static void test_handshake_second_initialize_replaces_the_first(void **state)
     size_t at = 0;
     handshake_open(&h);
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
-    handshake_note_initialized(&h);
+    handshake_note_client_initialized(&h);
     subscribe(&h, "subscribe", "\"x:a\"");
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
     check_next(&h, &at, NULL);
@@ -296,7 +296,7 @@ static void test_handshake_announces_changed_lists_that_the_server_announces(voi
              ANSWER("2025-06-18",
                     "{\"prompts\":{\"listChanged\":true},\"tools\":{\"listChanged\":"
                     "true},\"resources\":{\"listChanged\":false,\"subscribe\":true}}"));
-    while (handshake_write_list_changed(&h, &at, &b)) {
+    while (handshake_write_list_changed_notice(&h, &at, &b)) {
         buf_addc(&b, '\n');
         n++;
     }
@@ -426,10 +426,10 @@ static void test_handshake_repeats_no_initialize_that_was_too_long(void **state)
     buf_adds(&text, "\"}}");
     answered(&h, buf_str(&text), ANSWER("2025-06-18", "{}"));
     assert_true(h.initialize_lost);
-    assert_false(handshake_write_initialize(&h, &b));
+    assert_false(handshake_write_initialize_request(&h, &b));
     answered(&h, INIT, ANSWER("2025-06-18", "{}"));
     assert_false(h.initialize_lost);
-    assert_true(handshake_write_initialize(&h, &b));
+    assert_true(handshake_write_initialize_request(&h, &b));
     buf_close(&text);
     buf_close(&b);
     handshake_close(&h);

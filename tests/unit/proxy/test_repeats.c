@@ -32,7 +32,7 @@ static enum repeats_added add(uint64_t key, uint64_t seq, int64_t at_us, uint64_
                           .at_us = at_us,
                           .cause = "timeout",
                           .written_at = written_at};
-    return repeats_add(&r, &u);
+    return repeats_add_call(&r, &u);
 }
 
 static void late(uint64_t seq, enum late_answer a)

@@ -622,11 +622,11 @@ static void test_server_state_initialize_keeps_its_deadline_after_stdin_is_close
     struct server_machine s = initializing_machine();
     assert_int_equal(server_state_timeout_us(&s, NOW), 5 * S);
     happens(&s, SERVER_EV_INPUT_CLOSED, NOW + S);
-    assert_true(server_state_holds_client(&s));
+    assert_true(server_state_pauses_client(&s));
     assert_int_equal(server_state_timeout_us(&s, NOW + S), SERVER_EXIT_FOLLOWS_US);
     happens(&s, SERVER_EV_TIMEOUT, NOW + S + SERVER_EXIT_FOLLOWS_US);
     assert_int_equal(s.state, SERVER_INITIALIZING);
-    assert_false(server_state_holds_client(&s));
+    assert_false(server_state_pauses_client(&s));
     assert_int_equal(server_state_timeout_us(&s, NOW + 2 * S), 3 * S);
     assert_true(server_state_timeout_us(&s, NOW + 6 * S) > 0); /* overdue: at once, not never */
 }
@@ -777,9 +777,9 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
     (void)state;
     for (int i = 0; i < SERVER_NSTATES; i++) {
         struct server_machine s = machine_in((enum server_state)i);
-        assert_int_equal(server_state_holds_client(&s), i == SERVER_INPUT_CLOSED ||
-                                                            i == SERVER_OUTPUT_CLOSED ||
-                                                            i == SERVER_INITIALIZING_INPUT_CLOSED);
+        assert_int_equal(server_state_pauses_client(&s), i == SERVER_INPUT_CLOSED ||
+                                                             i == SERVER_OUTPUT_CLOSED ||
+                                                             i == SERVER_INITIALIZING_INPUT_CLOSED);
         assert_int_equal(server_state_is_draining(&s), i == SERVER_DRAINING ||
                                                            i == SERVER_DRAINING_INPUT_CLOSED ||
                                                            i == SERVER_INITIALIZING_DRAINING);

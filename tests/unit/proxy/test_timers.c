@@ -71,9 +71,9 @@ static void row_remove(struct row *r, struct pending *p)
 static void check_due(struct row *r, const struct pending *p, int64_t at_us)
 {
     assert_true(timers_next_wait_us(&r->timers, at_us - 1) <= 1);
-    assert_null(timers_next_expired(&r->timers, at_us - 1));
+    assert_null(timers_find_expired_request(&r->timers, at_us - 1));
     assert_int_equal(timers_next_wait_us(&r->timers, at_us - 1), 1);
-    assert_ptr_equal(timers_next_expired(&r->timers, at_us), p);
+    assert_ptr_equal(timers_find_expired_request(&r->timers, at_us), p);
     assert_int_equal(timers_next_wait_us(&r->timers, at_us + 7), 0);
 }
 
@@ -126,7 +126,7 @@ static void test_timers_pause_while_a_server_request_is_pending(void **state)
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 60 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true,
                  90 * MS); /* a second request during the pause changes nothing */
-    assert_null(timers_next_expired(&r->timers, 100000 * MS));
+    assert_null(timers_find_expired_request(&r->timers, 100000 * MS));
     assert_int_equal(timers_next_wait_us(&r->timers, 100000 * MS), -1);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1060 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1090 * MS);
@@ -147,7 +147,7 @@ static void test_timers_pause_while_the_server_is_not_read(void **state)
     timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, 1000 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 1500 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 2000 * MS); /* the other reason is left */
-    assert_null(timers_next_expired(&r->timers, 100000 * MS));
+    assert_null(timers_find_expired_request(&r->timers, 100000 * MS));
     assert_int_equal(timers_next_wait_us(&r->timers, 100000 * MS), -1);
     timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, 11000 * MS);
     timers_note_progress(&r->timers, p, 12000 * MS);
@@ -167,9 +167,9 @@ static void test_timers_short_pauses_do_not_put_off_a_deadline_forever(void **st
         now += 200 * MS;
         timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, now);
         if (i < 49)
-            assert_null(timers_next_expired(&r->timers, now));
+            assert_null(timers_find_expired_request(&r->timers, now));
     }
-    assert_ptr_equal(timers_next_expired(&r->timers, now), p);
+    assert_ptr_equal(timers_find_expired_request(&r->timers, now), p);
     row_free(r);
 }
 
@@ -224,9 +224,9 @@ static void test_timers_request_without_a_deadline_is_never_due(void **state)
     assert_int_equal(timers_next_wait_us(&r->timers, 1000 * MS), -1);
     timers_note_bytes_written(&r->timers, 10, 1 * MS);
     assert_int_equal(timers_next_wait_us(&r->timers, 1000 * MS), -1);
-    assert_null(timers_next_expired(&r->timers, 1000 * MS));
+    assert_null(timers_find_expired_request(&r->timers, 1000 * MS));
     timers_note_progress(&r->timers, p, 2 * MS);
-    assert_null(timers_next_expired(&r->timers, 1000 * MS));
+    assert_null(timers_find_expired_request(&r->timers, 1000 * MS));
     row_free(r);
 }
 
@@ -415,7 +415,7 @@ static void test_timers_become_due_in_order(void **state)
         int64_t next = timers_next_wait_us(&r->timers, now);
         assert_int_equal(next >= 0, first >= 0);
         assert_true(first < 0 || next <= (first > clock ? first - clock : 0));
-        struct pending *p = timers_next_expired(&r->timers, now);
+        struct pending *p = timers_find_expired_request(&r->timers, now);
         assert_int_equal(p != NULL, first >= 0 && first <= clock);
         assert_true(p != NULL || timers_next_wait_us(&r->timers, now) != 0);
         if (p != NULL) {

@@ -21,7 +21,7 @@ static void give(struct fixture *f, const char *recorded)
     traffic_quotes(text, strlen(text));
     assert_int_equal(rpc_read(slice_of(text), &m), 0);
     tools_add_page(&tools, &m, 0);
-    tool_changes_take_previous(&f->traffic, &tools, "PREVIOUS");
+    tool_changes_take_previous_tools(&f->traffic, &tools, "PREVIOUS");
     tools_close(&tools);
 }
 
@@ -55,7 +55,7 @@ static void test_tool_changes_ignore_redacted_secrets(void **state)
     struct buf clean = {0};
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, LIST("1"));
-    assert_int_equal(redact_append_sanitized(slice_of(LOGIN("use " SECRET)), &clean), 0);
+    assert_int_equal(redact_append_sanitized_text(slice_of(LOGIN("use " SECRET)), &clean), 0);
     assert_null(strstr(buf_str(&clean), SECRET));
     give(f, buf_str(&clean));
     traffic_say(f, TOOLS("1", LOGIN("use " SECRET)));

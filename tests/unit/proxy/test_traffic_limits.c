@@ -178,7 +178,7 @@ static void test_traffic_line_without_memory_is_not_called_too_long(void **state
     struct fixture *f = *state;
     char text[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{";
     traffic_begin(f, VALIDATE_WIRE, 1000);
-    traffic_handle_too_long(&f->traffic, ROW_C2S, &(struct line){text, sizeof text - 1, NULL});
+    traffic_handle_long_line(&f->traffic, ROW_C2S, &(struct line){text, sizeof text - 1, NULL});
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), "<7 -32603 out-of-memory>");
     assert_true(said_holds("out of memory for a line: from=client server=srv"));
@@ -240,14 +240,14 @@ static void test_traffic_unfinished_line_is_logged_and_noted_at_its_end(void **s
     struct fixture *f = *state;
     traffic_begin(f, VALIDATE_WIRE, 100);
     for (int i = 0; i < 2; i++) {
-        traffic_note_unfinished(&f->traffic, ROW_S2C, 7);
+        traffic_note_unfinished_line(&f->traffic, ROW_S2C, 7);
         traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
         traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
     }
-    traffic_note_unfinished(&f->traffic, ROW_C2S, 3);
+    traffic_note_unfinished_line(&f->traffic, ROW_C2S, 3);
     traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
     traffic_say(f, "c {'j");
-    traffic_note_unfinished(&f->traffic, ROW_S2C, 9);
+    traffic_note_unfinished_line(&f->traffic, ROW_S2C, 9);
     traffic_say(
         f, "S {'jsonrpc':'2.0','method':'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
            "nnnnnnnnnnnnnnnnnnnnn'}");

@@ -49,7 +49,7 @@ static void test_final_answers_interrupt_calls_when_the_session_ends(void **stat
     traffic_say(f, "C " CALL("1", "a"));
     final_answers_send_errors(&f->traffic, CALL_INTERRUPTED, "interrupted", "a signal", 0);
     traffic_say(f, "C " CALL("2", "a"));
-    final_answers_record_failed(&f->traffic, "record-error", "cannot record");
+    final_answers_send_record_errors(&f->traffic, "record-error", "cannot record");
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32000 interrupted><2 -32000 record-error>");
     assert_string_equal(fake_select(&f->journal, "rpc_id finding", is_ours, 0),
@@ -76,7 +76,7 @@ static void test_final_answers_end_subscriptions_with_a_result(void **state)
     traffic_say(f, "C " LISTEN("4"));
     traffic_say(f, "C " CANCEL("4"));
     traffic_turn(f);
-    final_answers_end_listens(&f->traffic);
+    final_answers_end_subscriptions(&f->traffic);
     final_answers_send_errors(&f->traffic, CALL_SERVER_GONE, "server-exited",
                               "the server srv exited with status 0", 0);
     traffic_turn(f);
@@ -106,7 +106,7 @@ static void test_final_answers_replace_unrecorded_messages(void **state)
     traffic_say(f, "C bad");
     outbox_discard_after_error(&f->traffic.out[ROW_C2S]);
     final_answers_drop_unrecorded(&f->traffic, "record-error", "cannot record");
-    final_answers_record_failed(&f->traffic, "record-error", "cannot record");
+    final_answers_send_record_errors(&f->traffic, "record-error", "cannot record");
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         OK("4") "|<1 -32000 record-error><'x' -32000 record-error>"
@@ -122,7 +122,7 @@ static void test_final_answers_follow_recorded_messages(void **state)
     traffic_say(f, "C " PING("1"));
     traffic_say(f, "C " PING("2"));
     traffic_say(f, "S " OK("1"));
-    final_answers_record_failed(&f->traffic, "record-error", "cannot record");
+    final_answers_send_record_errors(&f->traffic, "record-error", "cannot record");
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|<2 -32000 record-error>");
     traffic_end(f);
@@ -137,7 +137,7 @@ static void test_final_answers_replace_unrecorded_answers_in_a_batch(void **stat
     traffic_turn(f);
     traffic_say(f, "S [" OK("2") "," OK("1") "]");
     final_answers_drop_unrecorded(&f->traffic, "record-error", "cannot record");
-    final_answers_record_failed(&f->traffic, "record-error", "cannot record");
+    final_answers_send_record_errors(&f->traffic, "record-error", "cannot record");
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         "<2 -32000 record-error><1 -32000 record-error><3 -32000 record-error>");

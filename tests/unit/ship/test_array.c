@@ -37,8 +37,8 @@ static void test_array_of_keys_is_a_tsvector_without_positions(void **state)
     struct search_list l = {0};
     struct array a = {0};
     assert_int_equal(search_words_open(&w), 0);
-    assert_int_equal(search_list_fill(&l, w, slice_of("b ab b")), 0);
-    search_list_to_keys(&l);
+    assert_int_equal(search_list_split_text(&l, w, slice_of("b ab b")), 0);
+    search_list_convert_to_keys(&l);
     array_begin(&a, ARRAY_WORDS);
     array_add_keys(&a, &l);
     array_add_null(&a);

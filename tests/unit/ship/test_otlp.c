@@ -228,9 +228,9 @@ static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void 
     for (size_t i = 0; i < MI_COUNT(ids); i++)
         assert_non_null(walks_add_session(&list, ids[i]));
     for (size_t i = 0; i < MI_COUNT(ids); i++)
-        assert_int_equal(walks_find(&list, ids[i])->id, ids[i]);
-    assert_null(walks_find(&list, 25));
-    struct walk *w = walks_find(&list, 20);
+        assert_int_equal(walks_find_session(&list, ids[i])->id, ids[i]);
+    assert_null(walks_find_session(&list, 25));
+    struct walk *w = walks_find_session(&list, 20);
     step(w, message(1, KIND_REQUEST, ROW_C2S, 0));
     w->complete = true;
     w->saved = false;
@@ -239,10 +239,10 @@ static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void 
     w->saved = true;
     walks_drop_saved_sessions(&list, false);
     assert_int_equal(list.n, 4);
-    assert_null(walks_find(&list, 20));
-    walks_remove(&list, 50);
-    assert_null(walks_find(&list, 50));
-    assert_int_equal(walks_find(&list, 40)->id, 40);
+    assert_null(walks_find_session(&list, 20));
+    walks_remove_session(&list, 50);
+    assert_null(walks_find_session(&list, 50));
+    assert_int_equal(walks_find_session(&list, 40)->id, 40);
     walks_drop_saved_sessions(&list, true);
     assert_int_equal(list.n, 0);
 }

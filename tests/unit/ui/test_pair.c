@@ -38,7 +38,7 @@ static void test_pair_aligns_members_and_elements(void **state)
                                          slice_of("{ \"b\":\"\\u0078\", \"e\":{},\"a\":1.0 }")),
                      0);
     assert_int_equal(pair_count_differences(p), 0);
-    assert_int_equal(pair_set_shown(p, true), 0);
+    assert_int_equal(pair_choose_shown_rows(p, true), 0);
     expect(p, "params |params\n"
               "    { |    {\n"
               "      \"a\": 1, |      \"a\": 1.0\n"
@@ -48,7 +48,7 @@ static void test_pair_aligns_members_and_elements(void **state)
     pair_close(p);
 
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_set_shown(p, true), 0);
+    assert_int_equal(pair_choose_shown_rows(p, true), 0);
     assert_int_equal(
         pair_add_two_values(
             p, "r", slice_of("{\"a\":1,\"gone\":[1],\"c\":{\"k\":true},\"t\":[1,2,3],\"m\":[7]}"),
@@ -116,7 +116,7 @@ static void test_pair_hides_equal_lines(void **state)
               "  ... 32 equal lines |  ... 32 equal lines\n"
               "left |left\n"
               "-   3 |\n");
-    assert_int_equal(pair_set_shown(p, true), 0);
+    assert_int_equal(pair_choose_shown_rows(p, true), 0);
     assert_int_equal(pair_count_shown_rows(p), 3 + 32 + 32 + 1);
     assert_int_equal(pair_count_differences(p), 2);
     pair_close(p);
@@ -164,10 +164,10 @@ static void test_pair_shows_each_line_once(void **state)
         make(&r, &a, 0);
         make(&r, &b, 0);
         assert_int_equal(pair_open(&p), 0);
-        assert_int_equal(pair_set_shown(p, true), 0);
+        assert_int_equal(pair_choose_shown_rows(p, true), 0);
         assert_int_equal(pair_add_two_values(p, "x", buf_slice(&a), buf_slice(&b)), 0);
         assert_int_equal(pair_open(&alone), 0);
-        assert_int_equal(pair_set_shown(alone, true), 0);
+        assert_int_equal(pair_choose_shown_rows(alone, true), 0);
         assert_int_equal(pair_add_two_values(alone, "x", buf_slice(&a), (struct slice){0}), 0);
         assert_int_equal(pair_add_two_values(alone, "y", (struct slice){0}, buf_slice(&b)), 0);
         assert_int_equal(lines_of(p, PAIR_LEFT), lines_of(alone, PAIR_LEFT));

@@ -126,8 +126,10 @@ static void test_search_text_query_contains_only_whole_words(void **state)
         {SIXTY "abc\xE6\x97\xA5*", false, "\"" SIXTY "abc\xE6\x97\xA5\" *", "'" SIXTY "abc'"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        check_query(rows[i].term, rows[i].exact, "FTS5", rows[i].fts5, search_terms_query);
-        check_query(rows[i].term, rows[i].exact, "tsquery", rows[i].tsquery, search_terms_tsquery);
+        check_query(rows[i].term, rows[i].exact, "FTS5", rows[i].fts5,
+                    search_terms_write_fts_query);
+        check_query(rows[i].term, rows[i].exact, "tsquery", rows[i].tsquery,
+                    search_terms_write_tsquery);
     }
 }
 
@@ -140,7 +142,7 @@ static void test_search_text_queries_of_terms_are_joined(void **state)
     assert_int_equal(search_terms_add(&t, "not found", false), 0);
     assert_int_equal(search_terms_add(&t, "->", false), 0);
     assert_int_equal(search_terms_add(&t, "inv*", false), 0);
-    assert_true(search_terms_tsquery(&t, &b));
+    assert_true(search_terms_write_tsquery(&t, &b));
     assert_string_equal(buf_str(&b), "'not' & 'found' & 'inv':*");
     buf_close(&b);
     search_terms_close(&t);

@@ -46,14 +46,14 @@ static void test_search_words_and_keys_of_a_text(void **state)
     struct buf b = {0};
     assert_int_equal(search_words_open(&w), 0);
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        assert_int_equal(search_list_fill(&l, w, slice_of(rows[i].text)), 0);
+        assert_int_equal(search_list_split_text(&l, w, slice_of(rows[i].text)), 0);
         write_list(&l, &b);
         assert_string_equal(buf_str(&b), rows[i].words);
-        search_list_to_keys(&l);
+        search_list_convert_to_keys(&l);
         write_list(&l, &b);
         assert_string_equal(buf_str(&b), rows[i].keys);
     }
-    assert_int_equal(search_list_fill(&l, w, (struct slice){"a\0b", 3}), 0);
+    assert_int_equal(search_list_split_text(&l, w, (struct slice){"a\0b", 3}), 0);
     assert_int_equal(l.n, 2);
     buf_close(&b);
     search_list_close(&l);
@@ -69,9 +69,9 @@ static void test_search_words_keys_of_many_words_are_distinct_and_sorted(void **
     for (unsigned i = 0; i < 60000; i++)
         buf_printf(&text, "%x ", i * 2654435761u % 30011);
     assert_int_equal(search_words_open(&w), 0);
-    assert_int_equal(search_list_fill(&l, w, buf_slice(&text)), 0);
+    assert_int_equal(search_list_split_text(&l, w, buf_slice(&text)), 0);
     assert_int_equal(l.n, 60000);
-    search_list_to_keys(&l);
+    search_list_convert_to_keys(&l);
     assert_in_range(l.n, 20000, 30011);
     for (size_t i = 1; i < l.n; i++) {
         struct slice a = search_list_get_word(&l, i - 1), b = search_list_get_word(&l, i);

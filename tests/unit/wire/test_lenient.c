@@ -219,7 +219,7 @@ static void test_lenient_next_reads_each_object_of_a_line(void **state)
         struct slice rest = {copy, n};
         struct buf got = {0};
         struct lenient l;
-        while (lenient_next(&rest, &l)) {
+        while (lenient_read_next_object(&rest, &l)) {
             buf_slice_add(&got, l.id.type != JSON_NONE ? l.id.text : slice_of("-"));
             buf_addc(&got, ' ');
         }

@@ -243,7 +243,7 @@ static void test_line_returned_is_the_next_line_again(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(line_next(&r, &line), LINE_READY);
         assert_true(slice_is((struct slice){line.p, line.n}, "two"));
-        line_unread_last_line(&r, &line);
+        line_put_back_last_line(&r, &line);
     }
     feed(&r, "ial\n", 4);
     struct log l = {"", 0};
@@ -354,12 +354,12 @@ static void test_line_abandoned_is_reported_once_and_the_next_reads_normally(voi
     struct line_reader r;
     struct line line;
     line_open(&r, 1000);
-    assert_int_equal(line_end_as_too_long(&r, &line), LINE_NEED_MORE); /* there is no line */
+    assert_int_equal(line_end_too_long_line(&r, &line), LINE_NEED_MORE); /* there is no line */
     feed(&r, "half", 4);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_end_as_too_long(&r, &line), LINE_TOO_LONG);
+    assert_int_equal(line_end_too_long_line(&r, &line), LINE_TOO_LONG);
     assert_true(slice_is((struct slice){line.p, line.n}, "half"));
-    assert_int_equal(line_end_as_too_long(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_end_too_long_line(&r, &line), LINE_NEED_MORE);
     feed(&r, " and the rest\nnext\n", 19);
     assert_int_equal(line_next(&r, &line), LINE_READY);
     assert_true(slice_is((struct slice){line.p, line.n}, "next"));

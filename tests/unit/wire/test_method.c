@@ -280,9 +280,9 @@ static void test_method_capabilities_are_read_from_declarations(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct json_value v = {JSON_OBJECT, slice_of(rows[i].declared)};
-        assert_int_equal(capabilities_read_declared(v), rows[i].set);
+        assert_int_equal(capabilities_read_from_object(v), rows[i].set);
     }
-    assert_int_equal(capabilities_read_declared((struct json_value){0}), 0);
+    assert_int_equal(capabilities_read_from_object((struct json_value){0}), 0);
 }
 
 static int close_files(void **state)

@@ -17,15 +17,15 @@ static void test_own_messages_are_those_of_the_protocol(void **state)
 {
     (void)state;
     struct buf b = {0};
-    own_write_initialized(&b);
+    own_write_initialized_message(&b);
     assert_string_equal(buf_str(&b),
                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     buf_clear(&b);
-    own_write_cancelled(&b, slice_of("\"a\""), NULL);
+    own_write_cancelled_message(&b, slice_of("\"a\""), NULL);
     assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                                      "\"params\":{\"requestId\":\"a\"}}");
     buf_clear(&b);
-    own_write_cancelled(&b, slice_of("7"), "late");
+    own_write_cancelled_message(&b, slice_of("7"), "late");
     struct rpc m = read_own(&b);
     assert_int_equal(m.kind, RPC_NOTIFICATION);
     assert_true(json_key_is(json_string_raw(json_get(m.params, "reason")), "late"));

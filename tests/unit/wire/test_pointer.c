@@ -38,7 +38,7 @@ static bool ends_at(const char *tokens)
         set = pointers_below_member(&list, set, depth, (struct slice){p, n});
         p = blank != NULL ? blank + 1 : NULL;
     }
-    return pointers_end_at_depth(&list, set, depth);
+    return pointers_any_ends_at_depth(&list, set, depth);
 }
 
 static void test_pointer_tokens_match_level_by_level(void **state)

@@ -169,16 +169,16 @@ static void test_rpc_id_other_type_of_an_integer_is_the_string_and_back(void **s
 static void test_rpc_id_is_the_number_or_its_text(void **state)
 {
     (void)state;
-    assert_true(rpc_id_is(value("7"), 7));
-    assert_true(rpc_id_is(value("7.0"), 7));
-    assert_true(rpc_id_is(value("\"7\""), 7));
-    assert_true(rpc_id_is(value("\"\\u0037\""), 7));
-    assert_true(rpc_id_is(value("18446744073709551615"), UINT64_MAX));
+    assert_true(rpc_id_equals_number(value("7"), 7));
+    assert_true(rpc_id_equals_number(value("7.0"), 7));
+    assert_true(rpc_id_equals_number(value("\"7\""), 7));
+    assert_true(rpc_id_equals_number(value("\"\\u0037\""), 7));
+    assert_true(rpc_id_equals_number(value("18446744073709551615"), UINT64_MAX));
     static const char *const others[] = {"8",       "77",   "-7",   "0.7",  "\"07\"", "\"7 \"",
                                          "\"7.0\"", "\"\"", "null", "true", "[7]",    "{\"id\":7}"};
     for (size_t i = 0; i < MI_COUNT(others); i++)
-        assert_false(rpc_id_is(value(others[i]), 7));
-    assert_false(rpc_id_is((struct json_value){0}, 0));
+        assert_false(rpc_id_equals_number(value(others[i]), 7));
+    assert_false(rpc_id_equals_number((struct json_value){0}, 0));
 }
 
 static void test_rpc_id_hashes_of_consecutive_ids_are_spread(void **state)

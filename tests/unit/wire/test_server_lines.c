@@ -19,7 +19,7 @@ struct fixture {
 static int id_of(struct json_value id)
 {
     for (unsigned i = 0; i < 10; i++)
-        if (rpc_id_is(id, i))
+        if (rpc_id_equals_number(id, i))
             return (int)i;
     return -1;
 }

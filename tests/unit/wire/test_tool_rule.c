@@ -263,7 +263,7 @@ static void test_tool_rule_cuts_members_and_commas_only(void **state)
         struct slice all = {copy, n};
         assert_int_equal(
             tool_rule_open(&r, lists[i].tools, lists[i].hide, lists[i].read_only, &why), 0);
-        assert_int_equal(tool_rule_cut(&r, v, &c, &cut, NULL, NULL), 0);
+        assert_int_equal(tool_rule_remove_tools(&r, v, &c, &cut, NULL, NULL), 0);
         size_t size = changes_text_size(&c, all);
         char *out = malloc(size + 1);
         assert_non_null(out);
@@ -293,9 +293,9 @@ static void test_tool_rule_long_names_and_many_tools(void **state)
         buf_printf(&list, ",{\"name\":\"tool-%d\"}", i);
     buf_adds(&list, "]}");
     assert_int_equal(tool_rule_open(&r, "n*n,tool-7", NULL, false, &why), 0);
-    assert_int_equal(
-        tool_rule_cut(&r, (struct json_value){JSON_OBJECT, buf_slice(&list)}, &c, &cut, NULL, NULL),
-        0);
+    assert_int_equal(tool_rule_remove_tools(&r, (struct json_value){JSON_OBJECT, buf_slice(&list)},
+                                            &c, &cut, NULL, NULL),
+                     0);
     assert_int_equal(cut.listed, 20001);
     assert_int_equal(cut.hidden, 19999);
     assert_int_equal(changes_text_size(&c, buf_slice(&list)),
@@ -323,12 +323,12 @@ static void test_tool_rule_unmatched_names_are_known_after_a_list(void **state)
     struct slice s;
     size_t at = 0;
     assert_int_equal(tool_rule_open(&r, "a,c,b?", "d*", false, &why), 0);
-    assert_int_equal(
-        tool_rule_cut(&r, (struct json_value){JSON_OBJECT, slice_of(list)}, &c, &cut, NULL, NULL),
-        0);
-    assert_true(tool_rule_next_unmatched(&r, &at, &s) && slice_is(s, "c"));
-    assert_true(tool_rule_next_unmatched(&r, &at, &s) && slice_is(s, "d*"));
-    assert_false(tool_rule_next_unmatched(&r, &at, &s));
+    assert_int_equal(tool_rule_remove_tools(&r, (struct json_value){JSON_OBJECT, slice_of(list)},
+                                            &c, &cut, NULL, NULL),
+                     0);
+    assert_true(tool_rule_next_unmatched_pattern(&r, &at, &s) && slice_is(s, "c"));
+    assert_true(tool_rule_next_unmatched_pattern(&r, &at, &s) && slice_is(s, "d*"));
+    assert_false(tool_rule_next_unmatched_pattern(&r, &at, &s));
     changes_close(&c);
     tool_rule_close(&r);
 }

@@ -105,7 +105,7 @@ int prune_read_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
 int prune_connect(struct prune *p)
 {
     char path[PATH_MAX];
-    if (!connect_path(p->dir.path, path)) {
+    if (!connect_find_database_path(p->dir.path, path)) {
         buf_printf(p->d.error, "nothing has been recorded in %s; choose another vault with --vault",
                    p->dir.path);
         return MI_ENOENT;

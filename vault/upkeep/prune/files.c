@@ -122,7 +122,7 @@ int prune_files_find(struct prune *p, int64_t *bytes)
         fd = vault_dir_open_sub(p->dir.fd, VAULT_ESCALATIONS, false);
         st = prune_files_find_in_folder(p, &p->escalations, fd, file_is_escalation);
     }
-    *bytes += prune_files_plan_until(&p->bodies, 0);
+    *bytes += prune_files_plan_until_time(&p->bodies, 0);
     return st;
 }
 
@@ -137,20 +137,20 @@ int prune_files_plan_bodies(struct prune *p, int64_t id, int64_t *bytes)
         fstatat(p->bodies.fd, uid, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode))
         return st;
     st = prune_files_add(&p->bodies, uid, 0, file.st_size);
-    *bytes += prune_files_plan_until(&p->bodies, 0);
+    *bytes += prune_files_plan_until_time(&p->bodies, 0);
     return st;
 }
 
-int64_t prune_files_plan_next(struct prune_files *f)
+int64_t prune_files_plan_next_file(struct prune_files *f)
 {
     return f->file[f->planned++].bytes;
 }
 
-int64_t prune_files_plan_until(struct prune_files *f, int64_t until_us)
+int64_t prune_files_plan_until_time(struct prune_files *f, int64_t until_us)
 {
     int64_t sum = 0;
     while (f->planned < f->n && f->file[f->planned].until_us <= until_us)
-        sum += prune_files_plan_next(f);
+        sum += prune_files_plan_next_file(f);
     return sum;
 }
 

@@ -13,10 +13,10 @@ MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
 /* Plans the removal of the large bodies of a session, and adds their size to *bytes. */
 MI_MUST int prune_files_plan_bodies(struct prune *p, int64_t id, int64_t *bytes);
 /* Plans the removal of the next file. Returns the size of the file. */
-int64_t prune_files_plan_next(struct prune_files *f);
+int64_t prune_files_plan_next_file(struct prune_files *f);
 /* Plans the removal of the files whose data all precede the time until_us. Returns their total
  * size. */
-int64_t prune_files_plan_until(struct prune_files *f, int64_t until_us);
+int64_t prune_files_plan_until_time(struct prune_files *f, int64_t until_us);
 void prune_files_close(struct prune_files *f);
 
 #endif

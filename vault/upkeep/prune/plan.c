@@ -60,7 +60,7 @@ static int read_candidates(struct prune *p, struct candidates *l)
 
 /* Plans the removal of a session with its large bodies, unless the session must be sent first. Adds
  * the bytes that the removal frees to *bytes. */
-static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
+static int plan_removal_of_session(struct prune *p, struct candidate *c, int64_t *bytes)
 {
     bool sent;
     int64_t rows = 0;
@@ -89,7 +89,7 @@ static int plan_removal_of_named_session(struct prune *p, struct candidates *l, 
     if (i == l->n || l->c[i].id != p->rule.session)
         return 0;
     if (!l->c[i].running)
-        return plan_session(p, &l->c[i], bytes);
+        return plan_removal_of_session(p, &l->c[i], bytes);
     buf_printf(p->d.error,
                "session %lld is running, or processes of its server are; end it first, or see: "
                "mcp-interposer reap",
@@ -115,8 +115,8 @@ static int64_t plan_remove_old_files(struct prune *p, const struct candidates *l
     for (size_t i = 0; i < l->n; i++)
         if (!l->c[i].planned && l->c[i].started_us < kept_us)
             kept_us = l->c[i].started_us;
-    return prune_files_plan_until(&p->logs, files_cutoff_us(p, kept_us)) +
-           prune_files_plan_until(&p->escalations, files_cutoff_us(p, kept_us));
+    return prune_files_plan_until_time(&p->logs, files_cutoff_us(p, kept_us)) +
+           prune_files_plan_until_time(&p->escalations, files_cutoff_us(p, kept_us));
 }
 
 /* Plans removals until the vault is small enough. As long as log files take more than all other
@@ -142,14 +142,14 @@ static int plan_prune_by_size(struct prune *p, struct candidates *l, int64_t *by
                 kept_us = l->c[i].started_us;
         int64_t freed = 0, file = 0;
         if (p->logs.planned < past && (i == l->n || logs > *bytes - today - logs)) {
-            file = prune_files_plan_next(&p->logs);
+            file = prune_files_plan_next_file(&p->logs);
         } else if (i < l->n) {
             int64_t newer_us = i + 1 < l->n ? l->c[i + 1].since_us : INT64_MAX;
-            st = plan_session(p, &l->c[i], &freed);
+            st = plan_removal_of_session(p, &l->c[i], &freed);
             if (l->c[i].planned && newer_us > kept_us)
                 newer_us = kept_us;
             if (l->c[i].planned)
-                file = prune_files_plan_until(&p->logs, files_cutoff_us(p, newer_us));
+                file = prune_files_plan_until_time(&p->logs, files_cutoff_us(p, newer_us));
         } else {
             break;
         }
@@ -170,7 +170,7 @@ static int plan_prune_by_rules(struct prune *p, struct candidates *l, int64_t *f
     for (size_t i = 0; st == 0 && i < l->n; i++)
         if (l->c[i].removable &&
             (all || (p->rule.older_us > 0 && l->c[i].ended_us < p->now_us - p->rule.older_us)))
-            st = plan_session(p, &l->c[i], freed);
+            st = plan_removal_of_session(p, &l->c[i], freed);
     if (st < 0)
         return st;
     *freed += plan_remove_old_files(p, l);

@@ -137,7 +137,7 @@ int prune_add_session_size(struct prune *p, int64_t id, int64_t *ret)
     if (st < 0)
         return st;
     if (file != p->index)
-        index = search_file_bytes_of_session(p->dir.fd, id);
+        index = search_get_file_size_of_session(p->dir.fd, id);
     p->index = file;
     *ret = pages * p->page_size + index;
     return 0;

@@ -41,7 +41,7 @@ static const struct db_kind redacting = {
 int scrub_connect(struct scrub *s)
 {
     char path[PATH_MAX];
-    if (!connect_path(s->dir.path, path)) {
+    if (!connect_find_database_path(s->dir.path, path)) {
         errno = ENOENT;
         return scrub_fail(s, "open", VAULT_DB);
     }
@@ -103,7 +103,7 @@ void scrub_roll_back(struct scrub *s)
     s->waiting = s->changed_n = 0;
 }
 
-int scrub_empty_log(struct scrub *s)
+int scrub_truncate_log(struct scrub *s)
 {
     sqlite3_stmt *q;
     int st = db_begin_query(&s->d, S_EMPTY_LOG, &q, NULL, 0);

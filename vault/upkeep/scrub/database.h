@@ -16,7 +16,7 @@ MI_MUST int scrub_change_record(struct scrub *s, enum scrub_query i, enum restat
 MI_MUST int scrub_commit(struct scrub *s);
 void scrub_roll_back(struct scrub *s);
 /* Truncates the write-ahead log, which holds old versions of pages. */
-MI_MUST int scrub_empty_log(struct scrub *s);
+MI_MUST int scrub_truncate_log(struct scrub *s);
 
 /* Sets the error "cannot WHAT VAULT/NAME: " with the text of errno, for scrub_error(). Returns
  * MI_EIO. */

@@ -195,7 +195,7 @@ static int replace_file_by_copy(struct lines *l, struct copy *c)
 }
 
 /* Whether the front matter of an escalation names the session. */
-static bool escalation_names_session(FILE *f, const char *uid)
+static bool escalation_mentions_session(FILE *f, const char *uid)
 {
     char head[4096];
     size_t n = fread(head, 1, sizeof head, f);
@@ -219,7 +219,7 @@ static int scrub_file(struct lines *l, const char *name)
     }
     rewind(c.in);
     if (st == 0 &&
-        (l->uid == NULL || l->kind == SCRUB_VALUE || escalation_names_session(c.in, l->uid)))
+        (l->uid == NULL || l->kind == SCRUB_VALUE || escalation_mentions_session(c.in, l->uid)))
         st = scrub_lines(l, &c);
     if (st == 0 && c.out != NULL)
         st = replace_file_by_copy(l, &c);
@@ -234,7 +234,7 @@ static int scrub_file(struct lines *l, const char *name)
 
 /* Searches a file. A run with changes holds the lock that a proxy takes to update an escalation
  * (record/process/escalation.h). */
-static int scrub_file_locked(struct lines *l, const char *name)
+static int lock_and_scrub_file(struct lines *l, const char *name)
 {
     bool changes = l->s->d.db != NULL;
     if (changes && flock(l->dir_fd, LOCK_EX) != 0)
@@ -260,7 +260,7 @@ static int scrub_folder(struct lines *l, const char *end, const char *but)
         size_t n = strlen(e->d_name), end_n = strlen(end);
         bool complete = e->d_name[0] != '.' && n > end_n && strcmp(e->d_name + n - end_n, end) == 0;
         if (complete && (but == NULL || strncmp(e->d_name, but, strlen(but)) != 0))
-            st = scrub_file_locked(l, e->d_name);
+            st = lock_and_scrub_file(l, e->d_name);
     }
     closedir(d);
     return st;

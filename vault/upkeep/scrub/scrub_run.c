@@ -64,5 +64,5 @@ int scrub_finish(struct scrub *s, bool rebuild)
         if (st < 0)
             return st;
     }
-    return scrub_empty_log(s);
+    return scrub_truncate_log(s);
 }
