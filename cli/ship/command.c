@@ -82,7 +82,7 @@ static const struct opt status_options[] = {
 
 const struct command ship_status = {
     .name = "ship status",
-    .summary = "show what was sent to each target, and how much is missing",
+    .summary = "show what was sent to each target and what is not",
     .usage = "[OPTIONS]",
     .about = "For each target to which this vault was sent, says what is missing there, and\n"
              "the last error. It reads the vault only, and does not ask the targets.\n"

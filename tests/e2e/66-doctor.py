@@ -244,7 +244,7 @@ def _(t):
     os.kill(pid, signal.SIGSTOP)
     p.round()
     ((text, remedy),) = bad(doctor(t, status=1))["recorders"]
-    check(text.startswith("the recorder of files has stored nothing for 1000 ms; ") and remedy.startswith(f"kill -9 {pid}:"), (text, remedy))
+    check(text.startswith("the recorder of files has stored nothing for 1000 ms; ") and remedy.startswith(f"kill -9 {pid};"), (text, remedy))
     check(recorder(t)["unstored_bytes"] > 0, "nothing is unstored")
     os.kill(pid, signal.SIGKILL)
     eq(bad(doctor(t)), {}, "after the remedy")

@@ -539,9 +539,9 @@ def _(t):
     week(t, "srv", [*reads, tool("w"), tool("d")], ["r1", "w", "d"])
     for text, rule, says in (
             ("[server srv]\nhide-tools = d\n", "r1, w", "these tools were called, but hide-tools or read-only of the configuration still hides them: d"),
-            ("[server srv]\nread-only = yes\n", "r1", "still hidden by hide-tools or read-only of the configuration: d, w"),
-            ("[proxy]\nhide-tools = d\n[server srv]\nhide-tools = w, r1\n", "d", "of the configuration: r1, w"),
-            ("[proxy]\nread-only = yes\n", "r1", "of the configuration: d, w"),
+            ("[server srv]\nread-only = yes\n", "r1", "hide-tools or read-only of the configuration still hides them: d, w"),
+            ("[proxy]\nhide-tools = d\n[server srv]\nhide-tools = w, r1\n", "d", "of the configuration still hides them: r1, w"),
+            ("[proxy]\nread-only = yes\n", "r1", "of the configuration still hides them: d, w"),
             ("[server other]\nhide-tools = d\n[server srv]\ntools = x\n", "d, r1, w", "the rule hides 2 tools")):
         config.write_text(text)
         said, why = suggests(t, "srv")
