@@ -30,7 +30,7 @@ static int init_run_sql(const char *url, const char *device, struct buf *sql)
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : link_error_text(l));
     else if (device != NULL)
-        log_note("the schema is ready, and the role %s is a device; set its password with psql: "
+        log_note("the schema is ready, and a device can use the role %s; set its password with psql: "
                  "\\password \"%s\"",
                  device, device);
     else

@@ -71,8 +71,8 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
                                bool *ret_new)
 {
     struct checkpoint last;
-    /* head of the vault's log, which is longer than the log of the note if another process has
-     * signed meanwhile */
+    /* current head of the vault's log; if another process has signed meanwhile, the log has grown
+     * since the note was written */
     struct log_head now;
     struct digest root;
     int st = find_last_note(a->c.origin, path, text, &last, a->error);

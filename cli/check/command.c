@@ -40,7 +40,7 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Reports unusual messages and protocol violations in recordings: the findings\n"
     "that were noted while recording, and those of the rules of this version.\n"
-    "findings.md explains them (documents, see: mcp-interposer help).\n" COMMAND_SESSION_HELP
+    "findings.md explains them (`mcp-interposer help` says where it is).\n" COMMAND_SESSION_HELP
     "FILE is a cassette; its name contains a `/` or a `.`. Without SESSION and FILE:\n"
     "the newest session that has a message, or with --all, --server, --client,\n"
     "--since or --until all matching sessions, oldest first.\n"

@@ -74,7 +74,7 @@ struct result_counts {
     uint64_t rows[RESULT_CHANGES]; /* number of rows, by change */
     uint64_t tools[DIFF_ENTRIES];  /* number of new, changed and removed tools in lists */
     uint64_t unread;               /* number of rows whose answers were not compared */
-    /* number of facts about the sessions that differ, and that count as differences */
+    /* number of session facts that differ; facts that are only mentioned are not counted */
     uint64_t facts;
 };
 

@@ -32,7 +32,7 @@ static const char about[] =
     "list_escalations and list_asked. Results are short, come in pages, and are\n"
     "marked as recorded data.\n"
     "It answers all revisions from 2024-11-05 to 2026-07-28. mcp-server.md has the\n"
-    "entries for clients (documents, see: mcp-interposer help).\n"
+    "entries for clients (`mcp-interposer help` says where it is).\n"
     "\n"
     "  claude mcp add recordings -- mcp-interposer mcp\n";
 /* clang-format on */

@@ -28,7 +28,7 @@ static const struct guess guesses[] = {
     {"play|playback|simulate", "`replay` acts as a server, from a recording"},
     {"scan|sanitize|secrets", "`redact --scan` finds secrets in recordings"},
     {"html|report|convert|save", "`export` writes a session as a page, a table or a cassette"},
-    {"call|invoke|request|resend|repeat|retry|again|curl", "`send` sends a request to a server, recorded or typed"},
+    {"call|invoke|request|resend|repeat|retry|again|curl", "`send` sends a recorded or a typed request to a server"},
     {"load", "`import` reads recordings of other programs"},
     {"metrics|summary|top", "`stats` counts calls, errors and latency, `ps` lists running proxies"},
     {"server|servers|client|clients", "`wrap --list` lists the servers of your clients, `ps` those that run"},

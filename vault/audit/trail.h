@@ -95,7 +95,7 @@ const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 MI_MUST int trail_read_new_leaves(struct trail *t, struct snapshot *s);
 /* Prepares trail_session_was_pruned(). Call this function again after more leaves were read. */
 MI_MUST int trail_sort_pruned_sessions(struct trail *t);
-/* Whether the log says that the session opened with this id was removed. */
+/* Whether the log records that the session with this id was removed. */
 bool trail_session_was_pruned(const struct trail *t, int64_t id);
 /* Returns the session with this uid; NULL if no leaf names it. */
 struct trail_session *trail_find_session(struct trail *t, struct slice uid);

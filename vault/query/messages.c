@@ -11,7 +11,7 @@ struct event_reader {
     /* the next event, borrowed from `page`; NULL: the next page must be read */
     struct page_row *next;
     int64_t session_id, after; /* `after`: id of the last row that was read */
-    query_event_fn fn; /* callback for events; NULL: all events were passed to the callback */
+    query_event_fn fn; /* callback for events; set to NULL after the last event */
 };
 
 #define LISTS                                                                                      \

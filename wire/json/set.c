@@ -126,7 +126,7 @@ static bool token_is_next_index(struct json_value array, struct slice token, str
     if (slice_is(token, "-") || (is_index && index == n))
         return true;
     if (is_index)
-        buf_printf(error, "is beyond the end of an array of %zu", n);
+        buf_printf(error, "is beyond the end of an array of %zu elements", n);
     else
         buf_adds(error, "names a member of an array; write an index, or - to add an element");
     return false;

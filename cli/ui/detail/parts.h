@@ -88,8 +88,7 @@ static inline struct part *detail_add_part(struct detail *d, enum part_kind kind
 /* Returns 1 if the part hides the brackets around its value, because the part's title replaces
  * them; otherwise 0. */
 size_t detail_count_hidden_brackets(const struct part *p);
-/* Converts the number of a line in the part's view to the number of the line below the part's
- * title. */
+/* Converts a line number of the part's view to a line number that counts from the part's title. */
 size_t detail_line_below_title(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);

@@ -49,8 +49,8 @@ enum role {
 #define J (1u << MCPFILE_JSON)
 #define T (1u << MCPFILE_TOML)
 #define Y (1u << MCPFILE_YAML)
-/* The members of a server. ROLE_LOGIN: this member says how the client signs in at a URL, which a
- * command cannot do in the same way. */
+/* The members of a server. ROLE_LOGIN: this member says how the client signs in at a URL.
+ * A server that is started as a command cannot sign in like this. */
 static const struct {
     const char *name;
     unsigned formats; /* formats that have the member, as bits: 1 << enum mcpfile_format */
