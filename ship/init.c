@@ -30,9 +30,10 @@ static int init_run_sql(const char *url, const char *device, struct buf *sql)
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : link_error_text(l));
     else if (device != NULL)
-        log_note("the schema is ready, and a device can use the role %s; set its password with psql: "
-                 "\\password \"%s\"",
-                 device, device);
+        log_note(
+            "the schema is ready, and a device can use the role %s; set its password with psql: "
+            "\\password \"%s\"",
+            device, device);
     else
         log_note(
             "the schema is ready; add devices with: mcp-interposer ship init URL --device NAME");
