@@ -496,7 +496,9 @@ class Proxy:
         """kill -9; with all_of_it also its side processes."""
         self.proc.send_signal(signal.SIGSTOP)
         wait_until(lambda: process_state(self.pid) in "TZX", 5, "the interposer stops")       # and starts no other process
-        own = [pid for pid, name in self.children().items() if name.startswith("mcp-")] if all_of_it else []
+        children = self.children()
+        self.had_recorder = "mcp-recorder" in children.values()
+        own = [pid for pid, name in children.items() if name.startswith("mcp-")] if all_of_it else []
         self.proc.kill()
         for pid in own:
             with contextlib.suppress(ProcessLookupError):
@@ -523,7 +525,7 @@ class Proxy:
 
 # --- what is not stored yet -----------------------------------------------------------------------
 
-_journals = []      # directories of the cases that run in this process
+_journals = {}      # directories of the cases that run in this process, possibly in several threads
 _abandoned = set()  # journals of which the proxy and its recorder were killed
 _signed_vaults = set()  # as bytes; vaults of tests that have made a key
 strange_files = set()   # paths: never waited for, though a damaged journal may name a process that exists
@@ -615,7 +617,7 @@ def settle(seconds=5):
     def pending():
         nonlocal before, moved_at
         tails, names, busy = {}, _signers(), []
-        for folder in _journals:
+        for folder in list(_journals):
             with contextlib.suppress(OSError):
                 for name in os.listdir(folder):
                     found = _is_pending(f"{folder}/{name}", upto, tails)
@@ -650,7 +652,7 @@ class Test:
         self.home.mkdir()
         shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.journals = Path(tempfile.mkdtemp(prefix="mcp-e2e-", dir=shm))
-        _journals.append(self.journals)
+        _journals[str(self.journals)] = True
         self.numbers = itertools.count(1)
         self.proxies = []
         self.closing = contextlib.ExitStack()
@@ -697,7 +699,7 @@ class Test:
     def close(self):
         problems = [p for p in [x.release() for x in self.proxies] if p]
         self.closing.close()
-        _journals.remove(self.journals)
+        del _journals[str(self.journals)]
         for folder in (self.tmp, self.journals):
             shutil.rmtree(folder, ignore_errors=True)
         return problems
