@@ -187,8 +187,8 @@ size_t view_find_first_note(const struct view *v, size_t at);
 struct inner *view_find_unfolded_string(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
-/* Removes all lines at or after byte `at` from the index. Call this function when the number of
- * lines of the value at `at` has changed. */
+/* Removes all lines that begin after byte `at` from the index. Call this function when the number
+ * of lines of the value at `at` has changed. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_get_unescaped_offset(const struct view *v, size_t at, size_t to);
