@@ -17,7 +17,7 @@
  * by their path, no io_uring, no mounts or namespaces. Denied calls are counted, except those that
  * make a process or thread.
  *
- * Not restricted: killing process groups with kill(2), because the recorder must kill the process
+ * Not restricted: SIGKILL to process groups by kill(2), because the recorder must kill the process
  * group of a server whose proxy was killed. Landlock and seccomp cannot limit kill(2) to that
  * group.
  *
