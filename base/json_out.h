@@ -33,8 +33,8 @@ struct json_out {
     bool comma;     /* a value was written, so the next value needs a comma */
     /* Maximum bytes written of a text; 0: texts are written in full. With a maximum, "…" follows a
      * longer text, and texts are escaped like text_append_visible(), because a reader would undo
-     * JSON's own escapes. json_out_add_visible_json() writes JSON as such a text. Members that are
-     * null are omitted. */
+     * JSON's own escapes. json_out_add_visible_json() writes JSON as such a text. With a maximum,
+     * members that are null are omitted. */
     size_t max_text;
 };
 

@@ -11,7 +11,7 @@
 struct nearest {
     const char *word; /* the word that the user has written */
     const char *best; /* closest candidate so far; NULL: none */
-    size_t distance;  /* edit distance between `word` and `best` */
+    size_t distance;  /* edit distance between `word` and `best`; 1 if `word` is a prefix */
 };
 
 struct nearest nearest_begin(const char *word);

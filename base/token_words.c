@@ -136,7 +136,7 @@ size_t tokens_scan_words(struct tokens *t, const char *p, size_t i, size_t n)
         if (i + 1 >= n || p[i] != ' ' || token_kinds[(unsigned char)p[i + 1]] != TOKEN_LOWER)
             return i;
         size_t behind = tokens_scan_word_blocks(t, p, i, n);
-        if (behind == i) { /* fewer than BLOCK bytes remain */
+        if (behind == i) { /* no complete block was read */
             tokens_end_word(t);
             t->before = TOKEN_SPACE;
             t->run = 0;

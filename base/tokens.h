@@ -35,7 +35,7 @@ enum tokens_class {
     /* each character of punctuation that is equal to the two characters before it */
     TOKENS_REPEATED,
     TOKENS_SPACE,   /* a space that is not before a letter */
-    TOKENS_BLANK,   /* a run of two or more spaces */
+    TOKENS_BLANK,   /* a run of two or more spaces or tabs */
     TOKENS_NEWLINE, /* a run of white space that begins with an end of line */
     TOKENS_WIDTH,   /* each 128 spaces of a run of white space, or about 16 tabs or ends of line */
     TOKENS_LATIN,   /* each letter of the Latin script; the next classes are other scripts */

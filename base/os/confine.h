@@ -4,21 +4,20 @@
  * misbehave, the process must not be able to do more than a recorder does. After confine_self():
  *
  *   files       only below the given directories; in addition /proc and /dev/urandom (SQLite's
- *   random numbers) for
- *               reading, and /dev/null. Nothing can be executed. Special files and symbolic links
- *               cannot be made. Descriptors that are already open keep working. Files of the time
- *               zone cannot be read: UTC only.
+ *               random numbers) for reading, and /dev/null. Nothing can be executed. Special files
+ *               and symbolic links cannot be made. Descriptors that are already open keep working.
+ *               Files of the time zone cannot be read: UTC only.
  *   TCP         no bind(2), no connect(2) (Linux 6.7)
  *   sockets     no connection to an abstract Unix socket of another process (Linux 6.12)
  *   processes   no ptrace(2) of a process that is not confined in the same way; no privileges from
- *   setuid programs
+ *               setuid programs
  *
  * After confine_system_calls(), any system call that a recorder does not need fails with EPERM: no
  * sockets (TCP, UDP, Unix sockets with a path), no new processes, no chmod, chown or times of files
  * by their path, no io_uring, no mounts or namespaces. Denied calls are counted, except those that
  * make a process or thread.
  *
- * Not restricted: killing process groups with kill(2), because the recorder must kill the process
+ * Not restricted: SIGKILL to process groups by kill(2), because the recorder must kill the process
  * group of a server whose proxy was killed. Landlock and seccomp cannot limit kill(2) to that
  * group.
  *

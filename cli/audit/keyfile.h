@@ -3,8 +3,10 @@
  * Files     PATH: one line, mode 0600. PATH.HASH: an earlier key, which has this key hash. A
  *           rotation does not remove the earlier key, because both keys must sign that the new key
  *           follows the earlier key.
- * Rules     a file is written completely or not at all, synced, and never overwritten by a new key.
- *           A file that others can read, or in a directory where others can write, is rejected.
+ * Rules     a file is written completely or not at all, and synced. keyfile_create() never replaces
+ *           a key; keyfile_replace() first writes the old key to PATH.HASH. A file that others can
+ *           read, or that belongs to another user (except root), is rejected. No file is written to
+ *           a directory in which others can replace it.
  * Owns      nothing; keys belong to the caller, who erases them.
  * Errors    MI_ENOENT (only reading), MI_EBUSY (only keyfile_create(): the file exists), MI_EIO,
  *           MI_EINVAL (not a key file, or rejected), MI_ENOMEM; with one sentence in `error`.

@@ -164,7 +164,8 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
     return status;
 }
 
-/* Adds the checkpoints of the local notes (cli/audit/local_note.h), if this machine has a key. */
+/* Adds the checkpoints of the local notes (cli/audit/local_note.h), even if the key is missing. If
+ * the path of the key is unknown, adds nothing. */
 static int add_checkpoints_beside_key(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};

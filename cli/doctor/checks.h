@@ -47,7 +47,7 @@ void doctor_check_escalations(struct doctor *d);
 /* ---- recorders.c ---- */
 
 /* Checks the directory of the journals, and the recorder process of each running session. Waits
- * for a recorder that has something to store. */
+ * for a recorder that has something to store, or that has not started. */
 void doctor_check_recorders(struct doctor *d);
 /* Checks only the journals that killed sessions have left. This is for a vault that does not
  * exist. */

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Size of the write-ahead log, in bytes, above which the log is reported: four times the size at
- * which a proxy checkpoints the log during a burst of messages. */
+/* Size of the write-ahead log, in bytes, above which the log is reported: eight times the size at
+ * which a recorder checkpoints the log during a burst of messages (UPKEEP_PAGES_MAX). */
 #define WAL_MAX ((int64_t)256 << 20)
 #define GROUP_MAX 256 /* maximum number of processes that are counted for a killed proxy */
 /* Unsent sessions are reported after three days, because a laptop may be offline over a weekend. */

@@ -1,9 +1,10 @@
 /* failing.c - checks of `doctor`: servers whose newest sessions failed.
  *
  * A session failed if the server could not be started, answered none of the client's requests, or
- * ended the session: it crashed more often than it is restarted, it hung, or it closed its output.
- * A session without a request does not count, nor does a session that the client left within
- * FAILING_WAIT_US.
+ * ended the session: it crashed more often than it is restarted, it hung, it closed its output, or
+ * it answered `initialize` differently after a restart.
+ * A session that the client left within FAILING_WAIT_US did not fail, although no request was
+ * answered. A session without a request that did not fail is skipped.
  * The check reads the sessions of the last FAILING_DAYS days, except imported ones. For each
  * server, it counts the failed sessions after the last session that did not fail.
  *

@@ -1,7 +1,8 @@
 /* recorders.c - checks of `doctor`: the directory of the journals, the recorder process of each
  * running session, and whether the recorder is confined.
  *
- * Blocks    up to RECORDER_SETTLE_MS for each recorder that has something to store. */
+ * Blocks    up to RECORDER_SETTLE_MS for each recorder that has something to store, and for each
+ *           running session that has no recorder. */
 #include "cli/doctor/checks.h"
 
 #include "base/clock.h"

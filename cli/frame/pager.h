@@ -3,7 +3,7 @@
  * A shell runs $PAGER. If $PAGER is not set, `less` is used if it is installed. If $LESS is not
  * set, it becomes FRX: colours, and no paging of output that fits on the screen. If $LESS is set,
  * -R (colours) is put before its value. If $LV is not set, it becomes -c, the option of lv for
- * colours. PAGER=cat and an empty PAGER mean no pager.
+ * colours. PAGER=cat and an empty PAGER mean no pager, as do TERM=dumb and a missing $TERM.
  * Owns      the pager's process, and stdout while it runs.
  * Blocks    pager_close() until the user quits the pager. */
 #ifndef MI_CLI_FRAME_PAGER_H

@@ -1,9 +1,10 @@
 /* preview.h - the most useful part of a message, for one line of a list.
  *
- * This part is the arguments or params of a request, the text of a tool's result, the code and
- * message of an error, the data of a log notification, or the name and version in a handshake. For
- * any other kind of message, the preview is the whole message. Each run of white space becomes one
- * blank. A line of stderr is shown unchanged.
+ * This part is the arguments or params of a request, the text of a result, the number and names of
+ * the entries of a list such as tools, the code and message of an error, the data of a log
+ * notification, the state in a progress notification, or the name and version in a handshake. A
+ * result without text is shown as JSON; a body that is not a message is shown as it is. Each run of
+ * white space becomes one blank. A line of stderr is shown unchanged.
  *
  * Owns      nothing. The text is raw: print it with out_text() or out_add_fitting_text(), or write
  *           it with text_append_visible().

@@ -2,7 +2,7 @@
  * forms of report/report.h in files.
  *
  * Forms     all forms that the options request. At most one of them goes to stdout (`-` in place
- *           of a file). If none does, stdout gets the text.
+ *           of a file). If none does, stdout gets the text, unless --output names a file.
  * Text      a case is a line of cells and a sentence, which is wrapped between words at the width
  *           of the terminal, with lines of details below it.
  * Owns      the report and the output, until reporting_close() or reporting_close_without_files().
@@ -28,7 +28,7 @@ struct reporting {
     struct report report;
     struct out out;
     struct json_out row; /* the current JSON row */
-    bool text, json;     /* stdout gets text or JSON; both false: all output goes to files */
+    bool text, json;     /* form of the output; both false: junit or sarif instead */
     /* file that gets the output instead of stdout (--output); NULL: stdout */
     const char *output;
     const char *junit, *sarif; /* paths of the report files; NULL: not requested */

@@ -1,4 +1,4 @@
-/* asked.c - the list of the questions that servers have asked users. */
+/* asked.c - the list of the requests of servers for user input. */
 #include "cli/lists/list.h"
 
 #include "cli/frame/filter.h"

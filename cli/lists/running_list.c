@@ -36,7 +36,7 @@ struct server {
     struct slice state;      /* the state after the last event that implies a state */
     int64_t event, restarts; /* event: id of the last event that was read */
     int64_t open_from;       /* seq below which all calls have ended */
-    int64_t calls, failed;   /* numbers of calls and of failed calls in RECENT_MINUTES minutes */
+    int64_t calls, failed;   /* numbers of calls and failed calls in the last RECENT_MINUTES */
 };
 
 static enum out_style running_state_style(const void *row)

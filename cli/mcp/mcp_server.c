@@ -5,7 +5,8 @@
 #include "wire/meta.h"
 #include "wire/rpc_out.h"
 
-#define CACHED_MS 3600000 /* milliseconds for which a client may cache the list of tools */
+/* milliseconds for which a client may cache the tools, which change only with the program */
+#define CACHED_MS 3600000
 
 /* clang-format off */
 static const char instructions[] =

@@ -176,7 +176,7 @@ static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
            pointer_unescape(b, (struct slice){pointer.p + n, pointer.n - n});
 }
 
-/* Appends the value of an option --set to `b`, as JSON. */
+/* Appends the value of an option --set, or a secret that the user typed, to `b`, as JSON. */
 static void outgoing_write_typed_value(struct buf *b, struct slice params,
                                        const struct cli_value *g, struct json_value input_schema)
 {

@@ -1,10 +1,10 @@
 /* peer.h - the server to which a request is sent. It runs behind `mcp-interposer proxy`, so that
  * the exchange is recorded as a session.
  *
- * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording;
- *           else a new `initialize`. If the server rejects a new `initialize`, server/discover asks
- *           whether the server speaks 2026-07-28, where each request has `_meta` instead of a
- *           handshake.
+ * Handshake the recorded `initialize` and `notifications/initialized`. If no complete `initialize`
+ *           is recorded, or if the user has chosen a revision, a new `initialize`. If the user has
+ *           chosen none and the server rejects `initialize`, server/discover asks whether the
+ *           server speaks 2026-07-28, where each request has `_meta` instead of a handshake.
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
  * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
  *           in peer.error.
@@ -42,7 +42,7 @@ MI_MUST int peer_load_recording(struct peer *p, struct source *source);
 MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
                        const char *name, const char *from);
 /* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
- * before it is used; TALK_NONE: the end of the recording. revision: the revision to try first;
+ * before it is used; TALK_NONE: the end of the recording. revision: the chosen revision;
  * REV_COUNT: none was chosen. *ret_answer is set if *ret is PEER_REFUSED. */
 MI_MUST int peer_perform_handshake(struct peer *p, uint32_t before, enum revision revision,
                                    enum peer_greeting *ret, struct rpc *ret_answer);

@@ -27,7 +27,7 @@ void typing_write_arguments(struct buf *out, struct json_value input_schema,
 void typing_write_param(struct buf *out, const char *method, const struct cli_value *g);
 
 /* Returns true if the name is probably misspelt: the schema has properties, none has this name, and
- * the schema does not allow other names. */
+ * no other keyword, such as additionalProperties or $ref, may define or allow it. */
 bool typing_name_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif

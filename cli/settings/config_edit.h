@@ -17,7 +17,8 @@
  * lines of the file. */
 struct config_edit {
     struct slice before;
-    size_t line;    /* the number in the file of the first line of `before`, from 1 */
+    /* number in the file of the first line of `before`, from 1; 0: a section is added at the end */
+    size_t line;
     struct buf now; /* owned; free it with buf_close() */
 };
 

@@ -44,7 +44,7 @@ bool value_check_against_option(const struct opt *o, const char *value, struct b
     bool ok = true;
     const char *what = "value", *use = o->arg;
     if (o->arg == NULL)
-        return true; /* the option is a flag: opt.c checks that it has no value */
+        return true; /* the option is a flag, whose value opt.c checks */
     if (strcmp(o->arg, "SIZE") == 0) {
         ok = units_parse_size(value, &size) == 0;
         what = "size", use = "bytes, or a unit such as 512KiB or 64MiB";

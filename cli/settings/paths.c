@@ -37,8 +37,8 @@ char *path_expand_home(const char *given)
 }
 
 /* Returns `given` if it is not NULL. Otherwise, returns `below` in the directory named by the
- * environment variable or, if the variable is not set, in the directory `in_home` of the home
- * directory. */
+ * environment variable or, if the variable has no absolute path, in the directory `in_home` of the
+ * home directory. */
 static char *resolve_path(const char *given, const char *variable, const char *in_home,
                           const char *below)
 {

@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-/* Makes the rule for the tools of a server. tools: the value of --tools; NULL: the rule ignores
- * --tools. */
+/* Makes the rule for the tools of a server. tools: the value of --tools; NULL: none. */
 static int open_rule(const struct settings *s, const char *server, const char *tools,
                      struct tool_rule *ret, struct buf *error)
 {

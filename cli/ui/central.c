@@ -3,9 +3,10 @@
  *
  * A request to a store takes as long as the network and the server need. Keys that are pressed
  * meanwhile are handled later; only Q and Control-C end ui at once. After WAIT_SHOWN_US, the last
- * line says that ui waits for the store. A key stops a request whose result is only for drawing, or
- * for loading a session that the cursor passes. If the store reports an error, the last lines show
- * the error. Every STORE_MS, ui asks the store for changes, and reads the chosen session again. */
+ * line says that ui waits for the store. After a key is pressed, ui sends no further request for a
+ * reading that only draws the screen, or that loads a session which the cursor only passes. If the
+ * store reports an error, the last lines show the error. Every STORE_MS, ui asks the store for
+ * changes, and reads the chosen session again. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"

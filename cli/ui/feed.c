@@ -107,9 +107,9 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
-/* Finds requests among the messages from..to that continue an earlier call. Such a request may
- * change the earlier call twice: when the request begins, and when it ends. Call this function
- * before the calls are read. */
+/* Finds requests that continue an earlier call: among the messages from..to, and among the earlier
+ * requests in p->ended. Such a request may change the earlier call twice: when the request begins,
+ * and when it ends. Call this function before the calls are read. */
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -137,8 +137,8 @@ static int64_t feed_messages_per_step(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads messages from..to. Sets p->seq to the last message that was read; if time runs out, that
- * message is before `to`. */
+/* Reads messages from..to, older messages from `to` backwards. Sets p->seq to the last message that
+ * was read; if time runs out, messages after it in this order are left. */
 static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;

@@ -99,8 +99,8 @@ static int allow_conditional_calls(scmp_filter_ctx filter)
     if (st == 0)
         st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                               SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-    /* kill(2) is allowed for negative process ids; the upper 32 bits of the argument may be
-     * anything */
+    /* kill(2) with SIGKILL is allowed for negative process ids; the upper 32 bits of the argument
+     * may be anything */
     if (st == 0)
         st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2,
                               SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0x80000000),

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define QUIET_US 1000000 /* time after which the progress of indexing is shown */
-/* Maximum number of candidates of a session that are read one by one. For more candidates,
- * reading all rows of the session without bodies is cheaper. */
+/* Maximum number of candidates of a session that are read one by one. For more candidates, one pass
+ * over the whole session is cheaper. */
 #define TRY_EACH_MAX 32
 #define MATCHING 1024 /* maximum number of messages that match the fields and are read at once */
 #define SERVER_NAME_MAX 256 /* maximum bytes stored of a server name */

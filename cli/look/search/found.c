@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#define BEFORE 48 /* columns of context shown before a match */
-#define PIPED 116 /* bytes of context around a match, if stdout is a pipe */
+#define BEFORE 48 /* maximum bytes of context shown before a match */
+#define PIPED 116 /* maximum bytes of a match with its context, if stdout is a pipe */
 
 struct slice found_get_context(const struct found *f, size_t before, size_t after)
 {

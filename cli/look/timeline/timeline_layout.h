@@ -20,8 +20,9 @@ enum layout_level {
     LAYOUT_SHORT_NAMES,
     LAYOUT_NO_SIZE,
     LAYOUT_NO_ID, /* no ID column, and no milliseconds in the time of day */
-    /* one blank between columns, and no padding of METHOD and TOOK; on a terminal with fewer than
-     * 80 columns, lines of several sessions have no session ID, and a narrower column SERVER */
+    /* one blank between columns, a narrower WHAT, and no padding of METHOD and TOOK; on a terminal
+     * with fewer than 80 columns, lines of several sessions have no session ID, and a narrower
+     * column SERVER */
     LAYOUT_PACKED,
 };
 

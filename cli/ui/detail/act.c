@@ -220,7 +220,8 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
         return st < 0 ? st : MI_ENOENT;
     find_search_start(d, from, forward, &part, &at);
     ret->wrapped = false;
-    /* The part in which the search begins is searched twice: the second time only up to `at`. */
+    /* The part in which the search begins is searched twice, because the first time only the text
+     * on one side of `at` is searched. */
     for (size_t tried = 0; tried <= d->n; tried++) {
         size_t found = find_needle_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)

@@ -167,8 +167,8 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     for (uint32_t i = get_aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = get_aligned_node(a, 0, i)->next) {
         size_t k = find_member(a, &m, get_aligned_node(a, 0, i)->key, next);
-        /* the right object has no member with this name, or all its members with this name are
-         * matched already */
+        /* the right object has no member with this name, or the member that was found is matched
+         * already, because the name is a duplicate */
         if (k == m.n || m.member[k].taken) {
             add_removed_rows(a, i, at);
         } else {

@@ -109,8 +109,8 @@ static struct view_place find_remembered_line(const struct view *v, size_t line)
     return p;
 }
 
-/* If p is at an unfolded string, moves p to line number `line` of the string, or to its last line
- * if the string has fewer lines. */
+/* If p is at an unfolded string, moves p to line `line` of the view, or to the last line of the
+ * string if that line is below the string. */
 static void view_skip_in_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;

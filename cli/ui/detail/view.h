@@ -120,8 +120,8 @@ bool view_find_target(struct view *v, const struct view_place *p, struct view_ta
 bool view_find_enclosing_value(struct view *v, const struct view_target *t,
                                struct view_target *ret);
 /* Folds or unfolds the object, array or string `t`. Returns 0 or MI_ENOMEM. Returns MI_EFULL if
- * unfolded strings would need more than `room` bytes, or if there are too many exceptions. Returns
- * MI_ENOENT if `t` is a string that is not valid. */
+ * `t` is a string of more than `room` bytes, or if there are too many exceptions. Returns MI_ENOENT
+ * if `t` is a string that is not valid. */
 MI_MUST int view_toggle_fold(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded; other JSON is folded to few lines. */
 void view_fold_to_overview(struct view *v);
@@ -187,8 +187,8 @@ size_t view_find_first_note(const struct view *v, size_t at);
 struct inner *view_find_unfolded_string(const struct view *v, size_t at);
 /* returns the number of notes of the value at this offset */
 size_t view_count_notes(const struct view *v, size_t at);
-/* Removes all lines at or after byte `at` from the index. Call this function when the number of
- * lines of the value at `at` has changed. */
+/* Removes all lines that begin after byte `at` from the index. Call this function when the number
+ * of lines of the value at `at` has changed. */
 void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_get_unescaped_offset(const struct view *v, size_t at, size_t to);
