@@ -60,7 +60,8 @@ struct bundle_record {
     /* The fields of the record, in the order that bundle_form.h defines for its kind. {NULL, 0}:
      * the field is NULL or absent. */
     struct slice field[BUNDLE_FIELDS];
-    /* time of the last redaction of the record; 0: the record was not redacted */
+    /* time of the last redaction of the record; 0: there was none. For BUNDLE_END only redactions
+     * after the seal count. */
     int64_t redacted_at_us;
 };
 

@@ -10,7 +10,7 @@
 #define MISSING UINT64_MAX /* stands for the length of a missing text */
 
 struct out {
-    char *p; /* address for the next byte; NULL: bytes are only counted */
+    char *p; /* address of the first byte; NULL: bytes are only counted */
     size_t n;
 };
 

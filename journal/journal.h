@@ -22,7 +22,7 @@ struct journal {
     /* Returns the time since the session's start, in microseconds. */
     int64_t (*now_us)(void *owner);
     /* Records a message; if its t_us is 0, its time is the current time. Returns the seq of the
-     * message; the first message has seq 1. */
+     * message: 1, 2, … in the order of the calls. */
     uint64_t (*append)(void *owner, const struct row *row);
     /* Appends the answer `row`, and logs the invocation `x` that the answer ends. Texts of `x` that
      * lie in row->body are not copied. */

@@ -16,9 +16,10 @@
  * Memory    the writer allocates memory before it writes there, and uses the memory again when its
  *           records are released (steps.h). The memory of a burst stays allocated until
  *           ring_return_memory().
- * Limit     the records that are not released have at most `limit` bytes, and less than a step of
- *           skipped bytes. A single record may be longer than `limit` while the ring is empty, but
- *           not longer than ring_record_max().
+ * Limit     the bytes that are not released are at most `limit`, including skipped bytes. Only the
+ *           bytes that the last record skips may exceed the limit: less than a step before it and,
+ *           if it is long, after it. A single record may be longer than `limit` while the ring is
+ *           empty, but not longer than ring_record_max().
  * Wake-ups  the ring only says which side must be woken; the owner wakes that side. Before a side
  *           waits, it sets its flag. Then it reads the position of the other side once more. When a
  *           side has moved its position, it reads the flag of the other side. These four accesses
@@ -37,8 +38,8 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-/* size of a step in bytes, except in a small ring; with larger steps, the writer would pause
- * longer */
+/* size of a step in bytes, except in a small ring; larger steps are not faster, and the writer would
+ * pause longer */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX /* means "no position" */
@@ -59,7 +60,7 @@ struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
     uint64_t size;    /* size of the memory for records in bytes: whole steps, at least 8 pages */
-    uint64_t start_n; /* bytes of the session's metadata, which follow this page */
+    uint64_t start_n; /* bytes of the session's metadata, which follow the table */
 
     /* the writer's */
     _Alignas(64) _Atomic uint64_t head; /* all records before this position are published */

@@ -107,8 +107,8 @@ static bool steps_find_first_run(const struct steps *s, size_t n, uint8_t state,
     return false;
 }
 
-/* Finds a run of n free steps: the first such run before `next`. If there is none before `next`,
- * and the steps of `next` are free, finds `next`. */
+/* Finds the first n free steps in a row. If they are not before `next`, and the steps of `next` are
+ * free, finds `next` instead. `state`: see steps_are_free(). */
 static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
                            struct step_run *ret)
 {

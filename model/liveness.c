@@ -7,7 +7,7 @@ enum session_state session_state_by_liveness(const struct liveness *f)
     if (f->lock == LIVENESS_LOCKED)
         return SESSION_LIVE;
     /* A lock that is free proves the end only on the machine of the session: another machine may
-     * share the file, but does not see the locks of this machine. */
+     * share the file, but does not see the locks of that machine. */
     if (f->lock == LIVENESS_UNLOCKED && f->boot == LIVENESS_HERE)
         return SESSION_DIED;
     /* The session ran in another boot. If the host name is the same, this machine was rebooted

@@ -80,7 +80,8 @@ static unsigned no_progress_count_same_answers(struct no_progress *p,
     return p->same;
 }
 
-/* Returns how often the call has failed since its last success; 0: this failure is not counted. */
+/* Returns how often the call has failed since its last success; 0: the call has succeeded, or this
+ * failure is not counted. */
 static unsigned no_progress_count_failures(struct no_progress *p,
                                            const struct no_progress_message *m, uint64_t call,
                                            bool failed)

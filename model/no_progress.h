@@ -54,10 +54,10 @@ struct no_progress {
     /* hashes of the last answered call and its result; 0: no call was answered */
     uint64_t last_call, last_result;
     unsigned same;    /* number of equal answers in a row */
-    int64_t same_seq; /* seq of the last answer that changed `same` */
+    int64_t same_seq; /* seq of the last answer that was counted */
     struct {
         uint64_t call;
-        int64_t seq; /* seq of the last answer that changed `times` */
+        int64_t seq; /* seq of the last answer that was counted */
         unsigned times;
     } failing[NO_PROGRESS_FAILING]; /* a ring buffer; an element whose `times` is 0 is free */
     size_t failing_next;

@@ -194,7 +194,8 @@ static void operation_on_task_request_end(struct operations *o, struct operation
     }
 }
 
-/* Handles the answer to a request of the operation `op`. The answer does not end `op`. */
+/* Handles an answer that asks for input or starts a task. op: the operation of the request; NULL:
+ * adds an operation. */
 static void operation_continue(struct operations *o, struct operation *op, const struct call *c,
                                const struct link *l, int64_t t_us)
 {

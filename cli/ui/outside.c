@@ -73,8 +73,8 @@ static void wait_for_enter(void)
         n = read(STDIN_FILENO, &c, 1);
 }
 
-/* How ui handles signals while a command runs in the terminal. Control-C and Control-\ end only the
- * command. Control-Z stops both the command and ui. */
+/* How ui handles signals while a command runs in the terminal. Control-C and Control-\ are ignored
+ * by ui and act only on the command. Control-Z stops both the command and ui. */
 static const struct {
     int number;
     void (*handler)(int);

@@ -21,8 +21,8 @@ void pair_view_close(struct ui *u)
     }
 }
 
-/* Returns the params, the result or the error of a message. If the message has none of these,
- * returns the whole message. */
+/* Returns the params, the result or the error of a message. If a request or a notification has no
+ * params, returns `{}`. Any other message that has none of these is returned as a whole. */
 static struct slice get_message_content(struct slice body)
 {
     struct rpc m;

@@ -100,8 +100,8 @@ static void fold_selected_line(struct ui *u, enum detail_fold how)
         ui_say_error(u, "too much is unfolded; fold something else first");
 }
 
-/* Ends the first of these that is active: the search, the zoom, the filter (only with Esc), the
- * focus on another pane. */
+/* Ends the first of these that is active: the search, the zoom, the filter (only with Esc, and not
+ * in the detail pane). If none is active, moves the focus to the previous pane. */
 static int main_go_back(struct ui *u, enum action x)
 {
     if (u->seek.on)

@@ -321,8 +321,8 @@ static int show_open_detail(struct ui *u, const struct list_row *row)
     return st;
 }
 
-/* Sets how long an open call has waited: from its request until now or, in a session that has
- * ended, until the end of the recording. */
+/* Sets how long an open call has waited: from its request until now or, in a session that is not
+ * live, until the end of the recording. */
 static int show_update_waiting_time(struct ui *u)
 {
     const struct query_session *s = ui_chosen_session(u);

@@ -88,7 +88,7 @@ struct layer {
     const struct view_ops *view;
     size_t top;   /* first line on the screen, if the view is a page */
     size_t found; /* 1 + the line of the last match in the page; 0: none, or scrolled away */
-    size_t at;  /* in the overview: 1 + index of the selected tool; 0: the first row is selected */
+    size_t at;  /* in the overview: 1 + index of the selected tool; 0: the first tool is selected */
     bool moved; /* the selected tool must be scrolled into view */
     enum pane floor; /* Esc closes the view if this pane of the main view has the focus */
     enum pane focus; /* focus before the view was opened */
@@ -131,7 +131,7 @@ struct shown {
 
 /* A copy of a call, or of a single message, to compare with another call or message. */
 struct pair_view_call {
-    int64_t session, seq; /* session and seq of the marked call; seq 0: no call is marked */
+    int64_t session, seq; /* session and seq of the copied call; seq 0: no call was copied */
     struct buf text[2];   /* owned; request and answer: JSON of params, result or error */
     /* bytes of each text; 0: there is no text. Texts above PAIR_TEXT_MAX bytes are not copied. */
     size_t size[2];
@@ -142,7 +142,7 @@ struct pair_view {
     struct pair_view_call call[2]; /* call[0] was selected first, call[1] second */
     struct pair *pair;             /* owned; NULL until the second call is chosen */
     size_t top, from;              /* numbers of the first visible row and column */
-    size_t found;                  /* index of the row of the last match; SIZE_MAX: none */
+    size_t found; /* index of the row of the difference that n or N found last; SIZE_MAX: none */
 };
 
 #define PAIR_VIEW_ABOVE 2 /* number of rows shown above a difference that n or N has found */
@@ -273,7 +273,7 @@ struct list_row {
 size_t list_count_rows(const struct ui *u);
 /* Returns how many of the rows above this row are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
-size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a message's row */
+size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a call or message */
 struct list_row list_row_at(const struct ui *u, size_t place);
 size_t list_selected_row(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
@@ -323,7 +323,7 @@ MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
 MI_MUST int feed_read_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since the last call of this function. *ret_more: more is left to read. */
 MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
-#define STEP_US 8000 /* microseconds after which a step of reading ends */
+#define STEP_US 8000 /* microseconds after which a step of reading or searching ends */
 /* Sets whether the list shows calls or all messages. */
 MI_MUST int feed_set_list_mode(struct ui *u, enum listing_mode mode);
 bool feed_shows_operations(const struct ui *u); /* returns whether a row is an operation */
@@ -344,7 +344,7 @@ MI_MUST int narrowing_run_search_step(struct ui *u);
 /* Call this function after messages were added, so that these messages are searched. */
 void narrowing_restart_search(struct ui *u);
 void narrowing_close(struct ui *u);
-/* Sets *ret to whether a message of this session matches the filter. */
+/* Sets *ret to whether message m of session s matches the filter. */
 MI_MUST int narrowing_match_message(struct ui *u, const struct query_session *s,
                                     const struct query_message *m, bool *ret);
 
@@ -355,7 +355,7 @@ MI_MUST int seek_run_step(struct ui *u);
 /* Goes to the next or previous match of u->search, in the pane that has the focus. */
 void seek_go_to_match(struct ui *u, bool forward);
 
-/* A search for u->search in the lines of a page, which the caller passes from first to last. */
+/* A search for u->search in lines, which the caller passes from the first to the last. */
 struct line_seek {
     bool forward;
     size_t from;  /* line where the search begins; SIZE_MAX: before all lines */
@@ -421,7 +421,7 @@ void pair_view_close(struct ui *u); /* frees the comparison, and unmarks the cal
 void central_register_wait_calls(void); /* call before the store is opened */
 void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
 void central_end(void);                /* call before the screen is closed */
-/* Returns a key that was pressed while ui waited for the store. false: there is no such key. */
+/* Takes the next key that was pressed while ui waited for the store. false: there is none. */
 bool central_next_pending_key(struct ui *u, struct press *ret);
 bool central_has_pending_key(
     const struct ui *u); /* true: a key is in the queue or in the terminal */

@@ -58,7 +58,8 @@ struct reaper {
     struct out out;
     bool dry, json;
     int64_t idle_us; /* value of --idle */
-    /* found: there was a process to end; failed: a process could not be ended */
+    /* found: there was a process, a session or a journal to end, close or remove; failed: one of
+     * these actions failed, or the journals could not be read */
     bool found, failed;
 };
 

@@ -40,14 +40,14 @@ struct job {
     struct out out;
     bool json, apply;
     size_t places, n; /* places: number of places with secrets; n: number of secrets */
-    bool left;        /* a session was skipped because it is running */
+    bool left;        /* something was skipped because a session may be running */
 };
 
 /* A session of the vault. */
 struct target {
     int64_t id;
     char uid[32];
-    bool runs; /* the session is running, or its state is unknown */
+    bool runs; /* the session is running, or may be running elsewhere */
 };
 
 struct targets {
@@ -214,7 +214,7 @@ enum { TEXT_NAME, TEXT_CLIENT, TEXT_CLIENT_VERSION, TEXT_SERVER, TEXT_SERVER_VER
 struct work {
     struct redact *rules;      /* borrowed; the rules of the current configuration */
     struct cassette_writer *w; /* writes the redacted file; NULL: the file is only searched */
-    scrub_fn fn;               /* called for each secret that the search finds */
+    scrub_fn fn;               /* called for each place in which the search finds secrets */
     void *ctx;
     /* lines[0]: state of sanitizing the lines of noise; lines[1]: of stderr */
     struct redact_lines lines[2];

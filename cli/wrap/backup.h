@@ -21,8 +21,8 @@ bool backup_exists(const char *where, const char *path);
 /* Appends the path of each file that has a backup in the directory `where`. Each path ends with a
  * NUL. Returns 0 or MI_ENOMEM. */
 MI_MUST int backup_list(const char *where, struct buf *paths);
-/* Removes the file's backups whose content is exactly `text`. If a backup has other content, sets
- * `kept` to the path of that backup. */
+/* Removes the file's backups whose content is exactly `text`. If a backup has other content or
+ * cannot be removed, sets `kept` to the path of that backup. */
 void backup_remove_matching(const char *where, const char *path, struct slice text,
                             struct buf *kept);
 

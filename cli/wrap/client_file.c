@@ -241,8 +241,8 @@ static void report_file_error(struct work *k, const char *why)
     k->w->failed = true;
 }
 
-/* Reports that the file cannot be read. This is only a warning if --list was given, the user did
- * not name the file, and `wrap` never changes a file of this kind. */
+/* Reports that the file cannot be read. This is only a warning if the user did not name the file,
+ * this command does not change it, and `wrap` never changes a file of this kind. */
 static void fail_reading(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)

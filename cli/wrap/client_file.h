@@ -6,7 +6,9 @@
  *           A file in a git work tree gets no path of this machine that the user did not ask for.
  *           Its command is the plain name if PATH leads to this program; --path and values of
  *           environment variables are left out. The same is true for a devcontainer.json, but its
- *           command is always the plain name, because the container has another PATH.
+ *           command is the plain name even if PATH does not lead to this program, because the
+ *           container has another PATH. If a package runner started this program, the runner is
+ *           the command in these files.
  *           The command of a wrapped server is replaced if its interposer no longer exists, or if
  *           it names another version of the package than the one from which this program was
  *           started.

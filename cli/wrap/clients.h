@@ -28,7 +28,7 @@ enum client_file_kind {
 
 /* For each kind of file that `wrap` never changes: the state of its servers, and the reason. state
  * and why are NULL for the kinds that `wrap` changes. They are also NULL for CLIENT_FILE_ELSEWHERE
- * and CLIENT_FILE_SCRIPT, which are reported as errors. */
+ * and CLIENT_FILE_SCRIPT, which are reported in other ways. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];

@@ -44,7 +44,7 @@ struct sessions {
     /* newest: highest id that was read; oldest: id of the last session that was read, as the
      * sessions are read from new to old */
     int64_t newest, oldest;
-    bool complete; /* the list has all older sessions */
+    bool complete; /* all older sessions were read */
     /* set by the caller. true: failed requests are counted; false: failed operations. */
     bool requests;
     sessions_takes_fn takes; /* callback that filters sessions; NULL: the list has all sessions */

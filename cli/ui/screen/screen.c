@@ -70,7 +70,8 @@ static bool locale_uses_utf8(void)
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
 
-/* If this machine does not have the user's locale, sets C.UTF-8 instead. */
+/* Sets the user's locale. If this machine does not have it, and its name ends with UTF-8, sets
+ * C.UTF-8 instead. */
 static void set_locale(void)
 {
     bool known = setlocale(LC_CTYPE, "") != NULL;
@@ -347,7 +348,8 @@ static bool handle_input_without_key(int kind, wint_t c)
         return true;
     if (kind == OK && c == PRESS_ESCAPE) {
         bool begun = esc_begins_sequence();
-        /* Terminals do not paste Esc: a person has typed it, so the end of the paste was lost. */
+        /* Terminals do not paste Esc. If this Esc begins no sequence, a person has typed it, so
+         * the end of the paste was lost. */
         screen.pasting &= begun;
         return begun;
     }

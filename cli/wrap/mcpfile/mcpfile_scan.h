@@ -20,7 +20,8 @@ struct mcpfile_scan {
     struct span level[MCPFILE_LEVELS];
     size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* number of open brackets */
-    /* offset of the innermost object of servers (JSON) or [[table]] of servers (TOML) */
+    /* offset of the innermost object around the position; in TOML, of the innermost table in
+     * braces, else of the [[table]] of servers; 0: there is none */
     size_t object;
     /* TOML: path of the last [[table]] of servers; empty if there was no such table */
     struct span list[MCPFILE_LEVELS];

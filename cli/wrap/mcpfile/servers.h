@@ -62,7 +62,7 @@ struct mcpfile_server {
     /* offset of the server's object or list element, used as an identifier; 0: a TOML table */
     size_t object;
     struct mcpfile_member command, args, url, type, headers;
-    struct mcpfile_member env; /* the member `env`; in opencode, `environment` */
+    struct mcpfile_member env; /* the member `environment` of opencode */
     /* `command` is an array: command.value is its first string, the args are the others */
     bool one_array;
     /* args of the server: mcpfile.arg[first_arg..first_arg + args_n - 1] */
