@@ -7,8 +7,8 @@
  *           (reported by child_note_output_ended()). An exit alone does not end the stream, so the
  *           last output of a crashed server is still read.
  * Stopping  child_stop() sends SIGTERM to the group after half the grace time, and SIGKILL at its
- *           end. child_kill_descendants() kills the processes that are still in the group, or were
- *           adopted from it.
+ *           end. child_kill_descendants() kills the processes that are still in the group, and all
+ *           other children of this process, also adopted ones.
  * Blocks    child_kill_descendants() only, for at most the given time. */
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
@@ -21,7 +21,7 @@
 
 enum child_state {
     CHILD_IDLE,     /* no process */
-    CHILD_RUNNING,  /* the process is running */
+    CHILD_RUNNING,  /* the process runs, or it exited with status 0 and its output is open */
     CHILD_STOPPING, /* the process may exit by itself: no signal has been sent yet */
     CHILD_SIGTERM,  /* SIGTERM was sent to the process group */
     CHILD_SIGKILL,  /* SIGKILL was sent to the process group */
@@ -71,8 +71,9 @@ void child_note_output_ended(struct child *c);
 /* Call this function after the process is finished: sends SIGKILL to the rest of its group, and
  * SIGTERM to processes adopted from it. `spare`: see child_kill_descendants(). */
 void child_kill_leftovers(struct child *c, pid_t spare);
-/* Kills every process that is left in the group or was adopted from the group. Waits at most
- * wait_us for their exit. `spare`: a child process that must not be killed; 0: none. */
+/* Kills every process that is left in the group, and all other children of this process, also
+ * adopted ones. Waits at most wait_us for their exit. `spare`: a child process that must not be
+ * killed; 0: none. */
 void child_kill_descendants(struct child *c, int64_t wait_us, pid_t spare);
 /* Returns the exit status of the process, or 128+N if signal N ended it. */
 int child_exit_status(const struct child *c);

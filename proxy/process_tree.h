@@ -18,7 +18,8 @@
 
 struct process_tree {
     size_t n;
-    bool more;                                /* more than PROCESS_TREE_MAX processes exist */
+    /* there were more than PROCESS_TREE_MAX processes; the others are not listed */
+    bool more;
     struct process process[PROCESS_TREE_MAX]; /* sorted: each parent before its children */
     /* depth in the tree; 0: started or adopted by the proxy */
     unsigned depth[PROCESS_TREE_MAX];

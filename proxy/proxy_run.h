@@ -47,7 +47,7 @@ struct proxy_config {
 
 #define PROXY_FAILED 3      /* exit status: the interposer failed */
 #define PROXY_HUNG 124      /* exit status: the server hung, was killed, and was not restarted */
-#define PROXY_NO_EXEC 126   /* exit status: the server's command could not be started */
+#define PROXY_NO_EXEC 126   /* exit status: the command was found, but could not be started */
 #define PROXY_NOT_FOUND 127 /* exit status: the server's command was not found */
 
 int proxy_libev_version(void); /* version of the loaded libev: 433 means 4.33 */

@@ -136,12 +136,14 @@ static inline bool relay_has_ended(const struct relay *r)
 void relay_continue(struct relay *r);
 /* Returns for how long a complete line has waited; 0 if no line waits. */
 int64_t relay_waited_us(const struct relay *r);
-/* Returns true while the relay does not read bytes that the peer may have sent. */
+/* Returns true while the relay does not read bytes that the peer may have sent. RELAY_PACED alone
+ * does not count. */
 bool relay_is_paused(const struct relay *r);
 /* Restores the previous size of each wide pipe, unless the pipe holds too many bytes now. */
 void relay_shrink_pipes(struct relay *r);
-/* Returns true if relay_shrink_pipes() can restore the size of a pipe. A pipe that was too full at
- * the last attempt does not count until bytes of the pipe were read. */
+/* Returns true if relay_shrink_pipes() should be called: the relay has tried to enlarge a pipe. A
+ * pipe that was too full to be shrunk does not count until more bytes were read from it or written
+ * to it. */
 bool relay_has_wide_pipe(const struct relay *r);
 /* Writes the released bytes. Call this function at the end of a turn; the relay calls it when `out`
  * is writable. */

@@ -30,8 +30,8 @@ static void take_process_sample(const struct proxy *p, struct process_sample *s)
 }
 
 /* Returns true if the base sample was taken at about the time when a request was written. An
- * earlier sample would count CPU time used before the request. One tick of tolerance is allowed,
- * because CPU time is measured in ticks. */
+ * earlier sample would count CPU time used before the request. A tenth of the wait is allowed, and
+ * one tick, because CPU time is measured in ticks. */
 static bool base_sample_fits_request(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
     return s->base.at_us != 0 &&

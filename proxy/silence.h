@@ -39,13 +39,13 @@ struct proxy;
 void silence_close(struct silence *s);
 /* Call this function when a server process was started. */
 void silence_on_new_process(struct proxy *p);
-/* Takes the samples `base` and `recent` for the request with the next deadline. Call this function
- * when the timer of the next deadline is set: most requests do not set the timer, and then no
- * sample is taken. */
+/* Takes the sample `base` or `recent` for the request with the next deadline, if it is due. Call
+ * this function when the timer of the next deadline is set: most requests do not set the timer, and
+ * then no sample is taken. */
 void silence_take_due_samples(struct proxy *p);
 /* Call this function when a request timed out and the server has sent nothing since the request.
  * why: the text of the request's error. *ret: the event to report. Returns false if the server
- * is only slow. */
+ * counts as slow (LIVENESS_SLOW). */
 MI_MUST bool silence_handle_timeout(struct proxy *p, const struct pending *q, int64_t waited_us,
                                     const struct buf *why, enum server_event *ret);
 /* Call this function after the silence was reported: appends what happens next to `why`. before:

@@ -31,7 +31,8 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring; /* false: there is no journal, and nothing is recorded */
+    /* false: there is no journal, and nothing is recorded; never with stop_on_error */
+    bool has_ring;
     /* records for which the ring had no room; each is a struct ring_head and its bytes */
     struct buf waiting;
     size_t moved_n; /* bytes of `waiting` that were moved to the ring */
@@ -62,7 +63,8 @@ struct recorder {
     struct ev_loop *loop; /* the event loop; NULL: events are not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* timer that ends a pause of forwarding, or the wait of a long line */
+    /* timer that ends a pause of forwarding or of reading the client, or the wait of a long line */
+    ev_timer pause_timer;
     /* the client is not read before this time, because the journal is filling up */
     int64_t paced_until_us;
     /* a line has waited too long; no line waits until the recorder process has caught up */

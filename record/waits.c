@@ -1,5 +1,5 @@
-/* waits.c - timers of the recorder. One timer ends a pause of forwarding, or the wait of a long
- * line. Another timer returns memory after a burst. */
+/* waits.c - timers of the recorder. One timer ends a pause of forwarding or of reading the client,
+ * or the wait of a long line. Another timer returns memory after a burst. */
 #include "record/pace.h"
 #include "record/state.h"
 

@@ -37,7 +37,7 @@ struct worker {
     bool ending;
     /* number of successive recorder processes that could not open the journal or their store */
     unsigned unable;
-    /* when the last recorder process ended; 0: a recorder process is running */
+    /* since when no recorder process is running: its end, or worker_open(); 0: one is running */
     int64_t gone_since_us;
     /* start of the minute in which exits of recorder processes are counted */
     int64_t counted_since_us;

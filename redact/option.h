@@ -16,8 +16,9 @@ const struct key_rule *option_find_rule(const struct keys *k, struct slice raw);
  * the header in `--header=NAME: VALUE`, or {NULL, 0} if the next string is the header. */
 bool option_takes_header(struct slice raw, struct slice *ret_header);
 /* Returns the rule for a header in a command line. *ret_value: the header's value without a scheme
- * such as `Bearer `. Headers whose names are not names of secrets match as well, except those in
- * key_plain_headers. Returns NULL if the value is not replaced. */
+ * such as `Bearer `; the whole text if it is a JSON object. Headers whose names are not names of
+ * secrets match as well, except those in key_plain_headers. Returns NULL if the value is not
+ * replaced. */
 const struct key_rule *option_find_header_rule(const struct keys *k, struct slice header,
                                                struct slice *ret_value);
 

@@ -13,7 +13,8 @@
 #define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024 /* number of bytes after a string that are searched together with it */
-/* maximum bytes of a truncated string that another_round_is_unnecessary() examines */
+/* maximum bytes of a truncated string that another_round_is_unnecessary() examines, and bytes of
+ * content in which long_content_may_be_json() looks for a bracket */
 #define TRUNCATED_LOOK 512
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
 /* minimum bytes of content of which usually only the start is searched */
@@ -361,7 +362,7 @@ static bool collect_edits_of_string(struct redact *r, struct slice part, size_t 
 }
 
 /* Whether long content may be JSON that contains the name of a secret. Only the start of the
- * content is examined, so that malformed JSON counts as well. */
+ * content is examined; its end would show whether it is JSON. */
 static bool long_content_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};

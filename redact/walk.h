@@ -49,7 +49,7 @@ struct redact {
     bool failed;     /* out of memory */
     bool again;      /* search the text again: an edit may have exposed a secret */
     bool busy;       /* a function of the sanitizer is running */
-    size_t place;    /* next offset in `in` at which the shape of a secret may begin */
+    size_t place;    /* offset in `in` of the next anchor of a secret's shape; or `searched` */
     size_t searched; /* end of the part of `in` that was searched for shapes of secrets */
 };
 

@@ -126,7 +126,7 @@ static bool handle_progress_notification(struct traffic *t, struct message *x)
 }
 
 /* Returns false for an acknowledgement that must not reach the client: the second one for a
- * subscription, which the interposer has repeated after a restart. */
+ * subscription that the interposer has repeated after a restart. */
 static bool handle_acknowledged_notification(struct traffic *t, const struct message *x)
 {
     bool type_changed;

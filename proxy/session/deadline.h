@@ -8,9 +8,10 @@
  *
  * Rules     the deadline of `initialize` is DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the
  *           server may wait for a login in the browser. A rule for a method that matches
- *           `initialize` replaces this deadline. So does a longer duration for all requests. A
- *           method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
- *           server/discover) has no deadline unless a rule has exactly the name of the method.
+ *           `initialize` replaces this deadline. So does a duration for all requests that is
+ *           longer, or 0. A method that may remain unanswered (mcp-wire.md 6.1:
+ *           subscriptions/listen, tasks/result, server/discover) has no deadline unless a rule has
+ *           exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
  * Errors    MI_EINVAL with a message, MI_EFULL with more than DEADLINES_MAX rules, MI_ENOMEM.
  * Blocks    never. Pure. */

@@ -131,7 +131,8 @@ static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 }
 
 /* Records an unreadable answer, and holds the error for its request: the error is sent unless a
- * valid answer comes within INVALID_LINE_WAIT_US after the unreadable line. */
+ * valid answer comes within INVALID_LINE_WAIT_US after the unreadable line. If the line has waited
+ * for a next line, that wait counts. */
 static void record_answer_and_hold_error(struct traffic *t, struct message *x, struct pending *p,
                                          const struct server_line *line)
 {

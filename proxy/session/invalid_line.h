@@ -3,7 +3,7 @@
  * Rules     see docs/findings.md. wire/server_lines classifies lines of the server. A repaired
  *           message is forwarded and recorded in its repaired form. A request with an unreadable
  *           answer gets an error, unless a valid answer comes within INVALID_LINE_WAIT_US. In that
- *           case the unreadable line was only a log line.
+ *           case the unreadable line was only a log of the answer.
  * Changes   invalid_lines, and the requests that such lines answer.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_INVALID_LINE_H
@@ -45,7 +45,8 @@ void invalid_line_reject_other_objects(struct traffic *t, const struct message *
                                        struct slice rest, const struct invalid_line_rejection *r);
 
 /* Call this function when the output of the server has ended. A waiting line is incomplete
- * then: the request that the line answers gets an error that says why the output ended. */
+ * then, and is recorded as noise. The request that it answers stays pending, and later gets an
+ * error that says how the server ended. */
 void invalid_line_on_output_ended(struct traffic *t);
 /* Returns the microseconds until invalid_line_end_expired_waits() must be called; -1: no line and
  * no error waits. */

@@ -14,13 +14,13 @@
 #include "base/base.h"
 
 enum on_hang {
-    ON_HANG_KILL,     /* ask the server whether it is alive; kill it if it does not answer */
+    ON_HANG_KILL,     /* ask the server whether it is alive; kill it if it sends no message */
     ON_HANG_KILL_NOW, /* kill the server without asking */
     ON_HANG_CANCEL,   /* never kill the server */
 };
 
 enum liveness {
-    LIVENESS_SLOW,     /* the server is only slow: it must not be killed */
+    LIVENESS_SLOW,     /* the server counts as slow: it must not be killed */
     LIVENESS_SILENT,   /* the facts are not sufficient: the server must be asked */
     LIVENESS_AT_WORK,  /* the server's helper processes work */
     LIVENESS_STARTING, /* the server has not answered any request yet, and its processes work */

@@ -35,7 +35,7 @@ struct reply {
     struct slice id; /* id of the request as JSON text; {NULL, 0}: null */
     int code;
     const char *message; /* a sentence that says what happened, why, and what to do */
-    const char *cause;   /* error.data.cause: "not-json", "server-exited", … */
+    const char *cause;   /* error.data.cause, a stable word: "not-json", "server-exited", … */
     /* method and target as JSON strings without the quotes; {NULL, 0}: unknown */
     struct slice method, target;
     const char *session;          /* uid of the session; NULL: no session has begun */

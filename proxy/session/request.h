@@ -9,8 +9,8 @@
 /* Adds the request to the table of its sender; a client's request gets a timer. Returns what
  * pending_add() returns. The caller sets `asked`, t_us, request_seq, size and written_at. */
 MI_MUST int request_open(struct traffic *t, const struct message *x, struct pending **ret);
-/* Pauses the deadlines of the client's requests until the client answers a request of the server.
- * Does nothing if the client has closed its output, because then it cannot answer. */
+/* Pauses the deadlines of the client's requests until no request of the server is open. Does
+ * nothing if the client has closed its output, because then it cannot answer. */
 void request_pause_deadlines(struct traffic *t, int64_t now_us);
 /* Closes a request: no further answer is expected. dir: its direction. */
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);

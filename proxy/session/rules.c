@@ -60,9 +60,9 @@ static breaches check_form_request(struct traffic *t, const struct message *x)
                : 0;
 }
 
-/* Returns true if a pending request has the same progress token. correlate.c also notes such
- * tokens, but only after the request was added to the table: then it is too late to reject the
- * request. */
+/* With --validate protocol, returns true if a pending request has the same progress token.
+ * correlate.c also notes such tokens, but only after the request was added to the table: then it is
+ * too late to reject the request. */
 static bool request_reuses_token(struct traffic *t, const struct message *x)
 {
     if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)

@@ -63,8 +63,10 @@ struct previous_tools {
     } state;
     struct tools tools;         /* owned */
     char uid[JOURNAL_UID_SIZE]; /* UID of the previous session */
-    bool completes;             /* the message being handled completes a tools/list */
-    uint64_t list_seq; /* seq of the last message that completed a list of tools; 0: none */
+    /* the message being handled completes a list of tools, and `tools` has not arrived yet */
+    bool completes;
+    /* seq of the last message that completed a list before `tools` arrived; 0: none */
+    uint64_t list_seq;
 };
 
 /* State for lines that are not valid messages (invalid_line.h). */

@@ -44,8 +44,8 @@ void traffic_release_waiting_lines(struct traffic *t);
  * list. why: the reason, as a clause. */
 void traffic_handle_tools_list_failed(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
- * must not be read. A full outbox of the server does not stop the reading in this case, because
- * the interposer answers these messages itself and does not forward them. */
+ * must not be read. The outbox of the server does not stop the reading in this case: the
+ * interposer answers such messages itself and does not forward them, so they do not fill it. */
 bool traffic_must_wait(struct traffic *t);
 
 #endif

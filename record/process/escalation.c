@@ -141,7 +141,7 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
     /* Without the database, the recent file, which has the same cause and server, is used for this
-     * problem as well. The count in that file is not updated. */
+     * problem as well, except for problems of a call. The count in that file is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

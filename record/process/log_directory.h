@@ -18,7 +18,7 @@
 #include "journal/entry.h"
 #include "vault/store/sanitize.h"
 
-#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a truncated result or argument */
+#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a truncated result, or of truncated arguments */
 /* maximum number of requests whose sanitized arguments are kept */
 #define LOG_DIRECTORY_REQUESTS 1024
 #define LOG_DIRECTORY_KEPT ((size_t)256 << 10) /* maximum bytes of all arguments that are kept */

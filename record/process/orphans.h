@@ -7,8 +7,8 @@
  * program is not touched, and a journal that cannot be stored now is kept. A file that never became
  * a journal, because its proxy was killed while making it, is removed after ORPHANS_UNFINISHED_US.
  * Blocks    on the disk. All journals together wait at most ORPHANS_WAIT_US for a locked database;
- *           after ORPHANS_SAY_US the wait is logged. If the directory is empty, the only cost is
- *           one opendir(3). */
+ *           after ORPHANS_SAY_US the wait is logged, unless `between` is set. If the directory is
+ *           empty, the only cost is one opendir(3). */
 #ifndef MI_RECORD_PROCESS_ORPHANS_H
 #define MI_RECORD_PROCESS_ORPHANS_H
 

@@ -127,7 +127,7 @@ static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
     struct recording *p = ctx;
     int st =
         share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
-    if (st == MI_EFULL) { /* all locks in the lock file belong to sessions of an earlier database */
+    if (st == MI_EFULL) { /* the lock of this id belongs to a session of an earlier database */
         running_lock_remove(vault);
         st = share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id)
                                              : MI_EIO;

@@ -214,7 +214,7 @@ bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
         return false;
     int st = call_fill_next_rows(f, s->w, STORE_WAIT_US, ret_more);
     if (st < 0 && (st == MI_ENOMEM || !writer_is_busy(s->w)))
-        /* this process makes no more steps; the next recorder process tries again */
+        /* no more steps before the next search for dead sessions (upkeep.h) */
         *ret_more = false;
     return st == 0;
 }

@@ -41,7 +41,9 @@
 
 enum store_result {
     STORE_DONE,
-    STORE_BUSY,    /* another process holds the database's lock: try again at once */
+    /* another process holds the database's lock, or a damaged database was renamed: try again at
+     * once */
+    STORE_BUSY,
     STORE_FAILING, /* try again after STORE_RETRY_US; the reason was logged */
     STORE_GONE,    /* the vault was removed */
     STORE_DAMAGED, /* the journal is damaged from here on: call store_end_session() */
@@ -54,8 +56,8 @@ struct store_calls {
     void (*begun)(void *ctx, int vault, int64_t session_id);
     /* `tail` or `trouble` has changed, and the proxy waits for such a change */
     void (*changed)(void *ctx);
-    /* The proxy has requested the previous tools. Another recorder process calls this again if this
-     * process was killed. */
+    /* The proxy has requested the previous tools. Another recorder process may call this again if
+     * this process was killed. */
     void (*tools_wanted)(void *ctx);
     /* There is a new escalation file. path is absolute. Another recorder process may
      * call this again for the same file if this process was killed. */
@@ -93,8 +95,8 @@ const char *store_session_uid(const struct store *s);
 int64_t store_count_wal_pages(const struct store *s);
 bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); true: success */
 /* Calls call_fill_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call this
- * function only if all entries are stored. Returns false if no step was made. *ret_more: more
- * steps are useful in this process. */
+ * function only if all entries are stored. Returns false if no step was made. *ret_more: false
+ * if no calls are left to add, or if a step failed for another reason than the lock. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
  * if there are no such bodies. */

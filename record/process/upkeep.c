@@ -84,7 +84,7 @@ static int64_t upkeep_run_prune_step(struct upkeep *u, const char *vault)
 }
 
 /* Adds some rows to the table `calls`. Returns the time of the next such step; INT64_MAX: no step
- * is needed before the next search for dead sessions. */
+ * is made before the next search for dead sessions. */
 static int64_t upkeep_run_fill_step(struct upkeep *u)
 {
     bool more;

@@ -257,7 +257,8 @@ static void begin_shape_search(struct search *s, struct slice text, size_t from)
     s->pending_n = 0;
     anchors_open();
     shape_form_reset_cache();
-    /* The previous hit ended at `from`, and the next hit may overlap it. */
+    /* If `from` is not 0, the previous hit ended there, and a match that begins before `from` may
+     * end after it. */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);
 }

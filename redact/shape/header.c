@@ -207,7 +207,7 @@ bool shape_match_cookie(struct slice text, size_t at, struct shape_hit *ret)
     char quote;
     if (!find_header_value(text, at + 6, ":", &from, &quote))
         return false;
-    size_t name = from; /* prose rarely has a NAME=VALUE of this length */
+    size_t name = from; /* a NAME= and a few more bytes are required: prose rarely has them */
     while (name < text.n && name - from < 128 &&
            (shape_is_alnum(text.p[name]) || memchr("_-.!#$%&'*+^`|~", text.p[name], 15) != NULL))
         name++;

@@ -137,7 +137,7 @@ struct place {
     bool escaped;     /* the quote is preceded by a backslash */
     bool element;     /* an XML element: <name>value</name> */
     bool tight;       /* name=value, without blanks around the separator */
-    bool line_begins; /* the line begins with the name */
+    bool line_begins; /* only blanks, dashes and quotes stand before the name on its line */
 };
 
 static size_t skip_blanks(struct slice text, size_t i)

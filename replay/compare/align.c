@@ -98,7 +98,8 @@ static int pair_equal_calls_in_order(struct aligning *x)
 }
 
 /* Pairs calls of a[i0..i1) and b[j0..j1) that have no partner, in order of appearance. Each
- * invocation of this function needs a new value of `round`, other than 0. */
+ * invocation of this function or of pair_nearest_calls() needs a new value of `round`, other than
+ * 0. */
 static void pair_remaining_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
                                  uint32_t j1, bool equal, uint32_t round)
 {
@@ -151,7 +152,7 @@ static int pair_calls_of_group(struct group *g)
 }
 
 /* Pairs the most similar calls of each topic that has different numbers of calls on the two sides.
- * Each invocation of this function needs a new value of `round`, other than 0. */
+ * round: as in pair_remaining_calls(). */
 static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
                               uint32_t j1, uint32_t round)
 {
@@ -196,8 +197,9 @@ static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint
     return st;
 }
 
-/* Marks as moved the pairs of changed calls that cross another pair. The pairs of equal calls in
- * order never cross a changed pair, so they are in every longest ascending subsequence. */
+/* Marks as moved the pairs of changed calls outside of the longest common order: of two pairs that
+ * cross each other, at least one. The pairs of equal calls in order never cross a changed pair, so
+ * they are in every longest ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
     uint32_t *values = allocate_uint32_array(x->n);

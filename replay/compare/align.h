@@ -4,8 +4,8 @@
  *           2. Pair remaining equal calls anywhere, in order of appearance. These calls were moved.
  *           3. Pair remaining calls of one topic (a method and its target) between the same two
  *              pairs of step 1, in order of appearance. These calls were changed. If one side of a
- *              small group has more calls, choose the pairs that differ least (near.h). A pair that
- *              crosses another pair was also moved.
+ *              small group has more calls, choose the pairs that differ least (near.h). Pairs
+ *              outside of the longest common order of all pairs of steps 1 and 3 were also moved.
  *           4. Pair remaining calls of one topic anywhere, in order of appearance. These calls were
  *              changed and moved.
  * Rows      in the order of `b`. A call that is only in `a` comes after the call that precedes it
