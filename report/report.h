@@ -72,7 +72,8 @@ struct report {
     /* owned; SARIF: the rules that results or report_rule() have added */
     struct report_rule *rules;
     size_t rules_n, rules_cap;
-    /* true: memory ran out, but not in a buffer: each buffer has its own `failed` */
+    /* true: memory ran out for `rules`, for an earlier case, or for a suite that has ended. The
+     * buffers `suites` and `results` have their own `failed`. */
     bool failed;
 };
 

@@ -52,7 +52,8 @@ static void live_side_on_ready(struct ev_loop *loop, ev_io *w, int revents)
 static void live_side_on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
-    /* stop the timer here: the next function starts it again, perhaps with another delay */
+    /* Stop the timer here: live_side_after_event() starts it again, perhaps with a longer delay. An
+     * active timer would keep its shorter delay. */
     ev_timer_stop(loop, w);
     live_side_read_lines_and_notify(w->data);
 }

@@ -37,8 +37,8 @@ struct live_side {
     struct forward *forward; /* owned; the queue for the live server; NULL: no live server */
     struct live *live;       /* owned; the process; NULL: not started */
     ev_io read_watch, write_watch;
-    /* The timer is active while an incomplete line waits for more data, or while the server still
-     * runs after it has closed a stream. */
+    /* The timer is active while an incomplete line or an unreadable answer waits (peer/lines.h), or
+     * while the server still runs after it has closed a stream. */
     ev_timer wait_timer;
     bool ended;
     bool waits; /* some lines were read, and will be handled when the client reads again */

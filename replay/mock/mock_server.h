@@ -16,8 +16,9 @@ struct mock_config {
     struct slice recording; /* the recording's name in reports */
     bool recording_is_file;
     const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
-    bool strict;        /* the replay fails if the client did not send all recorded requests */
-    size_t max_message; /* longest line of the client */
+    /* the replay fails if the client did not send all needed requests (misses_request.needed) */
+    bool strict;
+    size_t max_message;           /* longest line of the client */
     struct live_side_config live; /* live server for requests that were not recorded */
     /* Called when the client has left, before the live server is ended. May be NULL. If it returns
      * false, mock_run() returns MOCK_FAILED. */

@@ -82,9 +82,8 @@ struct playback *playback_find_by_request_id(struct conversation *s, struct json
     return NULL;
 }
 
-/* Whether the client has not yet reached the position in the recording at which this step may be
- * sent: the position that the recorded client had reached before the recorded server sent this
- * step. */
+/* Whether the client has not yet reached the last event that may have caused this step
+ * (plan_step.behind). Until then, the step is not sent. */
 static bool client_is_behind_recording(const struct conversation *s, const struct plan_step *step)
 {
     return step->behind > 0 && s->reached < step->place - step->behind;
@@ -104,8 +103,8 @@ int playback_wake_all_waiting(struct conversation *s)
     return 0;
 }
 
-/* Whether the client may still reach the position in the recording after which this step is sent:
- * the position that the recorded client had reached before the recorded server sent this step. */
+/* Whether the client has not yet reached the position that the recorded client had reached before
+ * this step (plan_step.after), but may still reach it. */
 static bool client_may_reach_position(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;

@@ -115,10 +115,10 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* A list may grow after these events: the last event that can have caused messages (unsolicited
- * messages follow it); the last event of all (the server's exit follows it); the cause of a task's
- * messages; and the outcome of a request with a progress token (progress may arrive after the
- * outcome). */
+/* A list may grow after these events: the last event that can have caused messages, and the last
+ * such event that is not a request (unsolicited messages follow them); the last event that is not a
+ * request (the server's exit may follow it); the cause of a task's messages; and the outcome of a
+ * request with a progress token (progress may arrive after the outcome). */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)

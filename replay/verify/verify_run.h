@@ -35,7 +35,7 @@ enum verify_verdict {
 #define VERIFY_DIFFERENCES_MAX 8
 
 struct verify_difference {
-    /* JSON texts, sanitized; {NULL, 0}: the value is missing */
+    /* JSON pointer to the values; the values as sanitized JSON; {NULL, 0}: the value is missing */
     struct slice pointer, recorded, live;
 };
 

@@ -20,10 +20,11 @@
 struct link {
     char *url;   /* owned */
     PGconn *c;   /* owned; NULL: not connected */
-    PGresult *r; /* owned; result of the last SQL function */
+    PGresult *r; /* owned; result of the last SQL function, or of the last statement */
     bool (*stop)(void);
     bool only_reads;
-    /* why the last SQL function failed: the connection has ended, or there was a deadlock */
+    /* why the last SQL function or statement failed: the connection has ended, or there was a
+     * deadlock */
     bool ended, deadlocked;
     const char *if_denied; /* borrowed; the text of link_set_denied_hint(); may be NULL */
     int64_t until_us;
@@ -284,8 +285,8 @@ static int link_result_status(struct link *l)
     return st;
 }
 
-/* Reads all results of the SQL function, until until_us at most. Stores in l->r the last result, or
- * the first error. */
+/* Reads all results of the SQL function or of the statements, until until_us at most. Stores in
+ * l->r the last result, or the first error. */
 static int link_await_results(struct link *l, int64_t until_us)
 {
     int st = 0, left;
@@ -315,8 +316,8 @@ static int link_await_results(struct link *l, int64_t until_us)
     return st == 0 && l->r == NULL ? link_set_error(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
-/* Ends the call of an SQL function. After an error, closes the connection, because its state is
- * unknown. */
+/* Ends the call of an SQL function, or the run of statements. After an error, closes the
+ * connection, because its state is unknown. */
 static int link_finish_call(struct link *l, bool sent, int64_t until_us)
 {
     int st = sent ? link_await_results(l, until_us)
@@ -326,8 +327,8 @@ static int link_finish_call(struct link *l, bool sent, int64_t until_us)
     return st;
 }
 
-/* Frees the last result. Returns false, with the error in *ret, if no SQL function can be
- * called. */
+/* Frees the last result. Returns false, with the error in *ret, if nothing can be sent to the
+ * server. */
 static bool link_prepare_call(struct link *l, int *ret)
 {
     PQclear(l->r);

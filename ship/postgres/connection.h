@@ -62,7 +62,8 @@ MI_MUST int link_select_from_function(struct link *l, const char *function, cons
  * again, several times. */
 MI_MUST int link_run_sql(struct link *l, const char *sql);
 
-/* The result of the last SQL function. A missing row or column gives "", 0 or NULL. */
+/* The result of the last SQL function, or of the last statement of link_run_sql(). A missing row or
+ * column gives "", 0 or NULL. */
 int link_count_rows(const struct link *l);
 int link_count_columns(const struct link *l);
 int64_t link_get_int(const struct link *l, int row, int column);

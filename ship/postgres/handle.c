@@ -73,7 +73,7 @@ struct numbers {
     struct sender *s; /* the sender whose arrays are filled; NULL: collect seqs of messages */
     int64_t *seq;     /* owned; seqs of messages */
     size_t n, cap;
-    bool events; /* true: events were redacted, not only messages */
+    bool events; /* true: at least one event was redacted */
 };
 
 static int handle_on_replaced_row(void *ctx, const struct cell *cell)

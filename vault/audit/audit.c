@@ -419,8 +419,8 @@ static int report_missing_sessions(struct audit *a)
     return 0;
 }
 
-/* Reports rows of `table` whose session does not exist. next: the statement that finds the next
- * number of a row. The id of the session is the row's number >> bits. */
+/* Reports rows of `table` whose session does not exist. next: the statement that finds the next id
+ * of a row, or of a session with rows. The id of the session is this id >> bits. */
 static int report_orphaned_rows(struct audit *a, enum snapshot_sql next, unsigned bits,
                                 const char *table)
 {

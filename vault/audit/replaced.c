@@ -163,8 +163,9 @@ static bool replaced_leaf_is_foreign(const struct replaced *r, const size_t *ord
     return false;
 }
 
-/* Whether the changes that the leaf lists differ from the rows with the number of the leaf. If so,
- * describes the fault in *w. order: indexes of the rows, sorted by leaf. */
+/* Whether the changes that the leaf states (their number and digest) differ from the rows with the
+ * number of the leaf. If so, describes the fault in *w. order: indexes of the rows, sorted by
+ * leaf. */
 static bool replaced_leaf_differs(const struct replaced *r, const size_t *order,
                                   const struct trail_leaf *leaf, struct audit_wrong *w)
 {

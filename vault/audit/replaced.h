@@ -3,8 +3,8 @@
  *
  *     replaced_load_commitments()     reads the session's rows of the table `replaced`
  *     replaced_first_commitment()     returns a record's first commitment; called for each record
- *     replaced_check_against_trail()  checks that the leaves `redact` list exactly the changes that
- *                                     these rows state
+ *     replaced_check_against_trail()  checks that each leaf `redact` states exactly the changes in
+ *                                     these rows
  *
  * Owns      its arrays; replaced_close() frees them.
  * Errors    those of snapshot.h.

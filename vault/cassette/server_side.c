@@ -93,7 +93,7 @@ static int report_server_noise(struct cassette_reader *r, const struct server_li
     if (line->kind == SERVER_LINE_REFUSED)
         return note_refused_answer(r, seq);
     bool more;
-    /* If the table is full, the oldest request is ended first, as in proxy/session/odd. */
+    /* If the table is full, the oldest request is ended first, as in proxy/session/invalid_line. */
     if (postponed_errors_are_full(&r->postponed))
         st = end_overdue_request(r, INT64_MAX, &more);
     postponed_add_error(&r->postponed, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
@@ -118,8 +118,7 @@ static int deliver_server_answer(struct cassette_reader *r, const struct server_
                                  const struct rpc *answer)
 {
     const struct pairing_request *q = NULL;
-    /* An error with id null answers the only open request, as in
-     * proxy/session/answer_repair_or_reject. */
+    /* An error with id null answers the only open request, as in proxy/session/answer_repair. */
     if (answer->kind != RPC_ERROR || answer->id.type != JSON_NULL)
         q = find_request_by_id(r, answer->id);
     else if (r->notified_seq == 0)

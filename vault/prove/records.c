@@ -42,7 +42,7 @@ static int prove_add_finding(struct prove *p, struct bundle_out *o, int64_t seq,
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
         if (!commitment_cut_added_names(&finding, connect_column(s, 0)))
-            break; /* the vault was changed meanwhile: the bundle will not be valid */
+            break; /* the vault was tampered with: the bundle will not be valid */
     bundle_write_field(o, finding);
     return prove_finish_statement(p, s, rc);
 }

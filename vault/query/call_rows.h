@@ -28,7 +28,7 @@ MI_MUST int call_rows_read_each(struct query *q, const struct call_question *x, 
 /* *ret: whether the vault has operations. Returns 0 or an error. */
 MI_MUST int call_rows_check_operations(struct query *q, bool *ret);
 /* Derives the calls of the sessions that match the filter and are not in the table `calls`.
- * call_rows_read() and call_rows_read_each() call this function themselves. A caller that calls
+ * call_rows_read() and call_rows_read_each() derive these calls themselves. A caller that calls
  * several functions of this file in one transaction must call this function before the
  * transaction. */
 MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);

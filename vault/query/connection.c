@@ -334,8 +334,8 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
 }
 
 /* Skips seqs that no message has. In a forged file, there may be 2^36 such seqs between two
- * messages. Does nothing for a store: a store rejects forged seqs (vault/remote/pages.c), and
- * answers each request slowly. */
+ * messages. Does nothing for a store, which answers each request slowly, and whose rows
+ * ship/postgres/reader.c checks. */
 static int skip_unused_seqs(struct query *q, struct query_range *rest)
 {
     int64_t seq, t_us;

@@ -361,7 +361,8 @@ static int cost_compare_tools(const void *a, const void *b, void *ctx)
     return slice_cmp(x->name, y->name);
 }
 
-/* Sets number and size of the binaries to -1 (unknown) if no answered call has counted binaries. */
+/* Sets number and size of the binaries to -1 (unknown) if they are unknown for all answered
+ * calls. Without answered calls, both stay 0. */
 static void cost_set_unknown_binaries(struct cost_binaries *b)
 {
     if (b->counted == 0 && b->uncounted > 0)

@@ -89,7 +89,7 @@ static void make_group_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
         append_key_text(&x->key, connect_column(st, 1));
 }
 
-/* Reads the calls that repeat an earlier call. Must run before all calls are counted. */
+/* Reads the calls that repeat an earlier call. Must run before any call is counted. */
 static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
 {
     sqlite3_stmt *st = NULL;

@@ -194,9 +194,9 @@ bool query_session_is_older(const struct query *q, const struct query_session *s
 bool query_session_is_newer(const struct query *q, int64_t a, int64_t b);
 /* Finds the session that `ref` names. `last` or NULL: the newest session with a message, or the
  * newest session if none has a message. Digits: the session with this number. The name of a server:
- * the newest session of this server, chosen by the same rule. Otherwise `ref` is the first
- * characters of a UID, in upper or lower case. *ret is valid until the next call of this function.
- * MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
+ * the newest session of this server, chosen by the same rule. If there is no such session, `ref` is
+ * the first characters of a UID, in upper or lower case. *ret is valid until the next call of this
+ * function. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
 /* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_ref_is_server_name(struct query *q, const char *ref, bool *ret);

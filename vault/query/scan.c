@@ -131,8 +131,8 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     return st;
 }
 
-/* Statuses of calls that were answered by the interposer, not by the server. If all messages of a
- * session are recorded, each such answer has a call with one of these statuses. */
+/* Statuses that only an answer of the interposer can give to a call. If all messages of a session
+ * are recorded, each answer with one of these statuses ends a call. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
 /* Decides whether all messages that match can be found through the table `calls`, which is much

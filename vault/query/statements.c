@@ -54,9 +54,9 @@ const char *const query_sql[Q_COUNT] = {
     [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
     [Q_SCHEMA] = "PRAGMA user_version",
-    /* Finds whether a tool of the session has changed, and whether the server's output ended inside
-     * a line. Reads the events of the session. An imported session lacks these events, so its
-     * messages are read. */
+    /* Finds whether a tool of the session has changed, and whether the server left a line
+     * unfinished for a long time. Reads the events of the session. An imported session lacks these
+     * events, so the findings of its messages are read. */
     [Q_SIGNS] = "SELECT max(changed), max(unfinished) FROM"
                 " (SELECT kind = 'tool-changed' AS changed,"
                 " kind = 'unfinished-line' AND detail LIKE '%\"from\":\"server\"%' AS unfinished"

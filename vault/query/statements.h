@@ -72,9 +72,9 @@ struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* true: the statement returns the newest rows first */
 };
-/* Whether the id of the current row is in the range `r`. Then reduces `r` to the ids that may
- * follow, so that reading a damaged file ends. Always true for a store, because
- * vault/remote/pages.c checks its rows. */
+/* Whether the first column of the current row is in the range `r`. If so, reduces `r` to the values
+ * that may follow, so that reading a damaged file ends. Always true for a store, because
+ * ship/postgres/reader.c checks its rows. */
 MI_MUST bool query_check_row_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
 /* Runs a statement over a range of messages, in parts of QUERY_PART messages. Each part is a
  * transaction of its own; ?1 and ?2 are its first and last id. The condition `w` may be NULL. The

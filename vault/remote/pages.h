@@ -64,7 +64,7 @@ struct remote {
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
     size_t kept_next;     /* index of the entry of `kept` that is replaced next */
-    /* cached pages of calls, each of which ends with the last call of its session */
+    /* the pages of calls that were read last; each page has calls of one session */
     struct kept calls[1 + REMOTE_SESSIONS_MORE];
     int64_t calls_session; /* id of the session whose calls were requested last */
     /* reference to the page of the summaries that were read last; summary_of has the ids of their

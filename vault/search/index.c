@@ -361,8 +361,9 @@ int64_t search_get_file_size_of_session(int vault, int64_t session_id)
     return bytes;
 }
 
-/* Before it deletes the file, waits until no other process adds to the file. Otherwise that process
- * could leave a journal, which SQLite would apply to the next file with this name. */
+/* Before it deletes the file, waits up to SEARCH_WAIT_MS for a process that adds to the file.
+ * Otherwise that process could leave a journal, which SQLite would apply to the next file with this
+ * name. */
 int search_delete_index(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};
