@@ -38,7 +38,7 @@ bool glued_find_message(struct slice line, const struct json_fault *fault,
             return false;
         struct slice rest = slice_from_pointer(line, p);
         struct rpc first;
-        /* `rest` begins with another message, so the text before a later message is not only log
+        /* if `rest` begins with another message, the text before a later message is not only log
          * text */
         if (rpc_read(rest, ret) < 0 && ret->fault.kind == JSON_TRAILING &&
             rpc_read((struct slice){rest.p, ret->fault.at}, &first) == 0 &&

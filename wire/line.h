@@ -31,7 +31,7 @@ struct line_reader {
     /* offset of the first byte that was not returned as a line; head <= scan <= tail <
      * chunk->cap */
     size_t head;
-    size_t scan;    /* longest line that is accepted, in bytes */
+    size_t scan;    /* offset from which the search for the next '\n' continues */
     size_t tail;    /* offset of the byte after the last byte that was read */
     size_t max_len; /* longest line that the reader accepts, in bytes */
     bool skipping;  /* true: the bytes being read belong to a line that was reported as too long */

@@ -33,7 +33,7 @@ struct repair {
 
 struct repairs {
     size_t n;
-    struct repair list[REPAIRS_MAX]; /* the repairs, in the order of their member `at` */
+    struct repair list[REPAIRS_MAX]; /* each kind once, in the order in which they were added */
 };
 
 /* Adds a repair that was made at one position. */

@@ -32,8 +32,8 @@ static enum env envelope_member_of_plain_key(struct slice key)
                                    : ENV_OTHER;
 }
 
-/* For each member of params: the offset in struct rpc at which its value is stored. 0: only its
- * type is stored (offset 0 is `kind`, never a value). */
+/* For each member of params, and of result: the offset in struct rpc at which its value is stored.
+ * 0: only its type is stored (offset 0 is `kind`, never a value). */
 #define OFFSET(member) offsetof(struct rpc, member)
 static const uint16_t params_offset[FIELD_COUNT] = {
     [FIELD_NAME] = OFFSET(name),

@@ -40,7 +40,8 @@ struct rpc {
     struct slice method; /* name of the method without quotes, with escapes as written */
     struct json_value params, result, error;
     /* The following members are values in params, result or error that the interposer uses. */
-    /* params.name, params.uri and params.ref, one of which is the target of a request */
+    /* params.name, params.uri (or params.taskId) and params.ref, one of which is the target of a
+     * request */
     struct json_value name, uri, ref;
     struct json_value arguments;           /* params.arguments */
     struct json_value meta;                /* params._meta */
@@ -80,7 +81,7 @@ struct slice rpc_target(const struct rpc *m);
 /* The unescaped method and target of a message. rpc_name() writes them to `b`, replacing its
  * content, and they are borrowed from `b`. They are incomplete if b->failed. */
 struct rpc_name {
-    struct slice method, target; /* {NULL, 0} if the message has no method or no target */
+    struct slice method, target; /* n is 0 if the message has no method or no target */
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE

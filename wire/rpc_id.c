@@ -47,7 +47,7 @@ static void append_canonical_number(struct buf *b, struct slice s)
         int64_t e = 0;
         bool negative = s.p[++i] == '-';
         for (i += s.p[i] == '-' || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
-            /* stop at about a million, which is a greater exponent than any peer uses */
+            /* stop when `e` is at least a million, which is more than any peer uses */
             e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e;
         exp10 += negative ? -e : e;
     }

@@ -9,7 +9,7 @@ struct text {
     struct rpc m;   /* the message as received */
     findings found; /* findings about the line that contains the message */
     size_t at;      /* offset of the text in the line */
-    size_t size;    /* number of bytes of the text in the line */
+    size_t size;    /* number of bytes of the whole line, or of the joined lines */
 };
 
 static int emit_message(struct server_lines *l, enum server_line_kind kind, const struct text *x,
@@ -296,8 +296,8 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     /* "[INFO] {…}" is log text before a message, and not a batch. */
     bool is_log_text = result == MEND_FLAWED && x->text.p[0] == '[' && object != NULL &&
                        flaw_at < (size_t)(object - x->text.p);
-    /* The output ended inside a message. The line is reported as noise: the pending request is
-     * answered with the error for the end of the output. */
+    /* true: the output ended inside a message. Then the line is reported as noise: the pending
+     * request is answered with the error for the end of the output. */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)

@@ -39,10 +39,12 @@ struct server_line {
     /* text of the message, as received or as repaired; n is 0 if another answer in the same line
      * was already reported with this text */
     struct slice text;
-    size_t at;           /* offset at which the message begins in the line */
-    size_t size;         /* number of bytes of the message as received */
+    size_t at; /* offset at which the message begins in the line */
+    /* number of bytes as received: of the whole line or lines that contain the message; of noise,
+     * only of its text */
+    size_t size;
     findings found;      /* findings about the line, and about the message `m` */
-    const struct rpc *m; /* the message that was read; NULL for a blank line and for noise */
+    const struct rpc *m; /* the message that was read; empty for a blank line; NULL for noise */
     /* id of the message; if the message is an answer, id of the request that it answers */
     struct json_value id;
     /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received

@@ -5,7 +5,7 @@
  *           with the renamed files, until it calls writer_database_vanished(). The database is
  *           checked first (PRAGMA quick_check), so that a temporary error is not taken for damage.
  *           During check and renaming, the directory is locked (flock): if several processes try,
- *           one of them renames the database, and the others then find a sound database.
+ *           one of them renames the database, and the others then find a sound database or none.
  * Owns      nothing.
  * Blocks    on the disk: seconds per gigabyte of a database that can be read in part. */
 #ifndef MI_VAULT_STORE_DAMAGED_H
@@ -21,7 +21,7 @@
 bool damaged_code_means_damage(int code);
 /* Checks the database, and renames it if it is damaged. Returns 0 (*ret_name is the new name, `why`
  * has SQLite's description of the damage), MI_ENOENT (the database is sound, or cannot be checked
- * now), MI_EIO (renaming failed; see errno) or MI_ENOMEM. */
+ * now), MI_EIO (the directory cannot be opened, or renaming failed; see errno) or MI_ENOMEM. */
 MI_MUST int damaged_move_database(const struct vault_dir *dir, char ret_name[DAMAGED_NAME_MAX],
                                   struct buf *why);
 /* Calls `call` with the name of each renamed database that still exists, in any order. */

@@ -198,9 +198,10 @@ static size_t evidence_constraint_len(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL of a table contains only the words of its columns and those of the array `words`.
- * Such a table has no constraint (which SQLite would compute for each row), no default, collation,
- * quotes or comment. */
+/* Whether the SQL of a table contains only its name, the words of its columns, those of the array
+ * `words` and, for `sessions`, the constraint of add_evidence_to_schema(). Such a table has no
+ * other CHECK (which SQLite would compute for each row), no default, collation, quotes or
+ * comment. */
 static bool table_sql_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";

@@ -36,7 +36,7 @@ typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);
 
 MI_MUST int layout_compare(sqlite3 *db, layout_fn fn, void *ctx);
 /* Checks the database for a reader. Returns MI_EINVAL, with a clause in `error`, if an object can
- * make queries return wrong results. */
+ * make queries return wrong results; otherwise 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int layout_find_misleading_table(sqlite3 *db, struct buf *error);
 /* Appends the type and the name of the object, as in "table messages". A long name, or a name with
  * other characters than letters, digits and '_', is left out. */

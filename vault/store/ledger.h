@@ -12,8 +12,8 @@
 
 #include <sqlite3.h>
 
-/* Adds a leaf. Call it within a transaction that holds the write lock. If the leaf is about a seal
- * or a redaction, the table `shipped` then says that the session was not sent completely. */
+/* Adds a leaf. Call it within a transaction that holds the write lock. If the leaf states a seal or
+ * a redaction, the table `shipped` then says that the session was not sent completely. */
 MI_MUST int ledger_add_leaf(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
 /* Finds the greatest id that a session of this vault has had, according to the log; 0: unknown. */

@@ -40,7 +40,7 @@
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ",?")
 /* The id of a new session; if it is NULL, SQLite takes the greatest id plus one. ?1 is the greatest
  * id that a session has had, according to the log. The id of a removed session is not used again:
- * `calls` may still have rows with this id, which must not become rows of a new session. */
+ * `calls` may still have rows of that session, which must not become rows of a new session. */
 #define NEXT_ID                                                                                    \
     "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"         \
     " (SELECT max(?1, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n))"
@@ -87,7 +87,7 @@ static int writer_on_busy(void *ctx, int times)
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
     if (s->busy_until_us == 0)
-        /* SQLite has called this handler for the first time: the wait begins */
+        /* this is the first call of the handler after writer_set_lock_wait(): the wait begins */
         s->busy_until_us = now + s->wait_us;
     if (now >= s->busy_until_us)
         return 0;

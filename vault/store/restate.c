@@ -170,8 +170,8 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* Makes a new commitment for a record that is a row of its own. `sql` selects the old commitment,
- * the number in the record's name, and the fields of the record. */
+/* Makes a new commitment for a record that is not a message. `sql` selects the old commitment, the
+ * number in the record's name (NULL: the name has none), and the fields of the record. */
 static int restate_commitment_of_row(struct run *run, const char *sql, const char *update,
                                      int64_t id, enum bundle_kind kind)
 {

@@ -22,7 +22,7 @@ enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
 
 struct restated {
     enum restate_kind kind;
-    int64_t id; /* number of the record: the seq of a message, or the id of an event */
+    int64_t id; /* seq of the message, or id of the event; not used for RESTATE_SESSION */
 };
 
 struct restate {

@@ -33,8 +33,8 @@
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
-/* For each way of storing NULL (the third argument of a field), a macro that tells whether the
- * field in *row is not NULL. */
+/* For each way of storing NULL that a number of a message may have (the third argument of a field),
+ * a macro that tells whether the number in *row is not NULL. */
 #define BATCH_HAS_NOT_NULL(name) true
 #define BATCH_HAS_ZERO(name) row->name != 0
 #define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING

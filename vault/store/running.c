@@ -56,7 +56,8 @@ bool running_is_this_host(struct slice name)
     return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
 }
 
-/* Whether the proxy's process runs. Call it only if running_pids_are_valid(). */
+/* Whether the proxy's process runs. The result means something only if the process ids in *r are
+ * those of this machine and PID namespace (model/liveness.c). */
 static bool proxy_process_runs(const struct running *r, int64_t started_at_us)
 {
     if (r->pid_start != 0 || compare_boot_with_current(r) == LIVENESS_HERE)

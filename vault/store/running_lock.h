@@ -26,7 +26,7 @@ MI_MUST int running_lock_open(int vault);
 bool running_lock_is_file_of_vault(int fd, int vault);
 /* Takes the lock of a session, writes 'L', and releases all other locks of fd. Returns 0, MI_EFULL
  * (another session has the lock, so the lock file belongs to another database) or MI_EIO (the file
- * system does not support such locks). */
+ * system does not support such locks, or 'L' cannot be written). */
 MI_MUST int running_lock_take(int fd, int vault, int64_t session_id);
 /* Removes the name of the lock file. Whether a session with a lock in that file runs is then
  * decided without the lock. */

@@ -39,7 +39,7 @@ struct sanitized_row {
 };
 
 /* Whether a name contains nothing that the sanitizer replaces. The name must not be {NULL, 0}.
- * Stores the name in *last if it contains nothing. */
+ * Stores the name in *last if it contains nothing and fits there. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);

@@ -151,8 +151,8 @@ static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
                                    " leaves INTEGER NOT NULL,"
                                    " error TEXT"
                                    ") STRICT;";
-/* The table of the log of evidence. If somebody has removed the table, recording continues, and
- * verification reports the removal. */
+/* The tables of the evidence: the log (`leaves`), its checkpoints, and replaced commitments. If
+ * somebody has removed the log, recording continues, and verification reports the removal. */
 static const char log_tables[] =
     "CREATE TABLE IF NOT EXISTS leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS checkpoints ("

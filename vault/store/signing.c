@@ -185,7 +185,7 @@ static int read_last_checkpoint(struct signing *s, struct checkpoint *ret, bool 
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
-    /* the text of the origin was part of the row, which is no longer valid */
+    /* the text of the origin is part of the row, which sqlite3_finalize() frees */
     ret->origin = (struct slice){0};
     sqlite3_finalize(q);
     return st;

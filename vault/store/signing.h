@@ -59,7 +59,8 @@ void signing_close(struct signing *s);
 
 /* Reads the current state of the log. */
 MI_MUST int signing_read_log_head(struct signing *s, struct log_head *ret);
-/* Computes the root over the first `size` leaves. Returns MI_EINVAL if the log has fewer leaves. */
+/* Computes the root over the first `size` leaves. Returns MI_EINVAL also if the log has fewer
+ * leaves. */
 MI_MUST int signing_compute_root(struct signing *s, uint64_t size, struct digest *ret);
 
 /* Called to find the private key of the public key `k`, with which the log was signed before.

@@ -236,8 +236,9 @@ static int writer_use_session(struct writer *s, int64_t session_id)
     return st;
 }
 
-/* Returns the message of a row for call_batch_add_message(). Its texts are those of `copy`, the
- * copy of the row in the batch; they are valid until the batch is inserted. */
+/* Returns the message of a row for call_batch_add_message(). Its texts, except the body, are those
+ * of `copy`, the copy of the row in the batch; they are valid until the batch is inserted. The body
+ * is that of the row `r`; none if `r` has a result. */
 static struct call_message call_message_of_added_row(const struct row *r,
                                                      const struct batch_row *copy)
 {

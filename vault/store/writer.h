@@ -34,8 +34,9 @@ struct writer;
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* the argument may be NULL */
-/* After this call, writer_add_row() fails if a long body cannot be written. By default, the row is
- * then stored without the body, with the finding `body-lost`. */
+/* After this call, writer_add_row() fails if a long body cannot be written. By default, it fails
+ * only if the disk is full; otherwise the row is stored without the body, with the finding
+ * `body-lost`. */
 void writer_require_bodies(struct writer *s);
 /* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_set_level(struct writer *s, enum record_level level);

@@ -41,7 +41,8 @@ struct writer {
     dev_t dev;                /* device of the database file at the time when it was opened */
     ino_t ino;
     int64_t wait_us; /* longest time that the busy handler may wait */
-    /* time at which the busy handler gives up; 0: SQLite has not called the handler yet */
+    /* time at which the busy handler gives up; 0: SQLite has not called the handler after
+     * writer_set_lock_wait() yet */
     int64_t busy_until_us;
     int64_t wal_pages;
     bool begins;      /* true: the next statement must begin the transaction */

@@ -71,7 +71,7 @@ const char *const unsent_sql[UNSENT_STATEMENTS] = {
 /* clang-format on */
 
 /* Syncs all commits that are visible now, because a recorder commits without syncing. Does nothing
- * if there was no commit since the last call. */
+ * if there was no commit since the last successful call. */
 static int unsent_sync_commits(struct unsent *u)
 {
     sqlite3_file *log = NULL;

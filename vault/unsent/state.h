@@ -23,7 +23,7 @@ extern const char *const unsent_sql[UNSENT_STATEMENTS];
 struct unsent {
     struct db d;          /* owned */
     struct vault_dir dir; /* owned */
-    struct buf error;     /* owned; text of the last error of `d` */
+    struct buf error;     /* owned; text of the last error, for unsent_error() */
     /* value of unsent_read_data_version() when all commits so far had been synced to the disk; -1:
      * never synced */
     int64_t synced;

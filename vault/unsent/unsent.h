@@ -27,8 +27,8 @@ struct unsent;
  * statements have as ?1, ?2 and ?3. */
 enum unsent_rows {
     /* Sessions with `a` <= id <= `b`; columns: SESSION_…. The columns from SESSION_SEQ on are not
-     * sent. If `c` is not 0, the arguments of the command and the rules of the sanitizer are
-     * omitted. */
+     * sent. If `c` is not 0, the arguments of the command are omitted, and the fields that are FULL
+     * or LATER in model/records.h are NULL. */
     UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* messages of session `a` with `b` <= seq <= `c`; columns: MESSAGE_… */
     UNSENT_EVENTS,      /* events of session `a` with `b` <= id <= `c`; columns: EVENT_… */

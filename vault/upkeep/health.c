@@ -29,8 +29,8 @@ static const char *const sql[HEALTH_QUERIES] = {
     [H_PAGE_SIZE] = "PRAGMA page_size",
     [H_UNUSED_PAGES] = "PRAGMA freelist_count",
     [H_IS_WAL] = "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
-    /* do not use count(*): it is a single step of SQLite, so the budget of steps does not limit it
-     * (connect.h) */
+    /* do not use count(*) without a condition: it is a single step of SQLite, so the budget of
+     * steps does not limit it (connect.h) */
     [H_SESSIONS] = "SELECT count(id) FROM sessions",
     [H_GAPS] = "SELECT count(*) FROM events WHERE kind = 'gap'",
     [H_UNFILLED] = "SELECT count(*) FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL",

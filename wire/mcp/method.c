@@ -355,9 +355,9 @@ const char *revision_name(enum revision r)
 /* ---- capabilities --------------------------------------------------------------------------- */
 
 static const struct {
-    /* member of the object `part`; NULL: `part` itself declares the capability */
+    /* `inner`: member of the object `part`; NULL: `part` itself declares the capability */
     const char *part, *inner;
-    bool is_flag; /* true: the member must be the value true; false: the member must be an object */
+    bool is_flag; /* true: `inner` must be the value true; false: `inner` must be an object */
 } capabilities[CAP_COUNT] = {
     [CAP_TOOLS] = {"tools", NULL, false},
     [CAP_TOOLS_CHANGED] = {"tools", "listChanged", true},

@@ -96,7 +96,7 @@ struct method {
     /* capability that the receiver of a request, or the sender of a notification, must declare */
     uint8_t capability;
     uint8_t capability_since; /* the first revision in which the capability exists */
-    /* required members; the list ends with an entry without types */
+    /* required and optional members; each list ends with an entry without types */
     struct method_need params[METHOD_NEEDS_MAX];
     struct method_need result[METHOD_NEEDS_MAX];
 };
@@ -107,9 +107,9 @@ const struct method *method_find(struct slice raw);
 const struct method *method_at_index(size_t i);
 /* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
-/* Whether `name` can be a method that a client requests. True for a method of MCP or LSP, and for a
- * name with a `/`, as extensions have, unless it looks like a misspelt method of MCP. If false, a
- * sentence is appended to `why`. */
+/* Whether `name` can be a method that a client requests. True for such a method of MCP, for a
+ * method of LSP, and for an unknown name with a `/`, as extensions have, unless it looks like a
+ * misspelt method of MCP. If false, a sentence is appended to `why`. */
 MI_MUST bool method_is_plausible(const char *name, struct buf *why);
 /* Whether this is a method of LSP, such as shutdown, exit, $/…, textDocument/…. */
 bool method_is_lsp(struct slice raw);

@@ -88,8 +88,8 @@ bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64
 }
 
 /* Whether the subscription lists this task, this resource, or a resource that contains this
- * resource. Also true if the text has escapes: such a text has several spellings, so it is not
- * compared. */
+ * resource. Also true if this is unknown: the list or the name is missing, or a text has escapes
+ * (it has several spellings, so it is not compared). */
 static bool subscription_may_list_name(const struct protocol_stream *s, unsigned kind,
                                        struct slice name)
 {

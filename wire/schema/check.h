@@ -33,7 +33,7 @@ struct note {
 };
 
 struct scope {
-    size_t n;       /* number of notes that existed when a scope inside this scope began */
+    size_t n;       /* number of notes when evaluated_enter_scope() returned this struct */
     size_t from;    /* index of the first note of the scope */
     uint32_t at;    /* node of the value to which the scope belongs */
     unsigned depth; /* nesting depth of the scope; 0: no scope is open */
@@ -67,7 +67,8 @@ struct check {
     /* bases of the `depth` rules that are being evaluated; dynamic references need them */
     uint32_t *bases;
     uint32_t unsure; /* node of a keyword that could not be checked; 0: none */
-    /* name of the exceeded limit, which makes the result unknown; NULL: no limit was exceeded */
+    /* why the check has ended early, so that the result is unknown: the exceeded limit, or that
+     * memory ran out; NULL: the check has not ended early */
     const char *gave_up;
 };
 

@@ -57,7 +57,7 @@ struct tools {
     unsigned swept;
     uint64_t next; /* hash of the cursor of the next page; 0: no page is missing */
     bool begun;    /* true: at least one page of the list was read */
-    bool overflow; /* true: the list exceeded a limit */
+    bool overflow; /* true: the list exceeded a limit, or memory ran out */
 };
 
 void tools_close(struct tools *t); /* safe to call twice */

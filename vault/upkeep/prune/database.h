@@ -25,8 +25,8 @@ enum prune_query {
     P_SIZE_SESSIONS,
     P_SIZE_CALLS,
     P_SIZE_OPERATIONS,
-    /* The following statements remove rows of a session. ?1: id of the session; ?2: number of rows
-     * to remove. */
+    /* The following statements remove rows of a session. ?1: id of the session; ?2, only for the
+     * two NEXT statements: number of messages. */
     /* statement: removes the calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_CALLS,
     P_REMOVE_NEXT_MESSAGES,

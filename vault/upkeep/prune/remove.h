@@ -43,17 +43,17 @@ struct prune_report {
     /* number of sessions that are not removed, because `target` has not received them completely */
     int64_t unsent;
     int64_t free_bytes; /* bytes in free pages of the database, which new messages can use */
-    /* Size of the vault without free pages of its database. bytes_before: before the removal.
-     * bytes_after: in a plan, the size after the removal; in a report, the size after the last
-     * step. A plan has bytes_after and `messages` only if max_bytes is set, or after
-     * prune_fill_in_totals(). */
+    /* Size of the vault without free pages of its database. bytes_before: before the removal; only
+     * a plan has it. bytes_after: in a plan, the size after the removal; in a report, the size
+     * after the last step, and 0 before that step. A plan has bytes_after and `messages` only if
+     * max_bytes is set, or after prune_fill_in_totals(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* true: the database file was made smaller */
 };
 
 struct prune;
 
-/* Makes the plan. Returns 0, MI_ENOMEM, MI_EFULL (the database is locked; `error` is unchanged), or
+/* Makes the plan. Returns 0, MI_ENOMEM, MI_EFULL (the database is locked; `error` is cleared), or
  * MI_ENOENT (there is no vault), MI_EBUSY, MI_ESTORE or MI_EIO, for which `error` has a
  * sentence. */
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,

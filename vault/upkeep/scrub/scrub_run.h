@@ -5,9 +5,9 @@
  *           ids either.
  * Apply     secrets are replaced, a few hundred rows per transaction. No old bytes remain: pages of
  *           the database are overwritten (secure_delete), and the write-ahead log is emptied at the
- *           end. A changed large body is appended to its file before its row refers to it. At the
- *           end, all bytes of the file that no row refers to are overwritten. Log files and
- *           escalations are rewritten, and the search index of the session is removed
+ *           end. A changed large body is appended to its file before its row refers to it. After
+ *           the rows of the session, all bytes of the file that no row refers to are overwritten.
+ *           Log files and escalations are rewritten, and the search index of the session is removed
  *           (vault/search/index.h). An interrupted run can be repeated. The applied rules are
  *           stored in the session's row.
  * Rules     do not call it for a running session: its proxy writes to the same files.
@@ -30,7 +30,8 @@ struct scrub_hit {
     /* path of the file in the vault, if the secret is in a line of a file; otherwise NULL */
     const char *file;
     size_t line; /* number of the line: 1, 2, … */
-    /* rules that found secrets, with the number of secrets of each: "github-token, password 2" */
+    /* rules that found secrets, with the number of secrets if a rule found several:
+     * "github-token, password 2" */
     struct slice rules;
     size_t n; /* number of secrets that were found in this text */
 };
@@ -38,8 +39,8 @@ typedef void (*scrub_fn)(void *ctx, const struct scrub_hit *hit);
 
 struct scrub;
 
-/* Opens a search for secrets. fn: called for each secret that is found. apply: also replaces the
- * secrets in the query's vault. Returns 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
+/* Opens a search for secrets. fn: called once for each text that has secrets. apply: also replaces
+ * the secrets in the query's vault. Returns 0, MI_ENOMEM, MI_ESTORE or MI_EIO. */
 MI_MUST int scrub_open(struct scrub **ret, struct query *q, bool apply, scrub_fn fn, void *ctx,
                        struct buf *error);
 void scrub_close(struct scrub *s); /* the argument may be NULL */
@@ -56,7 +57,7 @@ MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 
 /* Appends the names of the rules of which `after` has more redaction marks than `before`, with the
- * number of additional marks: "github-token, password 2". */
+ * number of additional marks if there are several: "github-token, password 2". */
 void scrub_write_rules(struct buf *b, struct slice before, struct slice after);
 
 #endif
