@@ -126,7 +126,7 @@ static bool slice_is_note_text(struct slice s)
 }
 
 /* Splits a note into text and signatures, at the last empty line. */
-static bool note_split(struct slice note, struct note *ret)
+static bool note_split_text(struct slice note, struct note *ret)
 {
     for (size_t i = note.n; i >= 2; i--) {
         if (note.p[i - 1] != '\n' || note.p[i - 2] != '\n')
@@ -142,7 +142,7 @@ int note_read(struct slice note, struct note *ret)
 {
     struct note n;
     struct signature s;
-    if (note.n > NOTE_MAX || !slice_is_note_text(note) || !note_split(note, &n))
+    if (note.n > NOTE_MAX || !slice_is_note_text(note) || !note_split_text(note, &n))
         return MI_EINVAL;
     struct slice rest = n.signatures;
     size_t count = 0;

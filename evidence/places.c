@@ -9,9 +9,9 @@ struct digest places_digest_commitment_group(const struct digest *commitment, si
 
 void places_add_record(struct places *p, const struct digest *commitment)
 {
-    p->rest[places_count_ungrouped(p)] = *commitment;
+    p->rest[places_count_ungrouped_records(p)] = *commitment;
     p->n++;
-    if (places_count_ungrouped(p) == 0) {
+    if (places_count_ungrouped_records(p) == 0) {
         struct digest leaf = places_digest_commitment_group(p->rest, PLACES_GROUP);
         tree_add_leaf(&p->groups, &leaf);
     }
@@ -19,10 +19,10 @@ void places_add_record(struct places *p, const struct digest *commitment)
 
 struct digest places_root_digest(const struct places *p)
 {
-    if (places_count_ungrouped(p) == 0)
+    if (places_count_ungrouped_records(p) == 0)
         return tree_root_digest(&p->groups);
     struct tree t = p->groups;
-    struct digest leaf = places_digest_commitment_group(p->rest, places_count_ungrouped(p));
+    struct digest leaf = places_digest_commitment_group(p->rest, places_count_ungrouped_records(p));
     tree_add_leaf(&t, &leaf);
     return tree_root_digest(&t);
 }

@@ -20,7 +20,7 @@ struct places {
     struct digest rest[PLACES_GROUP];
 };
 
-static inline size_t places_count_ungrouped(const struct places *p)
+static inline size_t places_count_ungrouped_records(const struct places *p)
 {
     return p->n % PLACES_GROUP;
 }

@@ -4,7 +4,7 @@
 
 _Static_assert(SALTS_POOL % SALT_N == 0, "the pool holds whole salts");
 
-int salts_take_next(struct salts *s, struct salt *ret)
+int salts_take_next_salt(struct salts *s, struct salt *ret)
 {
     if (s->left == 0) {
         if (sodium_init() < 0)

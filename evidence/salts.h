@@ -19,6 +19,6 @@ struct salts {
     uint8_t pool[SALTS_POOL];
 };
 
-MI_MUST int salts_take_next(struct salts *s, struct salt *ret);
+MI_MUST int salts_take_next_salt(struct salts *s, struct salt *ret);
 
 #endif

@@ -391,7 +391,7 @@ int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f),
     return st;
 }
 
-uint64_t journal_file_bytes(const char *except_uid)
+uint64_t journal_file_sum_sizes(const char *except_uid)
 {
     uint64_t sum = 0;
     int dir = journal_file_open_dir();

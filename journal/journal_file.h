@@ -66,7 +66,7 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
 
 /* Returns how many bytes of memory the journals with a name use, except the journal of session
  * `except_uid`. */
-uint64_t journal_file_bytes(const char *except_uid);
+uint64_t journal_file_sum_sizes(const char *except_uid);
 
 /* Calls `call` for each journal with a name, oldest first, until `call` returns false. While `call`
  * runs, the file is open and not locked; afterwards the file is closed. Files that a dead process

@@ -182,7 +182,7 @@ struct slice ring_get_session_start(const struct ring *r)
 
 /* While the ring is empty, only the step that contains `end` is in use. So the longer run of free
  * steps, before or after that step, has at least half as many steps as the ring (rounded down). */
-size_t ring_record_max(const struct ring *r)
+size_t ring_max_record_size(const struct ring *r)
 {
     uint64_t steps = r->size / r->step;
     return (size_t)(steps / 2 * r->step - sizeof(struct ring_head));
@@ -233,7 +233,7 @@ static size_t ring_count_steps(const struct ring *w, uint64_t n)
 char *ring_reserve_record(struct ring *w, size_t n)
 {
     uint64_t tail = atomic_load_explicit(&w->shared->tail, memory_order_seq_cst);
-    if (n > ring_record_max(w) || n > UINT32_MAX) {
+    if (n > ring_max_record_size(w) || n > UINT32_MAX) {
         errno = EMSGSIZE;
         return NULL;
     }
@@ -289,7 +289,7 @@ void ring_add_record_head(struct ring *w, uint32_t kind, size_t n)
         ring_put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
 }
 
-size_t ring_memory_bytes(const struct ring *w)
+size_t ring_memory_size(const struct ring *w)
 {
     return w->steps.memory_n * (size_t)w->step;
 }
@@ -408,7 +408,7 @@ bool ring_release_records(struct ring *r)
     return must_wake_writer(r);
 }
 
-bool ring_reader_sleep(struct ring *r)
+bool ring_put_reader_to_sleep(struct ring *r)
 {
     atomic_store_explicit(&r->shared->reader_sleeps, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&r->shared->head, memory_order_seq_cst) == r->at &&

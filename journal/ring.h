@@ -19,7 +19,7 @@
  * Limit     the bytes that are not released are at most `limit`, including skipped bytes. Only the
  *           bytes that the last record skips may exceed the limit: less than a step before it and,
  *           if it is long, after it. A single record may be longer than `limit` while the ring is
- *           empty, but not longer than ring_record_max().
+ *           empty, but not longer than ring_max_record_size().
  * Wake-ups  the ring only says which side must be woken; the owner wakes that side. Before a side
  *           waits, it sets its flag. Then it reads the position of the other side once more. When a
  *           side has moved its position, it reads the flag of the other side. These four accesses
@@ -137,7 +137,7 @@ void ring_close(struct ring *r); /* unmaps; safe to call twice */
 /* Returns the bytes about the session that ring_create() was given. */
 struct slice ring_get_session_start(const struct ring *r);
 /* Returns the maximum length of a record in bytes. */
-size_t ring_record_max(const struct ring *r);
+size_t ring_max_record_size(const struct ring *r);
 /* Returns how many bytes of records are published and not stored, including RING_SKIPPED. Any
  * process that has mapped the journal may call this function. */
 uint64_t ring_unread_bytes(const struct ring *r);
@@ -150,7 +150,7 @@ bool ring_is_finished(const struct ring *r);
 /* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call
  * ring_add_record_head() with the same n; without ring_add_record_head() nothing is recorded.
  * Returns NULL with errno: ENOBUFS (no room until the reader releases records), EMSGSIZE (longer
- * than ring_record_max()), or the reason why no memory was allocated, such as ENOSPC. In the last
+ * than ring_max_record_size()), or the reason why no memory was allocated, such as ENOSPC. In the last
  * case, memory may be available after the next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add_record_head(struct ring *w, uint32_t kind, size_t n);
@@ -167,7 +167,7 @@ bool ring_has_stored_everything(const struct ring *w);
  * `tail` when a reader was replaced: the dead reader may have moved `tail` without a wake-up. */
 void ring_set_writer_waits(struct ring *w, bool waits);
 /* Returns how many bytes of memory are allocated for records. */
-size_t ring_memory_bytes(const struct ring *w);
+size_t ring_memory_size(const struct ring *w);
 /* Returns memory that no record uses to the system, until RING_KEPT bytes are allocated; at most
  * `most` bytes per call, to keep the call short. */
 void ring_return_memory(struct ring *w, size_t most);
@@ -187,9 +187,9 @@ void ring_rewind(
 MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */
-MI_MUST bool ring_reader_sleep(struct ring *r);
-/* Call this function each time ring_reader_sleep() has returned true. The event that wakes the
- * reader must be received before the next ring_reader_sleep(). */
+MI_MUST bool ring_put_reader_to_sleep(struct ring *r);
+/* Call this function each time ring_put_reader_to_sleep() has returned true. The event that wakes the
+ * reader must be received before the next ring_put_reader_to_sleep(). */
 void ring_mark_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);

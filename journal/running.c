@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-void running_describe_self(struct running *r)
+void describe_running_self(struct running *r)
 {
     *r = (struct running){
         .pid_namespace = process_pid_namespace(),
@@ -14,7 +14,7 @@ void running_describe_self(struct running *r)
     r->client_start = process_start(r->client_pid);
 }
 
-void running_describe_server(struct running *r, pid_t pid, pid_t group)
+void describe_running_server(struct running *r, pid_t pid, pid_t group)
 {
     struct process p;
     r->server_pid = 0; /* server_group is not cleared: the group may still have members */

@@ -23,8 +23,8 @@ struct running {
 };
 
 /* Sets the calling process and its parent in *r, and leaves the server unset. */
-void running_describe_self(struct running *r);
+void describe_running_self(struct running *r);
 /* Sets the server process; pid 0: the server has exited. */
-void running_describe_server(struct running *r, pid_t pid, pid_t group);
+void describe_running_server(struct running *r, pid_t pid, pid_t group);
 
 #endif

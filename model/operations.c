@@ -55,7 +55,7 @@ static struct operation *find_continued_operation(struct operations *o, const st
 
 /* ---- states and times of an operation ------------------------------------------------------- */
 
-static int64_t duration_between(int64_t from, int64_t to)
+static int64_t duration_between_times(int64_t from, int64_t to)
 {
     return to > from ? to - from : 0;
 }
@@ -64,7 +64,7 @@ static int64_t duration_between(int64_t from, int64_t to)
  * party that the operation was waiting for. */
 static void operation_enter_state(struct operation *op, enum operation_state state, int64_t t_us)
 {
-    int64_t waited = duration_between(op->since_us, t_us);
+    int64_t waited = duration_between_times(op->since_us, t_us);
     if (op->state == OPERATION_ASKED_PERSON || op->state == OPERATION_TASK_PERSON)
         op->person_us += waited;
     else if (op->state == OPERATION_TASK)
@@ -96,7 +96,7 @@ static void operation_finish(struct operation *op, enum call_status status, int6
     operation_enter_state(op, OPERATION_ENDED, t_us);
     op->status = status;
     op->closing_seq = seq;
-    op->duration_us = duration_between(op->t_us, t_us);
+    op->duration_us = duration_between_times(op->t_us, t_us);
 }
 
 /* Ends the operation with the answer to one of its requests. */

@@ -271,7 +271,7 @@ void live_append_end_text(const struct live *l, struct buf *b)
         buf_printf(b, "exited with status %d", WEXITSTATUS(l->status));
 }
 
-uint64_t live_sent_bytes(const struct live *l)
+uint64_t live_count_sent_bytes(const struct live *l)
 {
     return l->sent;
 }

@@ -61,7 +61,7 @@ void live_set_awaited_request(struct live *l, uint64_t id, struct slice method);
  * with status 1", "was killed by signal 9" or "closed its output". */
 void live_append_end_text(const struct live *l, struct buf *b);
 /* Returns the number of bytes of all lines that were given to live_send_line(). */
-uint64_t live_sent_bytes(const struct live *l);
+uint64_t live_count_sent_bytes(const struct live *l);
 /* After LIVE_ENDED: returns the number of bytes of the sent lines that the server has
  * read. */
 uint64_t live_read_output(const struct live *l);

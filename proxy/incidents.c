@@ -22,7 +22,7 @@ static void copy_message_head(struct message_head *h, struct slice text)
     if (text.n == 0)
         return;
     struct slice head = {text.p, size_min(text.n, INCIDENTS_HEAD_MAX)};
-    h->n = head.n < text.n ? redact_find_end_of_whole_words(head, REDACT_WORD_MAX) : head.n;
+    h->n = head.n < text.n ? find_end_of_whole_words(head, REDACT_WORD_MAX) : head.n;
     memcpy(h->text, text.p, h->n);
 }
 

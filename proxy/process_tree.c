@@ -52,14 +52,14 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 static size_t find_server_below_launcher(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;
-    bool visible = inspect_have_same_open_file(server, server, STDIN_FILENO);
+    bool visible = processes_have_same_open_file(server, server, STDIN_FILENO);
     size_t found = 0, n = 0;
     for (size_t i = 1; i < t->n; i++) {
         pid_t pid = t->process[i].pid;
         if (t->process[i].parent != t->process[of].pid)
             continue;
-        if (visible && !(inspect_have_same_open_file(server, pid, STDIN_FILENO) &&
-                         inspect_have_same_open_file(server, pid, STDOUT_FILENO)))
+        if (visible && !(processes_have_same_open_file(server, pid, STDIN_FILENO) &&
+                         processes_have_same_open_file(server, pid, STDOUT_FILENO)))
             continue;
         found = i;
         n++;
@@ -77,7 +77,7 @@ static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
     for (size_t next;; at = next) {
         *ret_marked |= (uint32_t)1 << at;
         next = find_server_below_launcher(t, at);
-        if (next == 0 || inspect_have_same_command(t->process[at].pid, t->process[next].pid))
+        if (next == 0 || processes_have_same_command(t->process[at].pid, t->process[next].pid))
             return at;
     }
 }

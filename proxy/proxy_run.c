@@ -297,10 +297,10 @@ static void on_repeated_call(void *owner, const struct pending *q, const char *h
     incidents_escalate_repeated_call(&p->incidents, q, happened);
 }
 
-static uint64_t bytes_read_by_client(void *owner)
+static uint64_t count_bytes_read_by_client(void *owner)
 {
     const struct proxy *p = owner;
-    uint64_t accepted = outbox_accepted_bytes(&p->traffic.out[ROW_S2C]);
+    uint64_t accepted = outbox_count_accepted_bytes(&p->traffic.out[ROW_S2C]);
     int64_t unread = inspect_unread_bytes(p->relay[ROW_S2C].out.fd);
     return unread <= 0 ? accepted : accepted > (uint64_t)unread ? accepted - (uint64_t)unread : 0;
 }
@@ -367,7 +367,7 @@ static void open_traffic_and_relays(struct proxy *p)
     p->traffic.on_auth = on_missing_credentials;
     p->traffic.on_rule = on_broken_tools_rule;
     p->traffic.on_repeat = on_repeated_call;
-    p->traffic.client_has_read = bytes_read_by_client;
+    p->traffic.client_has_read = count_bytes_read_by_client;
     p->traffic.on_stderr = on_sanitized_stderr_line;
     outbox_open(&p->handshake_box);
     incidents_open(&p->incidents, p->recorder, &p->traffic.forms);

@@ -224,7 +224,7 @@ static void read_lines(struct relay *r)
             return;
         if (turn >= RELAY_TURN && line_partial_bytes(&r->lines) < turn)
             return;
-        if (outbox_bytes(r->box) >= RELAY_HIGH)
+        if (outbox_count_bytes(r->box) >= RELAY_HIGH)
             return;
     }
 }
@@ -232,7 +232,7 @@ static void read_lines(struct relay *r)
 static void finish_reading_lines(struct relay *r)
 {
     watch_incomplete_line(r);
-    if (outbox_bytes(r->box) >= RELAY_HIGH)
+    if (outbox_count_bytes(r->box) >= RELAY_HIGH)
         relay_pause(r, RELAY_FULL, true);
 }
 
@@ -392,13 +392,14 @@ void relay_flush(struct relay *r)
 {
     if (r->out.fd < 0 || r->muted)
         return;
-    if (outbox_bytes(r->box) >= RELAY_WIDE_AT)
+    if (outbox_count_bytes(r->box) >= RELAY_WIDE_AT)
         relay_widen_pipe(&r->out_width, &r->out);
     int st = 0;
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
-        bool all = outbox_bytes(r->priority) == 0; /* all bytes of `priority` have been written */
+        bool all =
+            outbox_count_bytes(r->priority) == 0; /* all bytes of `priority` have been written */
         if (st == 0 && r->priority_complete && all)
             r->priority = NULL;
     }
@@ -409,6 +410,6 @@ void relay_flush(struct relay *r)
         relay_fail_writing(r);
     else
         relay_start_or_stop_watch(r, &r->write_watch, st == 1);
-    if (outbox_bytes(r->box) <= RELAY_LOW)
+    if (outbox_count_bytes(r->box) <= RELAY_LOW)
         relay_pause(r, RELAY_FULL, false);
 }

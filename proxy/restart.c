@@ -28,8 +28,8 @@ static void answer_crashing_request(struct proxy *p, struct pending *q, const ch
     log_error("a request ended two server processes: server=%s request=\"%s\"", p->cfg->name,
               buf_str(&name));
     incidents_escalate_crash(&p->incidents, happened, q);
-    answer_because_server_ended(&p->traffic, q, CALL_SERVER_GONE,
-                                server_cause_name(p->machine.cause), happened);
+    answer_request_of_ended_server(&p->traffic, q, CALL_SERVER_GONE,
+                                   server_cause_name(p->machine.cause), happened);
     buf_close(&text);
     buf_close(&name);
 }
@@ -57,8 +57,8 @@ static void answer_or_mark_pending_requests(struct proxy *p)
         } else if (result == RESEND_ENDED_TWO) {
             answer_crashing_request(p, q, text);
         } else {
-            answer_because_server_ended(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
-                                        text);
+            answer_request_of_ended_server(t, q, CALL_SERVER_GONE,
+                                           server_cause_name(p->machine.cause), text);
         }
     }
     buf_close(&why);

@@ -56,8 +56,8 @@ static void reject_unread_requests(struct proxy *p)
     for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         if (!request_was_read(q, read) || q->written_at > read)
-            answer_because_server_ended(&p->traffic, q, CALL_SERVER_GONE,
-                                        server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
+            answer_request_of_ended_server(&p->traffic, q, CALL_SERVER_GONE,
+                                           server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
     }
     buf_close(&why);
 }
@@ -124,7 +124,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
         relay_stop_reading(&p->relay[ROW_C2S]);
         /* If bytes wait to be written, the server's stdin is closed at the end of the turn that
          * writes the last byte. */
-        if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
+        if (outbox_count_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_output(&p->relay[ROW_C2S]);
     }
     if (todo & SERVER_DO_DISCONNECT)
@@ -268,7 +268,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
             set_state_timer(p, clock_mono_us());
         return;
     }
-    size_t unread = outbox_bytes(&p->traffic.out[ROW_S2C]);
+    size_t unread = outbox_count_bytes(&p->traffic.out[ROW_S2C]);
     unsigned todo = apply_event_to_state(p, SERVER_EV_TIMEOUT);
     if (p->machine.state == before)
         set_state_timer(p, clock_mono_us());
@@ -323,7 +323,7 @@ void server_check_pending_answers(struct proxy *p)
 void server_report_output_flushed(struct proxy *p)
 {
     if (p->machine.state == SERVER_FLUSHING && !p->holding &&
-        (outbox_bytes(&p->traffic.out[ROW_S2C]) == 0 || p->relay[ROW_S2C].out.fd < 0))
+        (outbox_count_bytes(&p->traffic.out[ROW_S2C]) == 0 || p->relay[ROW_S2C].out.fd < 0))
         server_handle_event(p, SERVER_EV_FLUSHED);
 }
 

@@ -74,8 +74,8 @@ int server_process_start(struct proxy *p, struct process_pipes *ret)
     }
     if (p->running.pid == 0)
         /* read only once: getppid() changes when our parent exits */
-        running_describe_self(&p->running);
-    running_describe_server(&p->running, p->child.pid, p->child.group);
+        describe_running_self(&p->running);
+    describe_running_server(&p->running, p->child.pid, p->child.group);
     recorder_record_processes(p->recorder, &p->running);
     char detail[64];
     snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
@@ -149,6 +149,6 @@ uint64_t server_process_bytes_read(const struct proxy *p)
     const struct relay *r = &p->relay[ROW_C2S];
     if (r->priority != NULL && !r->priority_complete)
         return 0; /* the process has received only the repeated initialize, and has not answered */
-    uint64_t taken = outbox_accepted_bytes(r->priority != NULL ? r->priority : r->box);
+    uint64_t taken = outbox_count_accepted_bytes(r->priority != NULL ? r->priority : r->box);
     return taken > r->unread ? taken - r->unread : 0;
 }

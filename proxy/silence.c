@@ -120,7 +120,7 @@ static void remember_request(struct proxy *p, const struct pending *q, int64_t w
     p->machine.max_timeout_at_us = max_us > 0 ? s->written_us + max_us : 0;
 }
 
-static int64_t request_waited_us(const struct silence *s)
+static int64_t get_request_wait_us(const struct silence *s)
 {
     return clock_mono_us() - s->written_us;
 }
@@ -138,7 +138,7 @@ static void describe_server_processes(struct proxy *p, const char *event, uint64
     if (event != NULL) {
         postmortem_append_json(&json, &pm);
         incidents_report_silence(&p->incidents, event, &p->silence.call,
-                                 request_waited_us(&p->silence), question, buf_slice(&json));
+                                 get_request_wait_us(&p->silence), question, buf_slice(&json));
     }
     buf_close(&json);
 }
@@ -151,7 +151,7 @@ static void report_server_alive(struct proxy *p, const char *because)
     buf_slice_add(&happened, buf_slice(&s->what));
     buf_slice_add(&happened, buf_slice(&s->found));
     log_warn("the server is not killed: server=%s because=%s", p->cfg->name, because);
-    incidents_report_alive_server(&p->incidents, &s->call, request_waited_us(s), because,
+    incidents_report_alive_server(&p->incidents, &s->call, get_request_wait_us(s), because,
                                   buf_str(&happened));
     buf_close(&happened);
 }
@@ -174,7 +174,7 @@ void silence_report_hang(struct proxy *p)
     struct silence *s = &p->silence;
     struct postmortem pm;
     struct buf happened = {0}, sentence = {0};
-    int64_t us = request_waited_us(s);
+    int64_t us = get_request_wait_us(s);
     postmortem_read_processes(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd,
                               &s->base);
     postmortem_append_sentence(&sentence, &pm);

@@ -33,13 +33,13 @@ static void stderr_relay_add_bytes(struct stderr_relay *v, struct slice bytes)
 {
     if (v->box.broken || bytes.n == 0)
         return;
-    if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX)) {
+    if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_count_bytes(&v->box), STDERR_RELAY_MAX)) {
         v->dropped += bytes.n;
     } else if (outbox_add_copy(&v->box, bytes) < 0) {
         /* There is no memory for a copy: write at once the bytes that stderr takes, unless other
          * bytes wait. */
         struct iovec one = {.iov_base = (void *)(uintptr_t)bytes.p, .iov_len = bytes.n};
-        ssize_t n = outbox_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
+        ssize_t n = outbox_count_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
         v->dropped += bytes.n - (n > 0 ? (size_t)n : 0);
     }
 }
@@ -47,7 +47,7 @@ static void stderr_relay_add_bytes(struct stderr_relay *v, struct slice bytes)
 static void report_dropped_bytes(struct stderr_relay *v)
 {
     char text[128];
-    if (v->dropped == 0 || outbox_bytes(&v->box) > STDERR_RELAY_MAX / 2)
+    if (v->dropped == 0 || outbox_count_bytes(&v->box) > STDERR_RELAY_MAX / 2)
         return;
     int n = snprintf(text, sizeof text,
                      "%smcp-interposer: warn: stderr was not read: dropped_bytes=%llu\n",

@@ -127,7 +127,8 @@ static void end_server_input(struct proxy *p)
 {
     struct relay *to_server = &p->relay[ROW_C2S];
     if (relay_has_ended(to_server) && !to_server->muted && to_server->priority == NULL &&
-        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0 && !tool_ask_has_waiting_lines(&p->traffic))
+        outbox_count_bytes(&p->traffic.out[ROW_C2S]) == 0 &&
+        !tool_ask_has_waiting_lines(&p->traffic))
         relay_close_output(to_server);
 }
 

@@ -130,7 +130,7 @@ static bool put_waiting_entry_into_ring(struct recorder *r, struct ring_head h, 
         ring_add_record_head(&r->ring, h.kind, h.n);
         return true;
     }
-    if (h.n <= ring_record_max(&r->ring) && !ring_has_stored_everything(&r->ring))
+    if (h.n <= ring_max_record_size(&r->ring) && !ring_has_stored_everything(&r->ring))
         return false;
     return h.kind == ENTRY_MESSAGE ? put_entry_without_body(r, (struct slice){bytes, h.n})
                                    : !kind_is_metadata(h.kind);

@@ -23,7 +23,7 @@ void bound_update_limit(struct recorder *r)
         return;
     r->bound_due_us = now + LOOK_US;
     r->bound_from = r->ring.end;
-    uint64_t others = journal_file_bytes(r->uid);
+    uint64_t others = journal_file_sum_sizes(r->uid);
     uint64_t room = others < r->cfg.max_waiting ? r->cfg.max_waiting - others : 0;
     r->ring.limit = room < r->limit ? room : r->limit;
 }

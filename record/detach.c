@@ -22,7 +22,7 @@ static void renumber_and_keep_descriptors(const int *fds, size_t n)
     for (size_t i = 0; i < n; i++)
         if (dup2(high[i], DETACH_FD + (int)i) < 0)
             _exit(1);
-    spawn_close_fds_from(end);
+    close_fds_from_number(end);
 }
 
 void detach_process(const int *fds, size_t n)

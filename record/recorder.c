@@ -335,7 +335,7 @@ enum recorder_result recorder_publish(struct recorder *r)
     }
     if (result != RECORDER_HOLD)
         ring_set_writer_waits(&r->ring, false);
-    waits_call_changed_at(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
+    waits_set_pause_timer(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
     waits_start_idle_timer(r);
     return result;
 }

@@ -118,7 +118,7 @@ void waits_open_timers(struct recorder *r);
 void waits_stop_timers(struct recorder *r);
 /* Arranges that `changed` is called at the time until_us (clock_mono_us()). If until_us is 0,
  * `changed` is not called any more. */
-void waits_call_changed_at(struct recorder *r, int64_t until_us);
+void waits_set_pause_timer(struct recorder *r, int64_t until_us);
 /* Call this function after entries were published. If no more entries follow for a while, memory of
  * the journal is returned to the system. */
 void waits_start_idle_timer(struct recorder *r);

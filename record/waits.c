@@ -13,7 +13,7 @@ static void waits_on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
         r->calls.changed(r->data);
 }
 
-void waits_call_changed_at(struct recorder *r, int64_t until_us)
+void waits_set_pause_timer(struct recorder *r, int64_t until_us)
 {
     ev_timer *w = &r->pause_timer;
     if (r->loop == NULL || (until_us == 0 && !ev_is_active(w)))
@@ -48,7 +48,7 @@ void recorder_watch_lag(struct recorder *r, size_t n, int64_t waited_us)
     ring_set_writer_waits(&r->ring, true);
     if (recorder_is_behind(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
-    waits_call_changed_at(r, clock_mono_us() + left);
+    waits_set_pause_timer(r, clock_mono_us() + left);
 }
 
 bool recorder_must_slow_client(struct recorder *r)
@@ -63,7 +63,7 @@ bool recorder_must_slow_client(struct recorder *r)
         r->paced_until_us = now + us;
     if (now >= r->paced_until_us)
         return false;
-    waits_call_changed_at(r, r->paced_until_us);
+    waits_set_pause_timer(r, r->paced_until_us);
     return true;
 }
 
@@ -85,16 +85,16 @@ static void waits_on_idle_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct recorder *r = w->data;
-    size_t before = ring_memory_bytes(&r->ring);
+    size_t before = ring_memory_size(&r->ring);
     if (r->ring.end == r->idle_end)
         ring_return_memory(&r->ring, PART_BYTES);
-    if (ring_memory_bytes(&r->ring) > RING_KEPT)
-        start_idle_timer(r, ring_memory_bytes(&r->ring) < before ? PART_S : IDLE_S);
+    if (ring_memory_size(&r->ring) > RING_KEPT)
+        start_idle_timer(r, ring_memory_size(&r->ring) < before ? PART_S : IDLE_S);
 }
 
 void waits_start_idle_timer(struct recorder *r)
 {
-    if (r->loop != NULL && !ev_is_active(&r->idle_timer) && ring_memory_bytes(&r->ring) > RING_KEPT)
+    if (r->loop != NULL && !ev_is_active(&r->idle_timer) && ring_memory_size(&r->ring) > RING_KEPT)
         start_idle_timer(r, IDLE_S);
 }
 

@@ -173,7 +173,7 @@ static bool is_mark_name_char(char c)
            c == '_' || c == '.';
 }
 
-size_t edit_redaction_mark_len(struct slice s)
+size_t get_redaction_mark_len(struct slice s)
 {
     size_t n = sizeof MARK - 1;
     if (!slice_begins(s, MARK))

@@ -42,7 +42,7 @@ static bool word_is_one_of(struct slice word, const char *const *words)
         return false;
     for (size_t i = 0; i < word.n; i++)
         low[i] = (char)(word.p[i] >= 'A' && word.p[i] <= 'Z' ? word.p[i] | 0x20 : word.p[i]);
-    return place_word_is_one_of((struct slice){low, word.n}, words);
+    return slice_is_in_word_list((struct slice){low, word.n}, words);
 }
 
 /* Whether a text with this word after the secret may ask for it. "token count" does not. */
@@ -298,8 +298,8 @@ static bool form_has_one_vague_field(struct json_value fields, struct slice *ret
 }
 
 /* Notes a form. Returns whether it has secret fields. *budget: bytes that may still be read. */
-static bool note_fields(struct forms *f, const struct redact *r, uint64_t owner,
-                        struct json_value params, size_t *budget)
+static bool note_form(struct forms *f, const struct redact *r, uint64_t owner,
+                      struct json_value params, size_t *budget)
 {
     struct slice key;
     struct json_value one;
@@ -345,7 +345,7 @@ static bool forms_note_inputs(struct forms *f, const struct redact *r, struct js
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= note_fields(f, r, forms_hash(OF_KEY, key), json_get(one, "params"), &budget);
+            asks |= note_form(f, r, forms_hash(OF_KEY, key), json_get(one, "params"), &budget);
     return asks;
 }
 
@@ -369,7 +369,7 @@ static void forms_note_result(struct forms *f, struct json_value id, struct json
         }
 }
 
-bool forms_note_rpc(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
+bool forms_read_rpc(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
 {
     size_t budget = FORM_BYTES;
     if (from_client && m->in_result[FIELD_TASK] == JSON_OBJECT)
@@ -379,7 +379,7 @@ bool forms_note_rpc(struct forms *f, const struct redact *r, const struct rpc *m
     if (rpc_method_is(m, "tasks/result"))
         forms_note_result(f, m->id, json_get(m->params, "taskId"));
     else if (rpc_method_is(m, "elicitation/create"))
-        return note_fields(f, r, forms_hash_of_id(m->id), m->params, &budget);
+        return note_form(f, r, forms_hash_of_id(m->id), m->params, &budget);
     return forms_note_inputs(f, r, rpc_get_input_requests(m));
 }
 
@@ -395,7 +395,7 @@ static void hide_form_value(struct hiding *h, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
     if (v.type < JSON_NUMBER ||
-        (v.type == JSON_STRING && (raw.n == 0 || edit_redaction_mark_len(raw) == raw.n)))
+        (v.type == JSON_STRING && (raw.n == 0 || get_redaction_mark_len(raw) == raw.n)))
         return; /* null, true, false, "" and redaction marks contain nothing to hide */
     buf_add(h->out, h->at, (size_t)(v.text.p - h->at));
     buf_adds(h->out, "\"[redacted:form]\"");
@@ -481,7 +481,7 @@ int forms_hide_secrets(const struct forms *f, struct slice message, struct buf *
     buf_clear(out);
     *ret_n = 0;
     if (json_scan(message, NULL, NULL, &scan) < 0) {
-        if (!forms_have_secrets(f) || edit_redaction_mark_len(message) == message.n)
+        if (!forms_have_secrets(f) || get_redaction_mark_len(message) == message.n)
             return 0;
         buf_adds(out, "[redacted:form]");
         *ret_n = 1;

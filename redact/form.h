@@ -15,7 +15,7 @@
  * Limits    the last FORMS_MAX forms are known. If a form has more than FORM_FIELDS secret fields,
  *           all its fields count as secrets. Forms after the first FORM_BYTES of forms in a message
  *           are not read, and all their fields count as secrets.
- * Use       forms_note_rpc() for each message that was forwarded, and forms_hide_secrets() before
+ * Use       forms_read_rpc() for each message that was forwarded, and forms_hide_secrets() before
  *           what the client sends is recorded.
  * Blocks    never. Pure. */
 #ifndef MI_REDACT_FORM_H
@@ -47,7 +47,7 @@ struct forms {
 
 /* Notes the forms in a message of the server, and the ids under which they will be answered.
  * Returns whether a form asks for a secret. If r is NULL, forms of the server are not read. */
-bool forms_note_rpc(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
+bool forms_read_rpc(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
 /* Whether a known form asks for a secret. */
 bool forms_have_secrets(const struct forms *f);
 /* Hides secrets in a message or batch of the client. If the message has secret answers to forms,

@@ -92,7 +92,7 @@ static const struct key_rule *find_rule_in_table(const struct key_rule *table,
 
 /* Returns the index in keys.first of the rules for names that end with the two letters before
  * `end`. */
-static unsigned rule_bucket_of_ending(const char *end)
+static unsigned get_rule_bucket_of_ending(const char *end)
 {
     return ((unsigned char)end[-2] & 31u) << 5 | ((unsigned char)end[-1] & 31u);
 }
@@ -101,7 +101,7 @@ static const struct key_rule *find_secret_rule(const struct keys *keys, const st
 {
     if (k->n < 2)
         return NULL;
-    for (unsigned i = keys->first[rule_bucket_of_ending(k->p + k->n)]; i != 0;
+    for (unsigned i = keys->first[get_rule_bucket_of_ending(k->p + k->n)]; i != 0;
          i = keys->next[i - 1])
         if (name_ends_with_rule(k, &key_secrets[i - 1]))
             return &key_secrets[i - 1];
@@ -240,7 +240,7 @@ void keys_open(struct keys *k)
         size_t n = strlen(end);
         add_rule_ending(k, end, n);
         assert(n >= 2 && i < KEY_RULES_MAX);
-        unsigned b = rule_bucket_of_ending(end + n);
+        unsigned b = get_rule_bucket_of_ending(end + n);
         k->next[i] = k->first[b];
         k->first[b] = (uint8_t)(i + 1);
     }

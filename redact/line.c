@@ -103,7 +103,7 @@ static bool secret_may_continue_after(char c)
            memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
 }
 
-size_t redact_find_end_of_whole_words(struct slice text, size_t max_word)
+size_t find_end_of_whole_words(struct slice text, size_t max_word)
 {
     size_t n = text.n;
     while (n > 0 && secret_may_continue_after(text.p[n - 1]))
@@ -115,6 +115,6 @@ struct slice redact_shorten_name(struct slice name, size_t max)
 {
     struct slice head = text_prefix(name, max);
     if (head.n < name.n)
-        head.n = redact_find_end_of_whole_words(head, REDACT_CUT_WORD);
+        head.n = find_end_of_whole_words(head, REDACT_CUT_WORD);
     return head;
 }

@@ -6,7 +6,7 @@
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-bool redact_looks_like_json(struct slice s, bool escaped)
+bool text_looks_like_json(struct slice s, bool escaped)
 {
     if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !char_is_space(s.p[0]) && s.p[0] != '\\'))
         return false;
@@ -29,7 +29,7 @@ static bool object_begins_at(const char *p, const char *end, bool escaped)
     return p < end && *p == '"';
 }
 
-const char *redact_find_next_object(const char *p, const char *end, bool escaped)
+const char *find_next_json_object(const char *p, const char *end, bool escaped)
 {
     while (p < end && (p = memchr(p, '{', (size_t)(end - p))) != NULL) {
         if (object_begins_at(p, end, escaped))
@@ -42,8 +42,7 @@ const char *redact_find_next_object(const char *p, const char *end, bool escaped
 bool redact_may_contain_json(const struct redact *r, struct slice raw)
 {
     const char *end = raw.p + raw.n;
-    return (redact_looks_like_json(raw, true) ||
-            redact_find_next_object(raw.p, end, true) != NULL) &&
+    return (text_looks_like_json(raw, true) || find_next_json_object(raw.p, end, true) != NULL) &&
            redact_may_contain_key(r, raw);
 }
 

@@ -21,7 +21,7 @@ static struct slice option_name_without_dashes(struct slice raw)
     size_t word = 0;
     while (word < name.n && name.p[word] != '-' && name.p[word] != '_')
         word++;
-    return place_word_is_one_of((struct slice){name.p, word}, flags) ? (struct slice){0} : name;
+    return slice_is_in_word_list((struct slice){name.p, word}, flags) ? (struct slice){0} : name;
 }
 
 const struct key_rule *option_find_rule(const struct keys *k, struct slice raw)

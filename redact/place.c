@@ -5,7 +5,7 @@
 /* bytes of an object that are examined to recognize a schema */
 #define SCHEMA_LOOK ((size_t)4 << 10)
 
-bool place_word_is_one_of(struct slice s, const char *const *words)
+bool slice_is_in_word_list(struct slice s, const char *const *words)
 {
     for (; *words != NULL; words++)
         if (slice_is(s, *words))
@@ -81,11 +81,11 @@ bool place_is_never_replaced(enum zone zone, struct slice key)
     case ZONE_MESSAGE:
         return slice_is(key, "id") || slice_is(key, "jsonrpc");
     case ZONE_PARAMS:
-        return place_word_is_one_of(key, params);
+        return slice_is_in_word_list(key, params);
     case ZONE_RESULT:
-        return place_word_is_one_of(key, result);
+        return slice_is_in_word_list(key, result);
     case ZONE_META:
-        return place_word_is_one_of(key, meta);
+        return slice_is_in_word_list(key, meta);
     case ZONE_TASK:
         return slice_is(key, "taskId");
     default:
@@ -123,7 +123,7 @@ bool place_is_input_request(const char *at, const char *end)
     while (read_member(&m, &key, &value))
         if (slice_is(key, "method"))
             is = value.n > 2 && value.p[0] == '"' &&
-                 place_word_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
+                 slice_is_in_word_list((struct slice){value.p + 1, value.n - 2}, methods);
         else if (!slice_is(key, "params"))
             return false;
     return is;
@@ -139,7 +139,7 @@ static bool value_is_schema_type(struct slice v)
         return true;
     if (v.n < 2 || v.p[0] != '"')
         return false;
-    return place_word_is_one_of((struct slice){v.p + 1, v.n - 2}, types);
+    return slice_is_in_word_list((struct slice){v.p + 1, v.n - 2}, types);
 }
 
 static bool is_schema_keyword(struct slice key)
@@ -183,7 +183,7 @@ static bool is_schema_keyword(struct slice key)
                                         "exclusiveMaximum",
                                         "multipleOf",
                                         NULL};
-    return place_word_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
+    return slice_is_in_word_list(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
 }
 
 /* Inside `properties`, one keyword of JSON Schema is enough. Elsewhere, all members must be
@@ -196,7 +196,7 @@ bool place_is_json_schema(const char *at, const char *end, bool among_properties
     bool type = false, words = false, others = false;
     while (read_member(&m, &key, &value)) {
         type |= (slice_is(key, "type") && value_is_schema_type(value)) ||
-                place_word_is_one_of(key, telling);
+                slice_is_in_word_list(key, telling);
         if (slice_is(key, "value"))
             return false;
         if (is_schema_keyword(key))
@@ -210,5 +210,5 @@ bool place_is_json_schema(const char *at, const char *end, bool among_properties
 bool place_is_schema_value_keyword(struct slice key)
 {
     static const char *const words[] = {"default", "const", "example", "examples", NULL};
-    return place_word_is_one_of(key, words);
+    return slice_is_in_word_list(key, words);
 }

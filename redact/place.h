@@ -29,6 +29,6 @@ bool place_is_input_request(const char *at, const char *end);
 bool place_is_schema_value_keyword(struct slice key);
 
 /* the list `words` ends with NULL */
-bool place_word_is_one_of(struct slice s, const char *const *words);
+bool slice_is_in_word_list(struct slice s, const char *const *words);
 
 #endif

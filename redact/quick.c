@@ -77,7 +77,7 @@ static bool strings_may_need_redaction(const struct redact *r, struct slice json
     }
 }
 
-bool redact_needs_no_edits(struct redact *r, struct slice json)
+bool json_needs_no_redaction(struct redact *r, struct slice json)
 {
     return !r->thorough && r->pointers.n == 0 && !strings_may_need_redaction(r, json) &&
            no_shape_matches(r, 0, json.n);

@@ -11,12 +11,12 @@ static const char *skip_blocks(const char *p, const char *end, bool *odd)
     for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
         struct json_block b = json_block_at(p);
         uint64_t carry = escaped_first;
-        uint64_t escapes = json_block_find_escapes(json_block_match(b, '\\'), &carry);
+        uint64_t escapes = json_block_find_escapes(json_block_find_byte(b, '\\'), &carry);
         uint64_t escaped = escapes << 1 | escaped_first;
-        if ((json_block_match(b, '"') & ~escaped) != 0)
+        if ((json_block_find_byte(b, '"') & ~escaped) != 0)
             break;
-        *odd |=
-            escaped != 0 && (escaped & (json_block_match(b, 'u') | json_block_match(b, '/'))) != 0;
+        *odd |= escaped != 0 &&
+                (escaped & (json_block_find_byte(b, 'u') | json_block_find_byte(b, '/'))) != 0;
         escaped_first = carry;
     }
     return p - escaped_first;
@@ -53,7 +53,7 @@ size_t read_escapes(struct slice raw)
     uint64_t carry = 0;
     for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
         struct json_block b = json_block_at(p);
-        uint64_t slashes = json_block_match(b, '\\');
+        uint64_t slashes = json_block_find_byte(b, '\\');
         if ((slashes | carry) != 0)
             n += (size_t)__builtin_popcountll(json_block_find_escapes(slashes, &carry));
     }
@@ -66,7 +66,7 @@ size_t read_escapes(struct slice raw)
     return n;
 }
 
-struct slice read_quoted(const char *p, const char *behind, const char *end)
+struct slice read_quoted_text(const char *p, const char *behind, const char *end)
 {
     struct slice raw = {p + 1, (size_t)(behind - p) - 1};
     size_t slashes = 0;
@@ -128,7 +128,7 @@ bool read_member(struct read_members *m, struct slice *ret_key, struct slice *re
     if (p >= m->end || *p != '"')
         return false;
     const char *behind = read_string(p, m->end, &odd);
-    *ret_key = read_quoted(p, behind, m->end);
+    *ret_key = read_quoted_text(p, behind, m->end);
     p = read_skip_space(behind, m->end);
     if (p >= m->end || *p != ':')
         return false;

@@ -57,7 +57,7 @@ const char *read_string(const char *p, const char *end, bool *odd);
 size_t read_escapes(struct slice raw);
 /* Returns the string [p, behind) without its quotes, and without an incomplete escape at the end of
  * the text. */
-struct slice read_quoted(const char *p, const char *behind, const char *end);
+struct slice read_quoted_text(const char *p, const char *behind, const char *end);
 /* Returns the end of the string, container or other value that begins at p. */
 const char *read_value(const char *p, const char *end);
 

@@ -41,7 +41,7 @@ static void stream_output_line(struct redact_stream *s, struct slice line, bool 
 static void stream_output_words(struct redact_stream *s, struct buf *out)
 {
     struct slice text = buf_slice(&s->line);
-    size_t n = redact_find_end_of_whole_words(text, REDACT_WORD_MAX);
+    size_t n = find_end_of_whole_words(text, REDACT_WORD_MAX);
     if (n == 0)
         n = text.n;
     stream_output_line(s, (struct slice){text.p, n}, false, out);
@@ -83,7 +83,7 @@ void redact_stream_pause(struct redact_stream *s, struct buf *out)
     struct redact *r = redact_get_current_sanitizer();
     struct slice line = buf_slice(&s->line), head = line;
     size_t n = 0;
-    head.n = redact_find_end_of_whole_words(line, SIZE_MAX);
+    head.n = find_end_of_whole_words(line, SIZE_MAX);
     if (r == NULL || head.n == 0)
         return;
     if (s->lines.in_key > 0 || memmem(line.p, line.n, "-----BEGIN ", 11) != NULL)

@@ -93,14 +93,14 @@ static void collect_edits(struct redact *r, struct slice in, enum what what)
     r->place = r->searched = 0;
     switch (what) {
     case WHAT_MESSAGE:
-        if (!redact_needs_no_edits(r, in))
+        if (!json_needs_no_redaction(r, in))
             redact_json(r, in, 0, ZONE_TOP, 0, 0);
         break;
     case WHAT_ARGUMENTS:
         redact_json(r, in, 0, ZONE_ANY, flags, 2);
         break;
     case WHAT_VALUE:
-        if (!redact_needs_no_edits(r, in))
+        if (!json_needs_no_redaction(r, in))
             redact_json(r, in, 0, ZONE_ANY, 0, 0);
         break;
     case WHAT_TEXT:
@@ -224,7 +224,7 @@ size_t redact_text_head_len(struct slice text, size_t chars)
         struct slice rest = {text.p + i, text.n - i};
         size_t run =
             text_plain_run_len((struct slice){rest.p, size_min(rest.n, chars - n)}, '[', 0);
-        size_t mark = rest.p[0] == '[' ? edit_redaction_mark_len(rest) : 0;
+        size_t mark = rest.p[0] == '[' ? get_redaction_mark_len(rest) : 0;
         size_t len = run + mark > 0 ? run + mark : text_utf8_len(rest.p, rest.n);
         i += len > 0 ? len : 1;
         n += run > 0 ? run : mark > 0 ? mark : 1;

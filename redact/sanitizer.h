@@ -103,7 +103,7 @@ MI_MUST int redact_append_sanitized_text(struct slice text, struct buf *b);
 
 /* Returns the length of a text without its last word. This word may be incomplete, and half of a
  * secret is not recognized. Returns the full length if the word has more than max_word bytes. */
-size_t redact_find_end_of_whole_words(struct slice text, size_t max_word);
+size_t find_end_of_whole_words(struct slice text, size_t max_word);
 /* Returns the first `max` bytes of a name, to be sanitized. An incomplete word at their end is
  * omitted unless it has more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024

@@ -89,7 +89,7 @@ struct slice redact_strip_auth_scheme(struct slice s)
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw)
 {
     struct slice s = read_trim_white_space(raw, true);
-    if (s.n == 0 || edit_redaction_mark_len(raw) == raw.n)
+    if (s.n == 0 || get_redaction_mark_len(raw) == raw.n)
         return false;
     if ((rule->flags & KEY_NO_PATH && looks_like_path(s)) ||
         (rule->flags & KEY_NO_WORD && is_plain_word(s)))
@@ -108,7 +108,7 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
         return !(rule->flags & KEY_INTO);
     while (rule->flags & KEY_NO_WORD && inside < end && *inside == '"') {
         const char *behind = read_value(inside, end);
-        if (redact_is_secret(r, rule, read_quoted(inside, behind, end)))
+        if (redact_is_secret(r, rule, read_quoted_text(inside, behind, end)))
             return true;
         inside = read_skip_space(behind, end);
         if (inside < end && *inside == ',')
@@ -157,7 +157,7 @@ static bool collect_json_edits(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
     bool found = false;
-    for (int tries = 0; tries < JSON_TRIES && (p = redact_find_next_object(p, end, false)) != NULL;
+    for (int tries = 0; tries < JSON_TRIES && (p = find_next_json_object(p, end, false)) != NULL;
          p++) {
         struct json_scan scan;
         size_t first = r->edit_n;
@@ -182,20 +182,20 @@ void redact_plain_text(struct redact *r, struct slice text, int level)
     struct json_scan scan;
     size_t first = r->edit_n;
     bool deep = level < REDACT_LEVELS;
-    if (deep && redact_looks_like_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
+    if (deep && text_looks_like_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
         redact_json(r, text, level, ZONE_ANY, 0, 0);
         return;
     }
     struct shape_hit h;
     size_t from = 0;
-    while (from < text.n && shapes_find_next(r->shapes, text, from, &h)) {
+    while (from < text.n && shapes_find_next_hit(r->shapes, text, from, &h)) {
         add_mark(r, h.from, h.from + h.n, h.rule, false);
         from = h.from + h.n;
     }
     if (!redact_may_contain_key(r, text))
         return;
-    if (!deep && (text_begins_json(text) ||
-                  redact_find_next_object(text.p, text.p + text.n, false) != NULL)) {
+    if (!deep &&
+        (text_begins_json(text) || find_next_json_object(text.p, text.p + text.n, false) != NULL)) {
         r->edit_n = first;
         add_mark(r, 0, text.n, "too-deep", false);
     } else if (deep) {
@@ -239,7 +239,7 @@ static size_t find_truncation_offset(const struct redact *r, size_t first, struc
         chars += run;
         if (i == s.n || chars >= REDACT_CONTENT_HEAD)
             return i;
-        size_t mark = s.p[i] == '[' ? edit_redaction_mark_len((struct slice){s.p + i, s.n - i}) : 0;
+        size_t mark = s.p[i] == '[' ? get_redaction_mark_len((struct slice){s.p + i, s.n - i}) : 0;
         if (e < r->edit_n && r->edit[e].from <= i) {
             chars += r->edit[e].text_n;
             i = r->edit[e++].to;
@@ -276,7 +276,7 @@ static bool truncate_content(struct redact *r, size_t first, struct slice s, siz
 
 /* ---- the string ---------------------------------------------------------------------------- */
 
-bool redact_has_valid_escapes(struct slice raw)
+bool string_has_valid_escapes(struct slice raw)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
@@ -341,7 +341,7 @@ static bool collect_edits_of_string(struct redact *r, struct slice part, size_t 
     size_t first = r->edit_n;
     bool truncates = kind == STRING_TRUNCATE;
     struct slice plain = part;
-    bool escaped = memchr(part.p, '\\', part.n) != NULL && redact_has_valid_escapes(part);
+    bool escaped = memchr(part.p, '\\', part.n) != NULL && string_has_valid_escapes(part);
     if (escaped) {
         struct buf *b = &r->plain[level];
         buf_clear(b);
@@ -383,7 +383,7 @@ static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t 
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
     /* an incomplete escape at the end does not count */
-    size_t n = read_quoted(raw.p - 1, end, end).n;
+    size_t n = read_quoted_text(raw.p - 1, end, end).n;
     struct slice head = text_prefix(raw, n);
     struct slice rest = {raw.p + head.n, raw.n - head.n};
     size_t behind =

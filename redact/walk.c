@@ -74,7 +74,7 @@ static struct slice unescape_key(struct slice raw, bool odd, char *place)
     size_t n;
     if (!odd && memchr(raw.p, '\\', raw.n) == NULL)
         return raw;
-    if (raw.n > KEY_TEXT_MAX || !redact_has_valid_escapes(raw) ||
+    if (raw.n > KEY_TEXT_MAX || !string_has_valid_escapes(raw) ||
         json_unescape_to(raw, place, KEY_TEXT_MAX, &n) < 0)
         return (struct slice){raw.p, 0};
     return (struct slice){place, n};
@@ -93,7 +93,7 @@ static bool message_is_call(struct pass *s, struct frame *message)
             if (json_key_is(key, "method"))
                 message->is_call =
                     value.n > 2 && value.p[0] == '"' &&
-                    json_key_is(read_quoted(value.p, value.p + value.n, s->end), "tools/call");
+                    json_key_is(read_quoted_text(value.p, value.p + value.n, s->end), "tools/call");
     }
     return message->is_call;
 }
@@ -123,8 +123,8 @@ static void mark_whole_value(struct pass *s, const char *p, const char *behind, 
         add_mark(s->r, walk_offset(s, p), walk_offset(s, behind), rule, true);
         return;
     }
-    struct slice raw = read_quoted(p, behind, s->end);
-    if (edit_redaction_mark_len(raw) != raw.n || raw.n == 0)
+    struct slice raw = read_quoted_text(p, behind, s->end);
+    if (get_redaction_mark_len(raw) != raw.n || raw.n == 0)
         add_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule, false);
 }
 
@@ -142,7 +142,7 @@ static void replace_value_before_name(struct pass *s, struct frame *f)
     size_t from = f->value_from, to = f->value_to;
     f->value_from = 0;
     if (*p == '"') {
-        struct slice raw = read_quoted(p, behind, s->end);
+        struct slice raw = read_quoted_text(p, behind, s->end);
         if (redact_is_secret(s->r, f->name, raw))
             edit_insert_mark(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
     } else if (*p == '{' || *p == '[' || number_is_secret(f->name, *p)) {
@@ -213,7 +213,7 @@ static bool walk_array_string(struct pass *s, struct frame *f, struct slice raw)
 static void walk_string(struct pass *s, const struct child *c, const char *p, const char *behind)
 {
     struct frame *f = top_frame(s);
-    struct slice raw = read_quoted(p, behind, s->end);
+    struct slice raw = read_quoted_text(p, behind, s->end);
     size_t from = walk_offset(s, raw.p);
     char place[KEY_TEXT_MAX];
     const struct key_rule *rule = c->rule;
@@ -382,7 +382,7 @@ static const char *walk_member(struct pass *s, const char *p)
     f->want_key = false;
     s->odd = false;
     const char *behind = read_string(p, s->end, &s->odd);
-    struct slice raw = read_quoted(p, behind, s->end);
+    struct slice raw = read_quoted_text(p, behind, s->end);
     struct slice key = unescape_key(raw, s->odd, place);
     c.role = place_is_never_replaced(f->zone, key) ? ROLE_KEPT : place_role_of_key(key);
     size_t at = walk_offset(s, raw.p);
@@ -423,7 +423,7 @@ static const char *walk_value_after_colon(struct pass *s, const char *p)
     struct child c = make_child_of_frame(top_frame(s));
     char place[KEY_TEXT_MAX];
     if (s->last.p != NULL) {
-        struct slice raw = read_quoted(s->last.p, s->last.p + s->last.n, s->end);
+        struct slice raw = read_quoted_text(s->last.p, s->last.p + s->last.n, s->end);
         c.rule = key_find_rule(&s->r->keys, unescape_key(raw, true, place));
     }
     p = read_skip_space(p + 1, s->end);

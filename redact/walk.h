@@ -92,7 +92,7 @@ void edit_shift_offsets(struct redact *r, size_t first, size_t base);
 /* Appends the text to `b`, with its edits applied. */
 void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);
 /* Returns the length of the redaction mark at the beginning of s, or 0. */
-size_t edit_redaction_mark_len(struct slice s);
+size_t get_redaction_mark_len(struct slice s);
 
 /* ---- JSON (redact/walk.c) ---- */
 
@@ -106,7 +106,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 
 /* Returns true if redact_json() would collect no edits for this text of level 0, of ZONE_TOP or
  * ZONE_ANY, without flags. */
-bool redact_needs_no_edits(struct redact *r, struct slice json);
+bool json_needs_no_redaction(struct redact *r, struct slice json);
 
 /* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
 
@@ -116,9 +116,9 @@ bool redact_may_contain_key(const struct redact *r, struct slice s);
  * secret. */
 bool redact_may_contain_json(const struct redact *r, struct slice raw);
 /* Whether s begins and ends like an object or array. */
-bool redact_looks_like_json(struct slice s, bool escaped);
+bool text_looks_like_json(struct slice s, bool escaped);
 /* Returns the first object in the text that has a member, or NULL. */
-const char *redact_find_next_object(const char *p, const char *end, bool escaped);
+const char *find_next_json_object(const char *p, const char *end, bool escaped);
 
 /* ---- strings (redact/string.c) ---- */
 
@@ -135,7 +135,7 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
  * shapes of secrets, and for JSON inside the text. */
 void redact_plain_text(struct redact *r, struct slice text, int level);
 /* Whether `raw` contains only valid JSON escapes. */
-bool redact_has_valid_escapes(struct slice raw);
+bool string_has_valid_escapes(struct slice raw);
 /* Tests [from, to) of the text of level 0 quickly. Returns true if this range has no built-in shape
  * of a secret. Ranges must be passed from left to right. */
 bool no_shape_matches(struct redact *r, size_t from, size_t to);

@@ -82,7 +82,7 @@ static void end_suite(struct report *r)
     r->began_us = 0;
 }
 
-void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us)
+void report_begin_suite(struct report *r, struct slice name, struct slice group, int64_t began_us)
 {
     end_suite(r);
     buf_slice_add(&r->name, name);
@@ -90,7 +90,7 @@ void report_suite(struct report *r, struct slice name, struct slice group, int64
     r->began_us = began_us;
 }
 
-void report_junit(struct report *r, struct buf *b)
+void report_write_junit(struct report *r, struct buf *b)
 {
     end_suite(r);
     buf_adds(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");

@@ -27,7 +27,7 @@ static int forget_on_target(void *ctx, const struct target_state *t, const struc
 }
 
 /* Returns EXIT_FINE if the vault knows this target; otherwise logs the reason. */
-static int forget_find_target(struct unsent *u, const char *url)
+static int find_target_to_forget(struct unsent *u, const char *url)
 {
     struct search x = {.url = slice_of(url)};
     struct buf error = {0};
@@ -50,7 +50,7 @@ static int forget_target_if_confirmed(const struct settings *s, struct unsent *u
 {
     if (!settings_is_on(s, "yes") &&
         !ask_user_for_yes("Forget this target? It keeps the recordings that it has received.")) {
-        out_raw(o, "nothing was forgotten");
+        out_add_raw(o, "nothing was forgotten");
         out_end_line(o);
         return EXIT_FOUND;
     }
@@ -58,7 +58,7 @@ static int forget_target_if_confirmed(const struct settings *s, struct unsent *u
         log_error("%s", unsent_error(u));
         return EXIT_TROUBLE;
     }
-    out_raw(o, "forgotten: ");
+    out_add_raw(o, "forgotten: ");
     out_text(o, slice_of(url));
     out_end_line(o);
     if (s->ship_url != NULL && strcmp(s->ship_url, url) == 0)
@@ -76,7 +76,7 @@ static int forget_in_vault(const struct settings *s, const char *vault, const ch
     int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
     if (st < 0) {
         status = command_fail(st, &error);
-    } else if (forget_find_target(u, url) == EXIT_FINE) {
+    } else if (find_target_to_forget(u, url) == EXIT_FINE) {
         if (unsent_lock(u, url) < 0) { /* no shipper can begin until unsent_close() */
             log_error("%s", unsent_error(u));
         } else {

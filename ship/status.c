@@ -58,7 +58,7 @@ static void status_print_target_lag(struct out *o, const struct target_lag *lag)
 {
     const char *more = lag->sessions == 1 ? "" : "s";
     if (lag->sessions == 0)
-        out_raw(o, "  nothing is missing");
+        out_add_raw(o, "  nothing is missing");
     else if (lag->messages + lag->events == 0)
         out_printf(o, "  missing: changes of %lld session%s", (long long)lag->sessions, more);
     else
@@ -80,7 +80,7 @@ static void ship_status_print_text(struct report *r, const struct target_state *
     status_print_time(o, "last success ", t->sent_at_us);
     if (t->error.p != NULL) {
         status_print_time(o, "last attempt ", t->tried_at_us);
-        out_raw(o, "    ");
+        out_add_raw(o, "    ");
         size_t from = o->b.n;
         out_text(o, t->error);
         out_fill_line(o, from, 4);

@@ -189,7 +189,7 @@ static void open_vault_watch(struct shipper *x, const char *vault)
     x->watch.output = -1;
 }
 
-static int ship_until_done(struct shipper *x)
+static int ship_rows_until_done(struct shipper *x)
 {
     struct target t = {x->url,           x->from,          x->minimal, x->content,
                        x->notifications, watch_is_stopped, x->until_us};
@@ -226,7 +226,7 @@ static int shipper_open_vault(struct shipper *x, const char *vault, struct buf *
     return st;
 }
 
-static int ship_vault_to(struct shipper *x, const char *vault)
+static int ship_vault_to_target(struct shipper *x, const char *vault)
 {
     struct buf error = {0};
     int st = shipper_open_vault(x, vault, &error), status = EXIT_TROUBLE;
@@ -238,7 +238,7 @@ static int ship_vault_to(struct shipper *x, const char *vault)
         if (unsent_lock(x->from, x->url) < 0)
             log_error("%s", unsent_error(x->from));
         else
-            status = ship_until_done(x);
+            status = ship_rows_until_done(x);
         unsent_close(x->from);
     }
     buf_close(&error);
@@ -285,7 +285,7 @@ int run_ship_to_command(const struct settings *s)
         x.until_us = clock_mono_us() + settings_duration_us(s, "deadline");
     }
     char *vault = settings_get_vault_path(s);
-    int status = vault != NULL ? ship_vault_to(&x, vault) : EXIT_TROUBLE;
+    int status = vault != NULL ? ship_vault_to_target(&x, vault) : EXIT_TROUBLE;
     free(vault);
     return status;
 }

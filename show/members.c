@@ -73,7 +73,7 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
     }
 }
 
-void show_json(struct json_out *j, const struct show_list *l, const void *row)
+void show_row_as_json(struct json_out *j, const struct show_list *l, const void *row)
 {
     json_out_object(j, NULL);
     show_members(j, l, row);
@@ -114,7 +114,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
     struct show_list untyped = *l;
     untyped.type = NULL; /* omit `type`, because it is the same in each line */
     if (zeros != NULL)
-        show_json(&j, &untyped, row != NULL ? row : zeros);
+        show_row_as_json(&j, &untyped, row != NULL ? row : zeros);
     const char *object = buf_str(&json);
     b->failed |= object[0] != '{' || zeros == NULL;
     struct json_walk w = b->failed ? (struct json_walk){0} : json_walk_begin_at_bracket(object);

@@ -74,7 +74,7 @@ void show_add_text(struct json_out *j, const char *name, struct slice text);
 /* Writes the members of the row's JSON object. */
 void show_members(struct json_out *j, const struct show_list *l, const void *row);
 /* Writes the row as one JSON object. */
-void show_json(struct json_out *j, const struct show_list *l, const void *row);
+void show_row_as_json(struct json_out *j, const struct show_list *l, const void *row);
 
 /* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row: NULL: appends the names of
  * the columns instead. */

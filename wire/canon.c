@@ -130,8 +130,8 @@ static enum special canon_classify_key(const struct canon *c, enum special what,
 
 /* Returns those pointers of the set that lead into the member with this key. The set has pointers
  * to ignored members. */
-static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
-                                            struct slice raw_key)
+static pointer_set canon_get_pointers_below_key(struct canon *c, pointer_set set, size_t depth,
+                                                struct slice raw_key)
 {
     if (set == 0)
         return 0;
@@ -140,8 +140,8 @@ static pointer_set canon_pointers_below_key(struct canon *c, pointer_set set, si
     return pointers_below_member(c->ignore, set, depth, buf_slice(&c->scratch));
 }
 
-static pointer_set canon_pointers_below_index(const struct canon *c, pointer_set set, size_t depth,
-                                              size_t i)
+static pointer_set canon_get_pointers_below_index(const struct canon *c, pointer_set set,
+                                                  size_t depth, size_t i)
 {
     return pointers_below_index(c->ignore, set, depth, i);
 }
@@ -200,7 +200,7 @@ static void canon_append_members(struct canon *c, struct json_walk *w, pointer_s
     struct json_value skipped;
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
-        pointer_set there = canon_pointers_below_key(c, set, depth, key);
+        pointer_set there = canon_get_pointers_below_key(c, set, depth, key);
         if (member_is_left_out(what, key) ||
             pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
@@ -231,7 +231,7 @@ static void canon_append_elements(struct canon *c, struct json_walk *w, pointer_
     struct json_value skipped;
     const char *value;
     for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
-        pointer_set there = canon_pointers_below_index(c, set, depth, i);
+        pointer_set there = canon_get_pointers_below_index(c, set, depth, i);
         if (pointers_any_ends_at_depth(c->ignore, there, depth + 1)) {
             /* write `*` in place of the element, so that the other elements have the same
              * positions */
@@ -404,7 +404,7 @@ static void canon_compare_values(struct diff *d, struct json_value a, struct jso
 static void compare_member(struct diff *d, struct slice key, struct json_value a,
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
-    pointer_set there = canon_pointers_below_key(&d->c, set, depth, key);
+    pointer_set there = canon_get_pointers_below_key(&d->c, set, depth, key);
     if (member_is_left_out(what, key) || pointers_any_ends_at_depth(d->c.ignore, there, depth + 1))
         return;
     enum special inside = canon_classify_key(&d->c, what, key);
@@ -443,7 +443,7 @@ static void compare_arrays(struct diff *d, struct json_value a, struct json_valu
         bool has_b = json_walk_next(&wb, &key, &vb);
         if (!has_a && !has_b)
             return;
-        pointer_set there = canon_pointers_below_index(&d->c, set, depth, i);
+        pointer_set there = canon_get_pointers_below_index(&d->c, set, depth, i);
         if (pointers_any_ends_at_depth(d->c.ignore, there, depth + 1) && has_a && has_b)
             continue;
         size_t n = d->pointer.n;

@@ -74,9 +74,9 @@ enum glued_result glued_find_first_message(struct slice line, size_t max,
             rpc_read(buf_slice(&ret->mend.text), &ret->rpc) == 0 && ret->rpc.kind != RPC_INVALID &&
             ret->rpc.kind != RPC_BATCH && !glued_message_is_echo(open, &ret->rpc))
             return GLUED_MESSAGE;
-        lenient_read(ret->rest, &l);
+        lenient_json_read(ret->rest, &l);
         bool two = whole && glued_begins_value(ret->mend.trailing);
-        if (!two && l.is_answer && lenient_line_is_answer(&l) && open->has(open->ctx, l.id))
+        if (!two && l.is_answer && lenient_json_line_is_answer(&l) && open->has(open->ctx, l.id))
             return GLUED_UNREADABLE;
         mend_close(&ret->mend);
         if (two)

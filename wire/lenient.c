@@ -37,7 +37,7 @@ static bool is_char_of_lenient_word(char c)
     return !char_is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;
 }
 
-static enum token lenient_token_of_char(char c)
+static enum token lenient_json_token_of_char(char c)
 {
     switch (c) {
     case '{':
@@ -59,7 +59,7 @@ static enum token lenient_token_of_char(char c)
 
 /* Stores an id, unless an id was stored before. An id in single quotes, as Python prints it, is
  * valid if it is short and has neither escapes nor double quotes. */
-static void lenient_set_id(struct lenient *ret, struct slice value)
+static void lenient_json_set_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;
     if (ret->id.type != JSON_NONE)
@@ -79,12 +79,12 @@ static void lenient_set_id(struct lenient *ret, struct slice value)
 
 /* Stores a member of the outer object. value: a string or a word; {NULL, 0} if the value is a
  * container or unknown. */
-static void lenient_note_member(struct lenient *ret, struct slice key, struct slice value)
+static void lenient_json_note_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))
         key = (struct slice){key.p + 1, key.n - 2};
     if (slice_is(key, "id") && value.p != NULL)
-        lenient_set_id(ret, value);
+        lenient_json_set_id(ret, value);
     ret->is_call |= slice_is(key, "method");
     ret->is_answer |= slice_is(key, "result") || slice_is(key, "error");
     ret->is_jsonrpc |= slice_is(key, "jsonrpc");
@@ -93,9 +93,9 @@ static void lenient_note_member(struct lenient *ret, struct slice key, struct sl
 /* ---- from the beginning ------------------------------------------------------------------- */
 
 /* Reads the token at p. Returns the address of the byte after it. */
-static const char *lenient_read_token_forward(const char *p, const char *end, enum token *ret)
+static const char *lenient_json_read_token_forward(const char *p, const char *end, enum token *ret)
 {
-    *ret = lenient_token_of_char(*p);
+    *ret = lenient_json_token_of_char(*p);
     if (*ret != TOKEN_VALUE)
         return p + 1;
     if (!is_quote(*p)) {
@@ -148,7 +148,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
             continue;
         }
         from = p;
-        p = lenient_read_token_forward(p, end, &t);
+        p = lenient_json_read_token_forward(p, end, &t);
         if (t == TOKEN_NONE)
             return false;
         if (!token_may_follow(before, t))
@@ -161,7 +161,7 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
         if (open.depth == 1 && before == TOKEN_COLON && (t == TOKEN_VALUE || t == TOKEN_OPEN)) {
             /* the line may be truncated: the id 7 may be the beginning of 78 */
             bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from));
-            lenient_note_member(ret, key, whole ? text : (struct slice){0});
+            lenient_json_note_member(ret, key, whole ? text : (struct slice){0});
         }
         last = text;
         if (t == TOKEN_OPEN && !nesting_open(&open, *from == '{'))
@@ -179,10 +179,11 @@ static bool scan_line_forward(struct slice line, struct lenient *ret)
 /* ---- from the end ------------------------------------------------------------------------- */
 
 /* Reads the token that ends before p. Returns the address of its first byte. */
-static const char *lenient_read_token_backward(const char *p, const char *begin, enum token *ret)
+static const char *lenient_json_read_token_backward(const char *p, const char *begin,
+                                                    enum token *ret)
 {
     char quote = *--p;
-    *ret = lenient_token_of_char(quote);
+    *ret = lenient_json_token_of_char(quote);
     if (*ret != TOKEN_VALUE)
         return p;
     if (!is_quote(quote)) {
@@ -228,7 +229,7 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
             continue;
         }
         const char *end = p;
-        p = lenient_read_token_backward(p, line.p, &t);
+        p = lenient_json_read_token_backward(p, line.p, &t);
         if (t == TOKEN_VALUE && after == TOKEN_COLON)
             t = TOKEN_KEY;
         if (t == TOKEN_NONE || !token_may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
@@ -238,7 +239,7 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
             value = last;
         /* store the last member only now, because the token before its key fits */
         if (open.depth == 1 && after == TOKEN_KEY)
-            lenient_note_member(ret, last, value);
+            lenient_json_note_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))
             return;
@@ -249,12 +250,12 @@ static void scan_line_backward(struct slice line, struct lenient *ret)
     }
 }
 
-bool lenient_line_is_answer(const struct lenient *l)
+bool lenient_json_line_is_answer(const struct lenient *l)
 {
     return l->id.type != JSON_NONE && (l->is_answer || (l->is_jsonrpc && !l->is_call));
 }
 
-void lenient_read(struct slice line, struct lenient *ret)
+void lenient_json_read(struct slice line, struct lenient *ret)
 {
     size_t space = 0;
     ret->id = (struct json_value){0};
@@ -271,13 +272,13 @@ void lenient_read(struct slice line, struct lenient *ret)
     ret->n += ret->n > 0 ? space : 0;
 }
 
-bool lenient_read_next_object(struct slice *rest, struct lenient *ret)
+bool lenient_json_read_next_object(struct slice *rest, struct lenient *ret)
 {
     const char *p = rest->n > 0 ? memchr(rest->p, '{', rest->n) : NULL;
     if (p == NULL)
         return false;
     struct slice text = {p, (size_t)(rest->p + rest->n - p)};
-    lenient_read(text, ret);
+    lenient_json_read(text, ret);
     size_t n = ret->n > 0 ? ret->n : text.n;
     *rest = (struct slice){p + n, text.n - n};
     return true;
@@ -285,7 +286,8 @@ bool lenient_read_next_object(struct slice *rest, struct lenient *ret)
 
 /* ---- excerpts ----------------------------------------------------------------------------- */
 
-void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b)
+void lenient_json_append_fault(enum json_fault_kind kind, struct slice text, size_t at,
+                               struct buf *b)
 {
     if (kind != JSON_SYNTAX || at >= text.n) {
         buf_adds(b, json_fault_text(kind));
@@ -299,7 +301,7 @@ void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t a
     buf_addc(b, '\'');
 }
 
-void lenient_append_excerpt(struct slice text, size_t at, struct buf *b)
+void lenient_json_append_excerpt(struct slice text, size_t at, struct buf *b)
 {
     size_t from = at > LENIENT_EXCERPT / 2 ? at - LENIENT_EXCERPT / 2 : 0;
     size_t to = size_min(text.n, from + LENIENT_EXCERPT);

@@ -29,20 +29,21 @@ struct lenient {
 };
 
 /* Reads a line. Do not move *ret while ret->id is used. */
-void lenient_read(struct slice line, struct lenient *ret);
+void lenient_json_read(struct slice line, struct lenient *ret);
 /* Reads the next object of a line that may have several objects. Removes the object, and the text
  * before it, from *rest; removes all of *rest if the end of the object is unknown. Returns false if
  * there is no object. */
-bool lenient_read_next_object(struct slice *rest, struct lenient *ret);
+bool lenient_json_read_next_object(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */
-bool lenient_line_is_answer(const struct lenient *l);
+bool lenient_json_line_is_answer(const struct lenient *l);
 /* Appends a description of the flaw at the offset where json_scan() or mend_add_line() has stopped.
  * It shows at most two characters of the text. */
-void lenient_append_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
+void lenient_json_append_fault(enum json_fault_kind kind, struct slice text, size_t at,
+                               struct buf *b);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The
  * text must be sanitized. */
 #define LENIENT_EXCERPT 64
-void lenient_append_excerpt(struct slice text, size_t at, struct buf *b);
+void lenient_json_append_excerpt(struct slice text, size_t at, struct buf *b);
 
 #endif

@@ -2,38 +2,38 @@
 
 #include <assert.h>
 
-static void postponed_remove_error_at(struct postponed_errors *h, size_t i)
+static void postponed_errors_remove_at(struct postponed_errors *h, size_t i)
 {
     h->n--;
     memmove(&h->list[i], &h->list[i + 1], (h->n - i) * sizeof h->list[0]);
 }
 
-struct postponed_error *postponed_add_error(struct postponed_errors *h, uint64_t seq,
-                                            int64_t due_us)
+struct postponed_error *postponed_errors_add(struct postponed_errors *h, uint64_t seq,
+                                             int64_t due_us)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].seq == seq) {
             buf_close(&h->list[i].why);
-            postponed_remove_error_at(h, i);
+            postponed_errors_remove_at(h, i);
         }
     assert(!postponed_errors_are_full(h));
     h->list[h->n] = (struct postponed_error){.seq = seq, .due_us = due_us};
     return &h->list[h->n++];
 }
 
-bool postponed_remove_due_error(struct postponed_errors *h, int64_t now_us,
-                                struct postponed_error *ret)
+bool postponed_errors_remove_due(struct postponed_errors *h, int64_t now_us,
+                                 struct postponed_error *ret)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].due_us <= now_us) {
             *ret = h->list[i];
-            postponed_remove_error_at(h, i);
+            postponed_errors_remove_at(h, i);
             return true;
         }
     return false;
 }
 
-int64_t postponed_next_error_due_us(const struct postponed_errors *h)
+int64_t postponed_errors_next_due_us(const struct postponed_errors *h)
 {
     int64_t next_us = INT64_MAX;
     for (size_t i = 0; i < h->n; i++)
@@ -42,14 +42,14 @@ int64_t postponed_next_error_due_us(const struct postponed_errors *h)
     return next_us;
 }
 
-void postponed_postpone_errors(struct postponed_errors *h, int64_t until_us)
+void postponed_errors_postpone_until(struct postponed_errors *h, int64_t until_us)
 {
     for (size_t i = 0; i < h->n; i++)
         if (h->list[i].due_us < until_us)
             h->list[i].due_us = until_us;
 }
 
-void postponed_close(struct postponed_errors *h)
+void postponed_errors_close(struct postponed_errors *h)
 {
     while (h->n > 0)
         buf_close(&h->list[--h->n].why);

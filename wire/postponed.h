@@ -2,7 +2,7 @@
  * because some servers print an answer for people before they send it.
  *
  * Owns      the texts of the errors.
- * Limits    POSTPONED_MAX requests. The caller makes room with postponed_remove_due_error() before
+ * Limits    POSTPONED_MAX requests. The caller makes room with postponed_errors_remove_due() before
  *           it adds another error.
  * Units     microseconds of the caller's clock.
  * Blocks    never. Pure. */
@@ -25,21 +25,21 @@ struct postponed_errors {
     struct postponed_error list[POSTPONED_MAX]; /* oldest first */
 };
 
-void postponed_close(struct postponed_errors *h); /* safe to call twice */
+void postponed_errors_close(struct postponed_errors *h); /* safe to call twice */
 static inline bool postponed_errors_are_full(const struct postponed_errors *h)
 {
     return h->n == POSTPONED_MAX;
 }
 /* Adds an error without a text. It replaces an earlier error of the same request. */
-struct postponed_error *postponed_add_error(struct postponed_errors *h, uint64_t seq,
-                                            int64_t due_us);
+struct postponed_error *postponed_errors_add(struct postponed_errors *h, uint64_t seq,
+                                             int64_t due_us);
 /* Moves the first error that is due at now_us to *ret; the caller then owns its text. If now_us is
  * INT64_MAX, every error is due. Returns false if no error is due. */
-MI_MUST bool postponed_remove_due_error(struct postponed_errors *h, int64_t now_us,
-                                        struct postponed_error *ret);
+MI_MUST bool postponed_errors_remove_due(struct postponed_errors *h, int64_t now_us,
+                                         struct postponed_error *ret);
 /* Returns the time at which the next postponed error must be sent; INT64_MAX if there is none. */
-int64_t postponed_next_error_due_us(const struct postponed_errors *h);
+int64_t postponed_errors_next_due_us(const struct postponed_errors *h);
 /* Postpones all errors that are due before until_us to that time. */
-void postponed_postpone_errors(struct postponed_errors *h, int64_t until_us);
+void postponed_errors_postpone_until(struct postponed_errors *h, int64_t until_us);
 
 #endif

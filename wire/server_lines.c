@@ -75,8 +75,8 @@ static bool request_is_open(const struct server_lines *l, struct json_value id)
 static int handle_unreadable_line(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
-    lenient_read(x->text, &found);
-    if (!lenient_line_is_answer(&found) || !request_is_open(l, found.id))
+    lenient_json_read(x->text, &found);
+    if (!lenient_json_line_is_answer(&found) || !request_is_open(l, found.id))
         return server_lines_report_noise(l, x, x->m.findings | x->found,
                                          found.id.type != JSON_NONE || found.is_answer ||
                                              found.is_call);
@@ -101,7 +101,7 @@ static int handle_json_without_message(struct server_lines *l, const struct text
     bool flawed = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
     bool answer = flawed && (!x->m.is_call || x->m.is_answer);
     refused.found |= FINDING(FIND_MALFORMED_ANSWER);
-    lenient_read(x->text, &first);
+    lenient_json_read(x->text, &first);
     if (answer && request_is_open(l, x->m.id))
         return emit_message(l, SERVER_LINE_REFUSED, &refused, x->m.id);
     if (answer && first.id.type != JSON_NONE && request_is_open(l, first.id))
@@ -118,8 +118,8 @@ static int handle_several_values(struct server_lines *l, const struct text *x)
     struct lenient next;
     int st = 0;
     refused.found |= FINDING(FIND_SEVERAL_VALUES) | FINDING(FIND_MALFORMED_ANSWER);
-    while (st == 0 && lenient_read_next_object(&rest, &next)) {
-        if (!lenient_line_is_answer(&next) || !request_is_open(l, next.id))
+    while (st == 0 && lenient_json_read_next_object(&rest, &next)) {
+        if (!lenient_json_line_is_answer(&next) || !request_is_open(l, next.id))
             continue;
         st = emit_message(l, SERVER_LINE_REFUSED, &refused, next.id);
         refused.text.n = 0;
@@ -135,8 +135,8 @@ static bool other_answer_follows(const struct server_lines *l, struct slice behi
                                  struct json_value id)
 {
     struct lenient next;
-    while (lenient_read_next_object(&behind, &next))
-        if (lenient_line_is_answer(&next) && request_is_open(l, next.id) &&
+    while (lenient_json_read_next_object(&behind, &next))
+        if (lenient_json_line_is_answer(&next) && request_is_open(l, next.id) &&
             !slice_eq(next.id.text, id.text))
             return true;
     return false;

@@ -57,13 +57,13 @@ void outbox_reset(struct outbox *o);
 void outbox_count_bytes_of_other_queue(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */
-static inline uint64_t outbox_accepted_bytes(const struct outbox *o)
+static inline uint64_t outbox_count_accepted_bytes(const struct outbox *o)
 {
     return o->written - o->lost;
 }
 
 /* Returns the number of bytes that are not written yet. */
-static inline size_t outbox_bytes(const struct outbox *o)
+static inline size_t outbox_count_bytes(const struct outbox *o)
 {
     return (size_t)(o->staged - o->written);
 }

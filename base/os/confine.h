@@ -58,8 +58,8 @@ struct confine_denied {
 MI_MUST int confine_system_calls(struct confine_denied *ret);
 /* Appends the name of a system call, such as "connect", or its number, such as "1234", if the name
  * is unknown. */
-void confine_call_name(uint32_t call, struct buf *b);
+void system_call_append_name(uint32_t call, struct buf *b);
 /* Appends the name and version of the library, such as "libseccomp 2.5.4". */
-void confine_append_library_version(struct buf *b);
+void libseccomp_append_version(struct buf *b);
 
 #endif

@@ -24,10 +24,10 @@ struct inspect_wait {
 void inspect_wait(pid_t pid, struct inspect_wait *ret);
 /* Returns true if the descriptor refers to the same file in both processes; false if that is
  * unknown. */
-bool inspect_have_same_open_file(pid_t a, pid_t b, int fd);
+bool processes_have_same_open_file(pid_t a, pid_t b, int fd);
 /* Returns true if both processes execute the same command: then one is a fork of the other. Returns
  * false if the commands are unknown. */
-bool inspect_have_same_command(pid_t a, pid_t b);
+bool processes_have_same_command(pid_t a, pid_t b);
 /* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if
  * unknown. */
 bool inspect_count_pipes(pid_t pid, int max, int *ret_pipes, int *ret_sockets);

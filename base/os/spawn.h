@@ -23,6 +23,6 @@ MI_MUST int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, co
                   pid_t *ret);
 
 /* Closes all descriptors from `first` on. */
-void spawn_close_fds_from(int first);
+void close_fds_from_number(int first);
 
 #endif

@@ -42,9 +42,9 @@ MI_MUST int anchor_find_file(const char *where, struct slice origin, struct buf 
  * has no checkpoint of the vault, and for syslog, which cannot be read back. */
 MI_MUST int anchor_read_last_size(const char *where, struct slice origin, uint64_t *ret_size,
                                   struct buf *error);
-/* Reads an anchor's file of notes. Does not wait for a writer if the file is a FIFO. Returns 0 or
- * an errno value: EFBIG if the file is larger than ANCHOR_FILE_MAX. */
-MI_MUST int anchor_file_read(const char *path, struct buf *text);
+/* Reads an anchor's file of notes, which must be a regular file of at most ANCHOR_FILE_MAX bytes.
+ * Returns 0, MI_ENOENT, MI_ENOMEM or, with a sentence in `error`, MI_EIO or MI_EINVAL. */
+MI_MUST int anchor_file_read(const char *path, struct buf *text, struct buf *error);
 
 /* The next functions are for anchor.c. They do not expand ~ in path and dir. */
 MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);

@@ -143,13 +143,25 @@ int anchor_write_to_file(const struct anchoring *a, const char *path)
     return st;
 }
 
-int anchor_file_read(const char *path, struct buf *text)
+int anchor_file_read(const char *path, struct buf *text, struct buf *error)
 {
+    struct stat s;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    int e = fd < 0 ? errno : input_read_fd(fd, ANCHOR_FILE_MAX, text);
+    int e = fd < 0 || fstat(fd, &s) < 0 ? errno : 0;
+    bool regular = e == 0 && S_ISREG(s.st_mode);
+    if (regular)
+        e = input_read_fd(fd, ANCHOR_FILE_MAX, text);
     if (fd >= 0)
         close(fd);
-    return e;
+    if (e == ENOENT || e == ENOMEM)
+        return e == ENOENT ? MI_ENOENT : MI_ENOMEM;
+    if (e != 0)
+        buf_printf(error, "cannot read the anchor %s: %s", path, strerror(e));
+    else if (!regular)
+        buf_printf(error,
+                   "the anchor %s is not a regular file: `audit verify --against` reads others",
+                   path);
+    return e != 0 ? MI_EIO : regular ? 0 : MI_EINVAL;
 }
 
 int anchor_file_read_last_size(const char *path, struct slice origin, uint64_t *ret_size,
@@ -157,10 +169,7 @@ int anchor_file_read_last_size(const char *path, struct slice origin, uint64_t *
 {
     struct buf text = {0};
     struct checkpoint last;
-    int e = anchor_file_read(path, &text);
-    int st = e == 0 ? 0 : e == ENOENT ? MI_ENOENT : e == ENOMEM ? MI_ENOMEM : MI_EIO;
-    if (st == MI_EIO)
-        buf_printf(error, "cannot read the anchor %s: %s", path, strerror(e));
+    int st = anchor_file_read(path, &text, error);
     if (st == 0)
         st = find_last_note(origin, path, buf_slice(&text), &last, error);
     if (st == 0)

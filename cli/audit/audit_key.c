@@ -21,7 +21,7 @@ static const struct opt table_of_options[] = {
 
 static void print_labelled_line(struct out *o, const char *label, struct slice text)
 {
-    out_raw(o, label);
+    out_add_raw(o, label);
     out_text(o, text);
     out_end_line(o);
 }

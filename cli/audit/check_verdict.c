@@ -32,7 +32,7 @@ static void print_label(struct page *p, const char *name)
 {
     out_print_styled_words(&p->o, OUT_DIM, name);
     for (size_t n = strlen(name); n < INDENT; n++)
-        out_raw(&p->o, " ");
+        out_add_raw(&p->o, " ");
     p->from = p->o.b.n;
 }
 
@@ -54,7 +54,7 @@ static void print_redaction_time(struct page *p, const char *what, int64_t at_us
         return;
     print_label(p, "redacted");
     out_printf(&p->o, "%s, at ", what);
-    out_raw(&p->o, clock_utc(at_us).s);
+    out_add_raw(&p->o, clock_utc(at_us).s);
     end_labelled_line(p);
 }
 
@@ -67,7 +67,7 @@ static void print_name_and_version(struct page *p, const char *what, struct slic
     print_label(p, what);
     out_text(&p->o, name);
     if (version.p != NULL) {
-        out_raw(&p->o, " ");
+        out_add_raw(&p->o, " ");
         out_text(&p->o, version);
     }
     end_labelled_line(p);
@@ -83,17 +83,17 @@ static void print_session(struct page *p)
     print_name_and_version(p, "client", s->client_name, s->client_version);
     print_label(p, "recorded");
     if (s->pid == 0)
-        out_raw(&p->o, "imported; ");
-    out_raw(&p->o, clock_utc(s->started_at_us).s);
-    out_raw(&p->o, " to ");
-    out_raw(&p->o, clock_utc(s->ended_at_us).s);
-    out_raw(&p->o, ", by the clock of ");
+        out_add_raw(&p->o, "imported; ");
+    out_add_raw(&p->o, clock_utc(s->started_at_us).s);
+    out_add_raw(&p->o, " to ");
+    out_add_raw(&p->o, clock_utc(s->ended_at_us).s);
+    out_add_raw(&p->o, ", by the clock of ");
     out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
     end_labelled_line(p);
     print_label(p, "ended");
     out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
-    out_raw(&p->o, ", sealed ");
-    out_raw(&p->o, clock_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
+    out_add_raw(&p->o, ", sealed ");
+    out_add_raw(&p->o, clock_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
     end_labelled_line(p);
     print_redaction_time(p, "the data of the session's start", p->start.redacted_at_us);
     print_redaction_time(p, "the data of the session's end", p->end.redacted_at_us);
@@ -103,12 +103,12 @@ static void print_body(struct page *p, struct slice body)
 {
     struct json_scan scan;
     if (body.p == NULL) {
-        out_raw(&p->o, "    (its body was not recorded)");
+        out_add_raw(&p->o, "    (its body was not recorded)");
     } else if (json_scan(body, NULL, NULL, &scan) == 0) {
         pretty_print(&p->o, scan.root, 4);
         return;
     } else {
-        out_raw(&p->o, "    ");
+        out_add_raw(&p->o, "    ");
         out_text(&p->o, body);
     }
     out_end_line(&p->o);
@@ -141,15 +141,15 @@ static void print_message(struct page *p, const struct bundle_record *r)
     /* times in a bundle may be any numbers */
     if (__builtin_add_overflow(p->session.started_at_us, m.t_us, &at_us))
         at_us = INT64_MAX;
-    out_raw(&p->o, clock_utc(at_us).s);
+    out_add_raw(&p->o, clock_utc(at_us).s);
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
                value_get_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {
-        out_raw(&p->o, " ");
+        out_add_raw(&p->o, " ");
         out_text(&p->o, m.method);
     }
     if (m.target.p != NULL) {
-        out_raw(&p->o, " ");
+        out_add_raw(&p->o, " ");
         out_text(&p->o, m.target);
     }
     if (m.action != ROW_FORWARDED)
@@ -173,7 +173,9 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     key_write_public(&key, &v->b->signer);
     print_text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
-        print_text_line(p, "", slice_of("the given key has signed this key as its successor"));
+        print_text_line(
+            p, "",
+            slice_of("the given key is an earlier key of this log: each key signs its successor"));
     if (v->anchor != NULL)
         print_text_line(p, "anchored", slice_of(v->anchor));
     print_text_line(p, "not proven",
@@ -206,7 +208,7 @@ int verdict_text(const struct verdict *v)
     out_open(&p.o);
     if (!v->proven) {
         out_print_styled_words(&p.o, OUT_RED, "NOT PROVEN");
-        out_raw(&p.o, "  ");
+        out_add_raw(&p.o, "  ");
         p.from = p.o.b.n;
         out_text(&p.o, slice_of(v->why));
         end_labelled_line(&p);

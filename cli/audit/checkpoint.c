@@ -101,7 +101,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     if (st == 0 && !settings_is_on(s, "quiet") && buf_str(&note)[0] != '\0') {
         struct out o;
         out_open(&o);
-        out_raw(&o, note.p);
+        out_add_raw(&o, note.p);
         status = out_close(&o);
     }
     if (st == 0) {

@@ -24,8 +24,8 @@ int outcome_open(struct outcome *r, const struct settings *s)
     table_open(&r->table, columns, MI_COUNT(columns));
     int status = reporting_open(&r->reporting, s, settings_is_on(s, "json"));
     r->reporting.out.held = !r->reporting.json;
-    report_suite(&r->reporting.report, slice_of("mcp-interposer audit verify"),
-                 slice_of("mcp-interposer.audit"), clock_mono_us());
+    report_begin_suite(&r->reporting.report, slice_of("mcp-interposer audit verify"),
+                       slice_of("mcp-interposer.audit"), clock_mono_us());
     return status;
 }
 
@@ -225,22 +225,22 @@ static void print_log_outcome(struct outcome *r, const struct audit_vault *v)
     if (!v->has_log) {
         if (v->wrong > 0)
             return;
-        out_raw(o, "This vault was recorded by a version without evidence. Sessions that are "
-                   "recorded from now on have evidence.");
+        out_add_raw(o, "This vault was recorded by a version without evidence. Sessions that are "
+                       "recorded from now on have evidence.");
         out_fill_line(o, from, 2);
         return;
     }
     out_printf(o, "log: %lld %s, ", (long long)v->leaves, v->leaves == 1 ? "leaf" : "leaves");
     if (v->unsigned_leaves == v->leaves)
-        out_raw(o, "not signed");
+        out_add_raw(o, "not signed");
     else if (v->unsigned_leaves == 0)
-        out_raw(o, "all signed");
+        out_add_raw(o, "all signed");
     else
         out_printf(o, "the last %lld not signed", (long long)v->unsigned_leaves);
     if (v->anchored > 0)
         out_printf(o, ", the first %lld anchored", (long long)v->anchored);
     else
-        out_raw(o, ", not anchored");
+        out_add_raw(o, ", not anchored");
     if (r->wrong > 0)
         out_printf(o, "; %llu %s wrong", (unsigned long long)r->wrong,
                    r->wrong == 1 ? "thing is" : "things are");
@@ -273,9 +273,9 @@ static void print_what_was_compared(struct outcome *r, const struct audit_vault 
                v->kept > 0 ? ", and the checkpoint next to the key" : "");
     out_fill_line(o, from, 2);
     from = o->b.n;
-    out_raw(o, "not compared: ");
+    out_add_raw(o, "not compared: ");
     if (!v->all)
-        out_raw(o, "other sessions, ");
+        out_add_raw(o, "other sessions, ");
     if (r->n[AUDIT_NOT_COVERED] > 0)
         out_printf(o, "%llu without evidence, ", (unsigned long long)r->n[AUDIT_NOT_COVERED]);
     if (r->n[AUDIT_REMOVING] > 0)
@@ -284,9 +284,10 @@ static void print_what_was_compared(struct outcome *r, const struct audit_vault 
         out_printf(o, "the end of %llu running session%s, ", (unsigned long long)r->n[AUDIT_OPEN],
                    r->n[AUDIT_OPEN] == 1 ? "" : "s");
     if (v->has_key && !v->trusted)
-        out_raw(o, "the key (--key), ");
-    out_raw(o, "the tables `running`, `operations`, `escalations`, `shipped` and `ship_targets`, "
-               "and the directories Logs/, Escalations/ and Search/");
+        out_add_raw(o, "the key (--key), ");
+    out_add_raw(o,
+                "the tables `running`, `operations`, `escalations`, `shipped` and `ship_targets`, "
+                "and the directories Logs/, Escalations/ and Search/");
     out_fill_line(o, from, 2);
 }
 
@@ -295,7 +296,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = count_unfinished_sessions(r);
-    out_raw(o, "verdict: ");
+    out_add_raw(o, "verdict: ");
     out_print_styled_words(o,
                            wrong > 0  ? OUT_RED
                            : open > 0 ? OUT_YELLOW
@@ -308,17 +309,17 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
         out_printf(o, ": %llu session%s incomplete; the rest agrees with the log", open,
                    open == 1 ? " is" : "s are");
     else if (!v->has_log)
-        out_raw(o, ", but no session has evidence: nothing was compared");
+        out_add_raw(o, ", but no session has evidence: nothing was compared");
     else if (v->anchored == 0 && v->kept > 0)
-        out_raw(o,
-                ": the vault agrees with its log, and the log with the checkpoint next to the key");
+        out_add_raw(
+            o, ": the vault agrees with its log, and the log with the checkpoint next to the key");
     else if (v->anchored == 0)
-        out_raw(o, ": the vault agrees with its own log, but was compared with nothing else");
+        out_add_raw(o, ": the vault agrees with its own log, but was compared with nothing else");
     else if (v->anchored < v->leaves)
         out_printf(o, ": the vault agrees with its log; the first %lld of %lld leaves are anchored",
                    (long long)v->anchored, (long long)v->leaves);
     else
-        out_raw(o, ": the vault agrees with its log, and the whole log is anchored");
+        out_add_raw(o, ": the vault agrees with its log, and the whole log is anchored");
     out_end_line(o);
 }
 

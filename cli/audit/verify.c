@@ -111,12 +111,8 @@ static int add_notes_of_text(struct reading *r, struct slice text)
 static int add_notes_of_file(struct reading *r)
 {
     struct buf text = {0};
-    int status = EXIT_FINE;
-    int e = r->anchor ? anchor_file_read(r->path, &text)
-                      : input_read_file(r->path, ANCHOR_FILE_MAX, &text);
-    if (e == ENOENT && r->anchor) {
-        log_warn("no checkpoint has been copied to the anchor %s", r->path);
-    } else if (e != 0) {
+    int status = EXIT_FINE, e = input_read_file(r->path, ANCHOR_FILE_MAX, &text);
+    if (e != 0) {
         log_error("cannot read %s: %s", r->path, strerror(e));
         status = EXIT_TROUBLE;
     } else {
@@ -128,17 +124,22 @@ static int add_notes_of_file(struct reading *r)
 
 static int add_notes_of_anchor(const struct settings *s, struct reading *r, const char *where)
 {
-    struct buf path = {0}, error = {0};
-    int status = EXIT_FINE;
+    struct buf path = {0}, text = {0}, error = {0};
+    int st, status = EXIT_FINE;
     if (!anchor_check_syntax(where, &error)) {
         status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
-    } else {
-        int st = anchor_find_file(where, r->origin, &path, &error);
+    } else if ((st = anchor_find_file(where, r->origin, &path, &error)) == 0) {
         r->path = buf_str(&path);
-        if (st != MI_ENOENT)
-            status = st < 0 ? command_fail(st, &error) : add_notes_of_file(r);
+        st = anchor_file_read(r->path, &text, &error);
+        if (st == MI_ENOENT)
+            log_warn("no checkpoint has been copied to the anchor %s", r->path);
+        else
+            status = st < 0 ? command_fail(st, &error) : add_notes_of_text(r, buf_slice(&text));
+    } else if (st != MI_ENOENT) {
+        status = command_fail(st, &error);
     }
     buf_close(&path);
+    buf_close(&text);
     buf_close(&error);
     return status;
 }
@@ -175,7 +176,7 @@ static int add_checkpoints_beside_key(const struct settings *s, struct audit *a,
              : errno == ENOENT ? 0
                                : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < k.n; i++)
-        st = audit_add_note_beside_key(a, buf_slice(&k.note[i]));
+        st = audit_add_local_note(a, buf_slice(&k.note[i]));
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     local_notes_close(&k);
     buf_close(&error);

@@ -73,8 +73,9 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     c->status = recheck_message(&c->recheck, m, body, &c->broken);
     if (c->report->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);
-    if (c->status < 0 || (filter_matches_message(c->filter, c->started_at_us, m) &&
-                          !check_add_message(c->report, m, c->broken, checking_add_detail, c)))
+    if (c->status < 0 ||
+        (filter_matches_message(c->filter, c->started_at_us, m) &&
+         !check_report_add_message(c->report, m, c->broken, checking_add_detail, c)))
         c->status = MI_ENOMEM;
     return c->status == 0;
 }
@@ -82,7 +83,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
 static bool checking_on_header(void *ctx, const struct query_session *s)
 {
     struct checking *c = ctx;
-    check_set_server(c->report, s->name);
+    check_report_set_server(c->report, s->name);
     return true;
 }
 
@@ -98,7 +99,7 @@ int check_recording_file(struct check_report *r, const struct filter *f, const c
 {
     struct checking c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
-    check_add_recording(r, slice_of(path), 0, 0);
+    check_report_add_recording(r, slice_of(path), 0, 0);
     return checking_close(&c,
                           cassette_read(path, checking_on_header, checking_on_message, &c, error));
 }
@@ -114,7 +115,7 @@ int check_recorded_session(struct check_report *r, const struct filter *f, struc
                          .started_at_us = s->started_at_us};
     int64_t last_seq = limit != NULL ? limit->last_seq : INT64_MAX;
     recheck_open(&c.recheck);
-    check_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
-    check_set_server(r, s->name);
+    check_report_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
+    check_report_set_server(r, s->name);
     return checking_close(&c, query_timeline(q, s->id, 1, last_seq, checking_on_message, NULL, &c));
 }

@@ -95,7 +95,7 @@ static bool filter_selects_sessions(const struct filter *f)
            f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
 
-static bool check_add_selected_session(void *ctx, const struct query_session *s)
+static bool add_session_to_selection(void *ctx, const struct query_session *s)
 {
     struct selection *w = ctx;
     w->status = GROW(w->id, w->n, w->cap) ? 0 : MI_ENOMEM;
@@ -112,8 +112,7 @@ static int check_matching_sessions(const struct settings *s, struct check_report
     int status = check_open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    int st =
-        query_matching_sessions(*q, &w->filter, FILTER_HOLDS, 0, check_add_selected_session, w);
+    int st = query_matching_sessions(*q, &w->filter, FILTER_HOLDS, 0, add_session_to_selection, w);
     st = st == 0 ? w->status : st;
     if (st == 0 && w->n == 0) {
         log_error("no matching session in %s; see: mcp-interposer sessions", query_vault(*q));
@@ -149,7 +148,7 @@ static int write_report(const struct check_report *report, struct reporting *r)
     if (r->text)
         check_print_text(report, &r->out);
     if (r->json) {
-        check_print_json(report, reporting_begin_row(r));
+        check_report_print_json(report, reporting_begin_row(r));
         reporting_end_row(r);
     }
     if (r->junit != NULL || r->sarif != NULL)

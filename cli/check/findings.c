@@ -99,8 +99,8 @@ static struct check_text store_report_text(struct check_report *r, struct slice 
     return t;
 }
 
-void check_add_recording(struct check_report *r, struct slice name, int64_t session_id,
-                         size_t uid_shown)
+void check_report_add_recording(struct check_report *r, struct slice name, int64_t session_id,
+                                size_t uid_shown)
 {
     struct check_recording *more = realloc(r->recordings, (r->n + 1) * sizeof *more);
     if (more == NULL) {
@@ -112,7 +112,7 @@ void check_add_recording(struct check_report *r, struct slice name, int64_t sess
         .name = store_report_text(r, name), .session_id = session_id, .uid_shown = uid_shown};
 }
 
-void check_set_server(struct check_report *r, struct slice name)
+void check_report_set_server(struct check_report *r, struct slice name)
 {
     if (r->n > 0)
         r->recordings[r->n - 1].server = store_report_text(r, name);
@@ -184,8 +184,8 @@ static bool list_has_word(struct slice names, const char *name)
     return false;
 }
 
-bool check_add_message(struct check_report *r, const struct query_message *m, breaches broken,
-                       check_detail_fn detail, void *ctx)
+bool check_report_add_message(struct check_report *r, const struct query_message *m,
+                              breaches broken, check_detail_fn detail, void *ctx)
 {
     const struct subject s = {m, detail, ctx};
     struct slice word, names = m->finding;
@@ -232,13 +232,13 @@ struct slice check_text_slice(const struct check_report *r, struct check_text t)
     return t.n > 0 ? (struct slice){r->text.p + t.at, t.n} : slice_of("");
 }
 
-const char *check_finding_sender(const struct check_finding *f)
+const char *finding_sender_name(const struct check_finding *f)
 {
     return f->from_client ? "client" : "server";
 }
 
-void check_append_sentence(const struct check_report *r, const struct check_finding *f,
-                           struct buf *b)
+void check_report_append_sentence(const struct check_report *r, const struct check_finding *f,
+                                  struct buf *b)
 {
     if (f->detail.n == 0) {
         buf_adds(b, f->meaning);
@@ -250,8 +250,8 @@ void check_append_sentence(const struct check_report *r, const struct check_find
     buf_slice_add(b, check_text_slice(r, f->detail));
 }
 
-void check_append_subject(const struct check_report *r, const struct check_finding *f,
-                          const char *before, const char *after, struct buf *b)
+void check_report_append_subject(const struct check_report *r, const struct check_finding *f,
+                                 const char *before, const char *after, struct buf *b)
 {
     if (f->method.n == 0)
         return;

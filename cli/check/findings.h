@@ -67,17 +67,17 @@ bool check_set_failing_findings(struct check_report *r, const char *list, struct
 /* Reads a list like "crlf,unknown-method": the names of findings to ignore. Returns false if a word
  * is unknown; error then names the word. */
 bool check_ignore_findings(struct check_report *r, const char *list, struct buf *error);
-/* Adds a recording, to which check_add_message() then adds messages. The name of the server is set
+/* Adds a recording, to which check_report_add_message() then adds messages. The name of the server is set
  * later, when the header has been read. */
-void check_add_recording(struct check_report *r, struct slice name, int64_t session_id,
-                         size_t uid_shown);
-void check_set_server(struct check_report *r, struct slice name);
+void check_report_add_recording(struct check_report *r, struct slice name, int64_t session_id,
+                                size_t uid_shown);
+void check_report_set_server(struct check_report *r, struct slice name);
 /* Appends details about a finding of the current message as printable text. */
 typedef void (*check_detail_fn)(void *ctx, const struct finding_info *info, struct buf *b);
 /* Adds a message: the findings recorded with the message, and the rules that the message breaks.
  * Returns false if memory runs out. */
-MI_MUST bool check_add_message(struct check_report *r, const struct query_message *m,
-                               breaches broken, check_detail_fn detail, void *ctx);
+MI_MUST bool check_report_add_message(struct check_report *r, const struct query_message *m,
+                                      breaches broken, check_detail_fn detail, void *ctx);
 
 /* ---- for writing the report ---- */
 
@@ -85,11 +85,11 @@ bool check_report_has_failed(const struct check_report *r);
 struct slice check_text_slice(const struct check_report *r, struct check_text t);
 /* Appends `before`, the method and target of the message, such as "tools/call echo", as printable
  * text, and `after`. If the message has no method, appends nothing. */
-void check_append_subject(const struct check_report *r, const struct check_finding *f,
-                          const char *before, const char *after, struct buf *b);
+void check_report_append_subject(const struct check_report *r, const struct check_finding *f,
+                                 const char *before, const char *after, struct buf *b);
 /* Appends the meaning of the finding, then its details. */
-void check_append_sentence(const struct check_report *r, const struct check_finding *f,
-                           struct buf *b);
-const char *check_finding_sender(const struct check_finding *f); /* returns "client" or "server" */
+void check_report_append_sentence(const struct check_report *r, const struct check_finding *f,
+                                  struct buf *b);
+const char *finding_sender_name(const struct check_finding *f); /* returns "client" or "server" */
 
 #endif

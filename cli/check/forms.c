@@ -19,17 +19,17 @@ static void print_title(const struct check_report *r, const struct check_recordi
     struct slice name = check_text_slice(r, x->name);
     size_t from = o->b.n;
     if (x->session_id != 0)
-        out_raw(o, "session ");
+        out_add_raw(o, "session ");
     if (x->session_id == 0 || r->several)
         out_text(o, x->session_id == 0 ? name : text_prefix(name, x->uid_shown));
     else
         out_printf(o, "%lld", (long long)x->session_id);
     if (x->server.n > 0) {
-        out_raw(o, " (");
+        out_add_raw(o, " (");
         out_text(o, check_text_slice(r, x->server));
-        out_raw(o, ")");
+        out_add_raw(o, ")");
     }
-    out_raw(o, ": ");
+    out_add_raw(o, ": ");
     print_count(o, (uint64_t)x->messages, "message", ", ");
     print_count(o, x->count[SEVERITY_ERROR], "error", ", ");
     print_count(o, x->count[SEVERITY_WARNING], "warning", ", ");
@@ -44,11 +44,11 @@ static void print_finding(const struct check_report *r, const struct check_findi
     char seq[24];
     snprintf(seq, sizeof seq, "%7lld", (long long)f->seq);
     const struct reporting_cell cells[] = {{seq, 9, OUT_PLAIN},
-                                           {check_finding_sender(f), 8, OUT_PLAIN},
+                                           {finding_sender_name(f), 8, OUT_PLAIN},
                                            {severity_name(f->severity), 10, OUT_PLAIN},
                                            {f->name, 28, OUT_PLAIN}};
-    check_append_subject(r, f, "", ": ", &sentence);
-    check_append_sentence(r, f, &sentence);
+    check_report_append_subject(r, f, "", ": ", &sentence);
+    check_report_append_sentence(r, f, &sentence);
     reporting_print_line(o, cells, MI_COUNT(cells), buf_slice(&sentence));
     o->b.failed |= sentence.failed;
     buf_close(&sentence);
@@ -74,11 +74,11 @@ static void json_add_text_if_present(struct json_out *j, const char *name, struc
         json_out_text(j, name, text);
 }
 
-void check_write_finding_members(const struct check_report *r, const struct check_finding *f,
-                                 struct json_out *j)
+void check_report_write_members(const struct check_report *r, const struct check_finding *f,
+                                struct json_out *j)
 {
     json_out_int(j, "seq", f->seq);
-    json_out_str(j, "from", check_finding_sender(f));
+    json_out_str(j, "from", finding_sender_name(f));
     json_out_str(j, "finding", f->name);
     json_out_str(j, "severity", severity_name(f->severity));
     json_out_str(j, "meaning", f->meaning);
@@ -87,7 +87,7 @@ void check_write_finding_members(const struct check_report *r, const struct chec
     json_add_text_if_present(j, "why", check_text_slice(r, f->detail));
 }
 
-void check_print_json(const struct check_report *r, struct json_out *j)
+void check_report_print_json(const struct check_report *r, struct json_out *j)
 {
     json_out_array(j, "recordings");
     for (size_t i = 0; i < r->n; i++) {
@@ -108,7 +108,7 @@ void check_print_json(const struct check_report *r, struct json_out *j)
         for (size_t k = 0; k < x->n; k++) {
             json_out_whitespace(j, "\n ");
             json_out_object(j, NULL);
-            check_write_finding_members(r, &x->findings[k], j);
+            check_report_write_members(r, &x->findings[k], j);
             json_out_bool(j, "fails", x->findings[k].fails);
             json_out_end(j);
         }
@@ -145,8 +145,8 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
         if (one->name != f->name)
             continue;
         buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq,
-                   check_finding_sender(one));
-        check_append_subject(r, one, ", ", "", &c->detail);
+                   finding_sender_name(one));
+        check_report_append_subject(r, one, ", ", "", &c->detail);
         buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
         buf_slice_add(&c->detail, check_text_slice(r, one->detail));
     }
@@ -162,9 +162,9 @@ static void add_sarif_result(const struct check_report *r, const struct check_re
     c->rule = (struct report_rule){f->name, f->meaning, f->remedy, levels[f->severity]};
     c->place.seq = f->seq;
     *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_text_slice(r, x->name);
-    buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, check_finding_sender(f));
-    check_append_subject(r, f, " (", ")", &c->name);
-    check_append_sentence(r, f, &c->message);
+    buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, finding_sender_name(f));
+    check_report_append_subject(r, f, " (", ")", &c->name);
+    check_report_append_sentence(r, f, &c->message);
     report_add_sarif(report);
 }
 
@@ -187,7 +187,7 @@ void check_add_cases(const struct check_report *r, struct report *report)
     report_add_rules(report);
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
-        report_suite(report, check_text_slice(r, x->name), slice_of("mcp"), clock_mono_us());
+        report_begin_suite(report, check_text_slice(r, x->name), slice_of("mcp"), clock_mono_us());
         if (x->n == 0) {
             buf_adds(&report_begin_case(report)->name, "no finding");
             report_add_junit(report);

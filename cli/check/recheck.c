@@ -224,7 +224,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     breaches broken = 0;
     int st = recheck_forwarded_message(r, &rpc, m, &broken);
     *ret |= broken;
-    if (forms_note_rpc(&r->forms, redact_get_current_sanitizer(), &rpc, from_client))
+    if (forms_read_rpc(&r->forms, redact_get_current_sanitizer(), &rpc, from_client))
         *ret |= RULE(RULE_SECRET_IN_FORM);
     return st;
 }

@@ -86,7 +86,7 @@ static void begin_last_element(struct candidates *c)
     c->word += n;
 }
 
-static void complete_finding_names(struct completing *x, bool severities)
+static void complete_names_of_findings(struct completing *x, bool severities)
 {
     if (severities)
         candidates_add_words(&x->found, "error|warning|note|none");
@@ -134,7 +134,7 @@ static void complete_option_value(struct completing *x)
         complete_names_of_vault(x, RECORDED_SESSION);
     } else if (option_takes_argument(o, "LIST")) {
         begin_last_element(&x->found);
-        complete_finding_names(x, strcmp(o->name, "fail-on") == 0);
+        complete_names_of_findings(x, strcmp(o->name, "fail-on") == 0);
     } else if (option_takes_argument(o, "TOOLS")) {
         begin_last_element(&x->found);
         complete_names_of_vault(x, RECORDED_TOOL);

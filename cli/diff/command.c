@@ -120,9 +120,9 @@ static int open_recordings(struct diffing *x)
     struct recording *a = &x->recording[DIFF_A], *b = &x->recording[DIFF_B];
     int status;
     if (x->s->operands_n == 2) {
-        status = recording_find(a, x->s, ref[0], NULL);
+        status = recording_open_operand(a, x->s, ref[0], NULL);
         if (status == EXIT_FINE)
-            status = recording_find(b, x->s, ref[1], NULL);
+            status = recording_open_operand(b, x->s, ref[1], NULL);
     } else if (recording_is_file(ref[0])) {
         return settings_fail_usage(
             x->s,
@@ -130,7 +130,7 @@ static int open_recordings(struct diffing *x)
             "another file",
             ref[0]);
     } else {
-        status = recording_find(b, x->s, ref[0], NULL);
+        status = recording_open_operand(b, x->s, ref[0], NULL);
         if (status == EXIT_FINE)
             status = recording_open_previous(a, x->s, b);
     }
@@ -151,8 +151,8 @@ static void begin_output(struct diffing *x, int64_t began_us)
     buf_slice_add(&title, x->name[DIFF_A]);
     buf_addc(&title, ' ');
     buf_slice_add(&title, x->name[DIFF_B]);
-    report_suite(&x->reporting.report, buf_slice(&title), slice_of("mcp-interposer.diff"),
-                 began_us);
+    report_begin_suite(&x->reporting.report, buf_slice(&title), slice_of("mcp-interposer.diff"),
+                       began_us);
     diff_add_session_difference(&x->reporting.report, x->diff, x->place);
     if (x->reporting.text)
         diff_text_begin(&x->reporting.out, x->diff, x->title);

@@ -13,7 +13,7 @@
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 
 /* Returns how many columns of the line are left after `used` columns. */
-static size_t diff_text_columns_left(const struct out *o, size_t used)
+static size_t diff_text_count_columns_left(const struct out *o, size_t used)
 {
     return o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : o->columns > used ? o->columns - used : 0;
 }
@@ -38,7 +38,8 @@ static void print_session_differences(struct out *o, const struct diff *d)
         diff_text_add_value(&text, f.value[DIFF_A]);
         buf_printf(&text, " %s ", out_direction_arrow(o, true));
         diff_text_add_value(&text, f.value[DIFF_B]);
-        (void)out_add_fitting_text(o, OUT_PLAIN, buf_slice(&text), diff_text_columns_left(o, 22));
+        (void)out_add_fitting_text(o, OUT_PLAIN, buf_slice(&text),
+                                   diff_text_count_columns_left(o, 22));
         o->b.failed |= text.failed;
         buf_close(&text);
         out_end_line(o);
@@ -51,8 +52,8 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
     static const char *const marks[DIFF_SIDES] = {"--- ", "+++ "};
     for (int i = 0; i < DIFF_SIDES; i++) {
         out_style(o, side_styles[i]);
-        out_raw(o, marks[i]);
-        (void)out_add_fitting_text(o, OUT_PLAIN, title[i], diff_text_columns_left(o, 4));
+        out_add_raw(o, marks[i]);
+        (void)out_add_fitting_text(o, OUT_PLAIN, title[i], diff_text_count_columns_left(o, 4));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
     }
@@ -116,21 +117,21 @@ static void print_heading(struct out *o, const struct result *r)
     struct buf name = {0}, took = {0};
     add_durations(o, &took, r);
     size_t taken = 8 + 2 * (SEQ_COLUMNS + 1);
-    size_t width = diff_text_columns_left(o, taken + 2 + out_width(o, buf_slice(&took)));
+    size_t width = diff_text_count_columns_left(o, taken + 2 + out_width(o, buf_slice(&took)));
     if (width < NAME_MIN) {
         buf_clear(&took);
-        width = diff_text_columns_left(o, taken + 2);
+        width = diff_text_count_columns_left(o, taken + 2);
     }
     diff_text_add_name(&name, r, width < NAME_COLUMNS);
     out_style(o, styles[r->change]);
-    out_printf(o, "%-8s", result_change_name(r->change));
+    out_printf(o, "%-8s", result_name_of_change(r->change));
     out_style(o, OUT_PLAIN);
     print_seq(o, r, DIFF_A);
     print_seq(o, r, DIFF_B);
     size_t printed = out_add_fitting_text(o, OUT_PLAIN, buf_slice(&name), width);
     if (o->is_terminal && printed < width)
         out_printf(o, "%*s", (int)(width - printed), "");
-    out_raw(o, "  ");
+    out_add_raw(o, "  ");
     out_print_styled_words(o, r->look.slower ? OUT_YELLOW : OUT_DIM, buf_str(&took));
     out_end_line(o);
     o->b.failed |= name.failed || took.failed;
@@ -161,14 +162,14 @@ void diff_text_end(struct out *o, const struct diff *d, const struct result_coun
                (unsigned long)diff_count_calls(d, DIFF_B));
     out_printf(o, " %llu same", (unsigned long long)c->rows[RESULT_SAME]);
     for (int i = RESULT_SAME + 1; i < RESULT_CHANGES; i++)
-        print_nonzero_count(o, from, c->rows[i], result_change_name((enum result_change)i));
+        print_nonzero_count(o, from, c->rows[i], result_name_of_change((enum result_change)i));
     if (c->unread > 0)
         print_nonzero_count(o, from, c->unread, "with answers that were not compared");
     out_fill_line(o, from, 0);
     if (c->tools[0] + c->tools[1] + c->tools[2] == 0)
         return;
     from = o->b.n;
-    out_raw(o, "tools:");
+    out_add_raw(o, "tools:");
     for (int i = 0; i < 3; i++)
         print_nonzero_count(o, from, c->tools[i], tools[i]);
     out_fill_line(o, from, 0);

@@ -62,7 +62,7 @@ void diff_json_add_row(struct json_out *j, const struct result *r, size_t max_by
 {
     const struct diff_call *c = result_get_call_naming_row(r);
     json_out_str(j, "type", "call");
-    json_out_str(j, "change", result_change_name(r->change));
+    json_out_str(j, "change", result_name_of_change(r->change));
     json_out_text(j, "method", c->method);
     json_out_text(j, "target", c->target.n > 0 ? c->target : (struct slice){0});
     diff_json_add_call(j, r, DIFF_A);
@@ -97,7 +97,7 @@ void diff_json_add_counts(struct json_out *j, const struct result_counts *c)
 {
     static const char *const tools[] = {"tools_new", "tools_changed", "tools_gone"};
     for (int i = 0; i < RESULT_CHANGES; i++)
-        json_out_uint(j, result_change_name((enum result_change)i), c->rows[i]);
+        json_out_uint(j, result_name_of_change((enum result_change)i), c->rows[i]);
     json_out_uint(j, "not_compared", c->unread);
     for (size_t i = 0; i < MI_COUNT(tools); i++)
         json_out_uint(j, tools[i], c->tools[i]);
@@ -241,7 +241,7 @@ static void diff_forms_add_name(struct buf *b, const struct result *r)
 
 static void diff_forms_add_message(struct buf *b, const struct result *r)
 {
-    buf_adds(b, result_change_name(r->change));
+    buf_adds(b, result_name_of_change(r->change));
     if (r->look.status)
         buf_printf(b, "; status %s -> %s", call_status_name(r->call[DIFF_A].status),
                    call_status_name(r->call[DIFF_B].status));

@@ -33,7 +33,7 @@ bool result_has_slow_call(const struct result *r, int64_t us)
 
 /* ---- names ---- */
 
-const char *result_change_name(enum result_change c)
+const char *result_name_of_change(enum result_change c)
 {
     static const char *const names[RESULT_CHANGES] = {"same", "changed", "moved", "missing",
                                                       "added"};

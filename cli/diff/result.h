@@ -62,7 +62,7 @@ bool result_has_failed_call(const struct result *r); /* whether a call of the ro
 /* Whether a call of the row took at least `us` microseconds. */
 bool result_has_slow_call(const struct result *r, int64_t us);
 
-const char *result_change_name(enum result_change c); /* returns "same", "changed", … */
+const char *result_name_of_change(enum result_change c); /* returns "same", "changed", … */
 /* returns "request", "result", "error", or "answer" */
 const char *result_part_name(enum diff_part p);
 /* Returns the kind of an entry in a list: "tool", "prompt", "resource" or "template". */

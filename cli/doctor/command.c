@@ -202,7 +202,7 @@ static void check_proxies(struct doctor *d)
         live += state == SESSION_LIVE;
         dead += state == SESSION_DIED;
         left += state == SESSION_DIED
-                    ? (int64_t)running_read_process_group(&l.row[i].r, group, GROUP_MAX)
+                    ? (int64_t)read_running_process_group(&l.row[i].r, group, GROUP_MAX)
                     : 0;
     }
     if (dead > 0)
@@ -307,8 +307,8 @@ static int doctor_check_all(const struct settings *s, const char *fault)
     char *named = status == EXIT_FINE ? settings_get_vault_path(s) : NULL;
     char *real = named != NULL ? realpath(named, NULL) : NULL;
     if (named != NULL) {
-        report_suite(&d.reporting.report, slice_of("mcp-interposer doctor"),
-                     slice_of("mcp-interposer.doctor"), clock_mono_us());
+        report_begin_suite(&d.reporting.report, slice_of("mcp-interposer doctor"),
+                           slice_of("mcp-interposer.doctor"), clock_mono_us());
         d.vault = real != NULL ? real : named;
         check_configuration(&d, s, fault);
         if (real != NULL && settings_is_on(s, "repair"))

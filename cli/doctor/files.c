@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/os/file.h"
 #include "base/units.h"
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 #include "vault/upkeep/writable.h"
 
 #include <dirent.h>
@@ -111,7 +111,7 @@ static void check_damaged_databases(struct doctor *d)
 {
     char newest[DAMAGED_NAME_MAX], remedy[4400];
     int fd = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    size_t n = fd >= 0 ? damaged_count_databases(fd, newest) : 0;
+    size_t n = fd >= 0 ? damaged_db_count(fd, newest) : 0;
     if (fd >= 0)
         close(fd);
     if (n == 0)

@@ -17,7 +17,7 @@ void libraries_append_versions(struct buf *b)
                proxy_libev_version() / 100, proxy_libev_version() % 100);
     pattern_append_library_version(b);
     buf_printf(b, ", libyaml %s, ", mcpfile_libyaml_version());
-    confine_append_library_version(b);
+    libseccomp_append_version(b);
     buf_adds(b, ", ");
     evidence_append_library_versions(b);
     if (process_libc_version()[0] != '\0')

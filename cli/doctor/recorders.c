@@ -137,7 +137,7 @@ static void check_journal_directory(struct doctor *d)
 static void report_denied_system_call(struct doctor *d, const struct journal_view *v)
 {
     struct buf name = {0};
-    confine_call_name(v->last_denied, &name);
+    system_call_append_name(v->last_denied, &name);
     doctor_report_fault(
         d, "confinement",
         "if this happens again, keep the vault and report the version of the system's libc",

@@ -14,7 +14,7 @@
 #include "base/os/file.h"
 #include "vault/cassette/import.h"
 #include "vault/query/reader.h"
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 #include "vault/store/writer.h"
 #include "wire/json/scan.h"
 
@@ -115,7 +115,7 @@ static bool repair_make_header(const struct repair *p, char *ret, struct buf *er
 }
 
 /* Copies the damaged database, whose header is destroyed, and gives the copy another header. */
-static bool repair_copy_with_header(const struct repair *p, const char *header)
+static bool copy_database_with_header(const struct repair *p, const char *header)
 {
     int from = vault_dir_open_file(p->dir, p->name, O_RDONLY);
     int to = vault_dir_open_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
@@ -168,8 +168,11 @@ static bool repair_make_link_directory(struct repair *p, struct buf *error)
     snprintf(own, sizeof own, ".repair-%ld", (long)getpid());
     snprintf(wal, sizeof wal, "%s-wal", p->name);
     int n = snprintf(p->path, sizeof p->path, "%s/%s", p->d->vault, own);
-    if (n < 0 || (size_t)n >= sizeof p->path ||
-        (p->own = vault_dir_open_sub(p->dir, own, true)) < 0)
+    if (n < 0 || (size_t)n >= sizeof p->path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    if ((p->own = vault_dir_open_sub(p->dir, own, true)) < 0)
         return false;
     if (!has_header && !repair_make_header(p, header, error))
         return false;
@@ -177,7 +180,7 @@ static bool repair_make_link_directory(struct repair *p, struct buf *error)
     (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0);
     link_or_unlink_bodies(p, true);
     return has_header ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
-                      : repair_copy_with_header(p, header);
+                      : copy_database_with_header(p, header);
 }
 
 static void repair_remove_link_directory(const struct repair *p)
@@ -355,8 +358,8 @@ void doctor_repair(struct doctor *d)
     struct repair p = {.d = d, .dir = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (p.dir < 0)
         return;
-    if (damaged_count_databases(p.dir, NULL) == 0)
+    if (damaged_db_count(p.dir, NULL) == 0)
         doctor_report_note(d, "repair", "no database was put aside");
-    damaged_visit_databases(p.dir, repair_database, &p);
+    damaged_db_visit_all(p.dir, repair_database, &p);
     close(p.dir);
 }

@@ -55,7 +55,7 @@ static void report_slow_tool(struct slow *s)
     buf_close(&rule);
 }
 
-static bool slow_on_call(void *ctx, const struct cell *call, size_t n)
+static bool slow_tools_on_call(void *ctx, const struct cell *call, size_t n)
 {
     struct slow *s = ctx;
     struct slice server = call[0].text, tool = call[1].text;
@@ -94,7 +94,7 @@ void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
     f.statuses = 1u << CALL_OK | 1u << CALL_TOOL_ERROR | 1u << CALL_TIMEOUT;
     int st = query_open(&q, d->vault, &error);
     if (st == 0)
-        st = query_read_calls_as_cells(q, &x, slow_on_call, &s);
+        st = query_read_calls_as_cells(q, &x, slow_tools_on_call, &s);
     if (st == 0) {
         report_slow_tool(&s);
         if (s.found > NAMED_MAX)

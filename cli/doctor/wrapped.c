@@ -41,7 +41,7 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     char **argv = words != NULL ? words + launch : NULL;
     struct buf error = {0};
     if (argv == NULL || argv[1] == NULL) {
-        wrap_argv_close(words);
+        server_argv_close(words);
         return;
     }
     /* The command line is `mcp-interposer proxy …` or, without a command, `mcp-interposer [OPTIONS]
@@ -51,7 +51,7 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
                                                          argv + named, &error) == MI_EINVAL)
         doctor_report_fault(d, "clients", "correct the options of this server in that file",
                             "%s: server %s cannot be started: %s", path, s->name, buf_str(&error));
-    wrap_argv_close(words);
+    server_argv_close(words);
     buf_close(&error);
 }
 
@@ -105,8 +105,8 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
     wrap_view_close(&v);
 }
 
-static void wrapped_check_file(struct doctor *d, const struct client_file *where,
-                               struct rules *rules, struct servers *all)
+static void check_file_of_wrapped_servers(struct doctor *d, const struct client_file *where,
+                                          struct rules *rules, struct servers *all)
 {
     const char *path = where->path;
     struct replace file;
@@ -134,9 +134,9 @@ void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules)
     int64_t before = d->found;
     char *backups = path_of_backup_directory();
     if (client_files_find(&files) == 0 && backups != NULL &&
-        elsewhere_find_client_files(&files, backups) == 0)
+        find_client_files_elsewhere(&files, backups) == 0)
         for (size_t i = 0; i < files.n; i++)
-            wrapped_check_file(d, &files.file[i], rules, &all);
+            check_file_of_wrapped_servers(d, &files.file[i], rules, &all);
     if (all.fixed.n > 0 && !all.fixed.failed)
         doctor_report_note(
             d, "clients",

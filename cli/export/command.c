@@ -55,7 +55,7 @@ static const char about[] =
     "session.\n";
 /* clang-format on */
 
-static bool export_on_lines(void *ctx, struct slice lines)
+static bool write_exported_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
@@ -65,7 +65,7 @@ static int write_cassette(const struct settings *settings, struct query *q,
 {
     struct buf error = {0};
     unsigned flags = settings_is_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
-    int st = cassette_write(q, s, flags, export_on_lines, file, &error);
+    int st = cassette_write(q, s, flags, write_exported_lines, file, &error);
     if (st < 0 && file->error == 0)
         log_error("%s", buf_str(&error));
     buf_close(&error);
@@ -183,7 +183,7 @@ static int export_one_session(struct query *q, const struct settings *settings)
 /* Checks whether the file may be written. An existing file is replaced with --force, or if the user
  * agrees. A device or a pipe is written to, not replaced. Returns EXIT_FINE, or the status to exit
  * with. */
-static int export_check_file(const struct settings *s)
+static int check_export_file(const struct settings *s)
 {
     const char *path = settings_get_text(s, "output");
     struct stat st;
@@ -223,7 +223,7 @@ static int export_run(const struct settings *s)
         return settings_fail_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "
                "--until require --format jsonl, csv, otlp, markdown or html");
-    int status = export_check_file(s);
+    int status = check_export_file(s);
     return status == EXIT_FINE ? session_run_command(s, export_one_session) : status;
 }
 

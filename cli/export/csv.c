@@ -21,7 +21,7 @@ static void csv_add_number(struct export *x, bool known, int64_t n, bool last)
 static bool csv_on_message(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
-    const struct exported_call *c = export_call(x, m);
+    const struct exported_call *c = export_find_selected_call(x, m);
     if (c == NULL || c->from_server)
         return true;
     char started[CLOCK_TEXT_MAX];

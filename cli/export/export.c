@@ -62,7 +62,8 @@ bool export_skips_message(const struct export *x, const struct query_message *m)
     return x->no_stderr && m->kind == KIND_STDERR;
 }
 
-const struct exported_call *export_call(const struct export *x, const struct query_message *m)
+const struct exported_call *export_find_selected_call(const struct export *x,
+                                                      const struct query_message *m)
 {
     const struct exported_call *c =
         m->kind == KIND_REQUEST ? calls_find_request(&x->calls, m->seq) : NULL;

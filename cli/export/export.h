@@ -44,7 +44,8 @@ MI_MUST int export_each_row(struct export *x, query_message_fn on_message, query
 bool export_skips_message(const struct export *x, const struct query_message *m);
 /* Returns the call that this message begins. NULL: the message is not a request, or its call is not
  * selected. */
-const struct exported_call *export_call(const struct export *x, const struct query_message *m);
+const struct exported_call *export_find_selected_call(const struct export *x,
+                                                      const struct query_message *m);
 /* Whether the message belongs to a call that is selected or, if it belongs to no call, whether the
  * filter matches the message. */
 bool export_selects_message(const struct export *x, const struct query_message *m);

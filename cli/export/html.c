@@ -144,7 +144,7 @@ static bool html_on_message(void *ctx, const struct query_message *m)
 {
     struct page *p = ctx;
     struct export *x = p->x;
-    const struct exported_call *c = export_call(x, m);
+    const struct exported_call *c = export_find_selected_call(x, m);
     if (export_skips_message(x, m) || !export_selects_message(x, m))
         return true;
     page_begin_row(p);

@@ -267,7 +267,7 @@ static void markdown_add_row(struct export *x, const struct query_message *m,
 static bool markdown_on_continuation_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
-    const struct exported_call *c = export_call(x, m);
+    const struct exported_call *c = export_find_selected_call(x, m);
     if (c != NULL)
         markdown_add_row(x, m, c);
     return false;
@@ -276,7 +276,7 @@ static bool markdown_on_continuation_row(void *ctx, const struct query_message *
 static bool markdown_on_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
-    const struct exported_call *c = export_call(x, m);
+    const struct exported_call *c = export_find_selected_call(x, m);
     if (c == NULL || is_continuation_of_call(x, c))
         return true;
     markdown_add_row(x, m, c);
@@ -314,7 +314,7 @@ static void markdown_add_call(struct note *n, const struct query_message *m,
 static bool markdown_on_continuation(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
-    const struct exported_call *c = export_call(n->x, m);
+    const struct exported_call *c = export_find_selected_call(n->x, m);
     if (c != NULL)
         markdown_add_call(n, m, c);
     return false;
@@ -323,7 +323,7 @@ static bool markdown_on_continuation(void *ctx, const struct query_message *m)
 static bool markdown_on_call(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
-    const struct exported_call *c = export_call(n->x, m);
+    const struct exported_call *c = export_find_selected_call(n->x, m);
     if (c == NULL || is_continuation_of_call(n->x, c))
         return true;
     markdown_add_call(n, m, c);

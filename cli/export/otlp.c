@@ -102,7 +102,7 @@ static void otlp_add_call(struct spans *p, const struct query_message *m,
 static bool otlp_on_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
-    const struct exported_call *c = export_call(p->x, m);
+    const struct exported_call *c = export_find_selected_call(p->x, m);
     const char *error;
     if (p->x->notifications && otlp_notification_has_span(m) && export_selects_message(p->x, m)) {
         struct otlp_call call = {.request = m,

@@ -56,7 +56,7 @@ struct picking {
     int status;     /* status of the last query of the vault */
 };
 
-static bool pick_on_session(void *ctx, const struct query_session *s)
+static bool check_candidate_session(void *ctx, const struct query_session *s)
 {
     struct picking *p = ctx;
     int64_t seq = 0, event;
@@ -83,7 +83,7 @@ int filter_pick_session(const struct filter *f, const struct settings *s, struct
     if (!narrowed) {
         st = query_session(q, ref, ret);
     } else {
-        st = query_matching_sessions(q, &names, FILTER_HOLDS, 0, pick_on_session, &p);
+        st = query_matching_sessions(q, &names, FILTER_HOLDS, 0, check_candidate_session, &p);
         st = st == 0 ? p.status : st;
         if (st == 0 && p.newest == 0) {
             session_warn_empty_list(q, "no matching session");

@@ -39,7 +39,7 @@ bool list_out_add_row(void *list_out, const void *row)
     } else if (o->form == LIST_CSV) {
         add_csv(o, row);
     } else {
-        show_json(&j, o->list, row);
+        show_row_as_json(&j, o->list, row);
         out_end_line(&o->out);
     }
     return !out_has_ended(&o->out);

@@ -76,7 +76,7 @@ bool out_has_ended(const struct out *o)
     return o->closed || o->error != 0;
 }
 
-void out_raw(struct out *o, const char *text)
+void out_add_raw(struct out *o, const char *text)
 {
     buf_adds(&o->b, text);
 }
@@ -108,7 +108,7 @@ void out_style(struct out *o, enum out_style style)
 void out_print_styled_words(struct out *o, enum out_style style, const char *text)
 {
     out_style(o, style);
-    out_raw(o, text);
+    out_add_raw(o, text);
     out_style(o, OUT_PLAIN);
 }
 

@@ -34,7 +34,7 @@ int out_close(struct out *o);
 void out_flush(struct out *o);           /* writes the buffer */
 bool out_has_ended(const struct out *o); /* returns true if further output is dropped */
 
-void out_raw(struct out *o, const char *text); /* writes text of this program, unescaped */
+void out_add_raw(struct out *o, const char *text); /* writes text of this program, unescaped */
 /* Writes text of this program. */
 void out_printf(struct out *o, const char *fmt, ...) MI_FORMAT(2, 3);
 void out_text(struct out *o, struct slice text); /* writes recorded text, escaped */

@@ -42,22 +42,22 @@ void pretty_print(struct out *o, struct slice valid, size_t indent)
         char c = *p;
         const char *next = skip_blank(p + 1, end);
         if ((c == '{' || c == '[') && next < end && (*next == '}' || *next == ']')) {
-            out_raw(o, c == '{' ? "{}" : "[]");
+            out_add_raw(o, c == '{' ? "{}" : "[]");
             p = next + 1;
         } else if (c == '{' || c == '[') {
-            out_raw(o, c == '{' ? "{" : "[");
+            out_add_raw(o, c == '{' ? "{" : "[");
             pretty_new_line(o, indent, ++depth);
             p++;
         } else if (c == '}' || c == ']') {
             pretty_new_line(o, indent, --depth);
-            out_raw(o, c == '}' ? "}" : "]");
+            out_add_raw(o, c == '}' ? "}" : "]");
             p++;
         } else if (c == ',') {
-            out_raw(o, ",");
+            out_add_raw(o, ",");
             pretty_new_line(o, indent, depth);
             p++;
         } else if (c == ':') {
-            out_raw(o, ": ");
+            out_add_raw(o, ": ");
             p++;
         } else {
             size_t n = json_token_len(p, end);

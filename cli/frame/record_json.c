@@ -60,7 +60,7 @@ void record_json_append_session(struct buf *b, const struct query_session *s,
     struct session_line line = session_line(s, v);
     struct json_out j = json_out_to(b);
     struct show_list list = session_list_columns(false, false);
-    show_json(&j, &list, &line);
+    show_row_as_json(&j, &list, &line);
 }
 
 void record_json_append_message(struct buf *b, const struct query_session *s,

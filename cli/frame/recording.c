@@ -77,8 +77,8 @@ static int recording_finish(struct recording *r, int st, struct buf *error)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-int recording_find(struct recording *r, const struct settings *s, const char *operand,
-                   const char *server)
+int recording_open_operand(struct recording *r, const struct settings *s, const char *operand,
+                           const char *server)
 {
     struct buf error = {0};
     *r = (struct recording){.file = recording_is_file(operand) ? operand : NULL};
@@ -104,7 +104,7 @@ int recording_open_previous(struct recording *r, const struct settings *s,
 int recording_open(struct recording *r, const struct settings *s, const char *operand,
                    const char *server)
 {
-    int status = recording_find(r, s, operand, server);
+    int status = recording_open_operand(r, s, operand, server);
     if (status == EXIT_FINE && r->picked)
         log_note("the recording is %s", buf_str(&r->title));
     return status;

@@ -34,8 +34,8 @@ MI_MUST int recording_open(struct recording *r, const struct settings *s, const 
                            const char *server);
 /* Like recording_open(), but without a note on stderr; the member `title` says which recording was
  * opened. */
-MI_MUST int recording_find(struct recording *r, const struct settings *s, const char *operand,
-                           const char *server);
+MI_MUST int recording_open_operand(struct recording *r, const struct settings *s,
+                                   const char *operand, const char *server);
 /* Finds the newest session of the same server that has ended and is older than `of`, which must be
  * a session. */
 MI_MUST int recording_open_previous(struct recording *r, const struct settings *s,

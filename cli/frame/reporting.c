@@ -85,7 +85,7 @@ int reporting_close(struct reporting *r)
     int printed = out_close(&r->out);
     status = status == EXIT_FINE ? printed : status;
     if (status == EXIT_FINE && r->junit != NULL)
-        status = reporting_write_file(r, r->junit, report_junit);
+        status = reporting_write_file(r, r->junit, report_write_junit);
     if (status == EXIT_FINE && r->sarif != NULL)
         status = reporting_write_file(r, r->sarif, report_sarif);
     report_close(&r->report);
@@ -127,11 +127,11 @@ void reporting_print_line(struct out *o, const struct reporting_cell *cells, siz
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(cells[i].text);
         if (cells[i].style == OUT_PLAIN)
-            out_raw(o, cells[i].text);
+            out_add_raw(o, cells[i].text);
         else
             out_print_styled_words(o, cells[i].style, cells[i].text);
         for (; length < cells[i].width && (beside || i + 1 < n); length++)
-            out_raw(o, " ");
+            out_add_raw(o, " ");
     }
     if (!beside) {
         indent = SENTENCE_INDENT;

@@ -166,7 +166,7 @@ static int read_process_numbers(const struct list_reading *r, const struct journ
         return MI_ENOENT; /* the process is in another container, or has exited meanwhile */
     if (row->client[0] == '\0')
         s->client = slice_of(process_read(row->r.client_pid, starter) == 0 ? starter->name : "-");
-    s->server_processes = (int64_t)running_read_process_group(&row->r, group, GROUP_MAX);
+    s->server_processes = (int64_t)read_running_process_group(&row->r, group, GROUP_MAX);
     for (int64_t i = 0; i < s->server_processes; i++)
         s->server_rss_bytes += group[i].rss_bytes;
     const struct journal_view *journal = journals_find(journals, row->uid);
@@ -222,7 +222,7 @@ static int read_running_servers(struct list_reading *r)
         /* newest first */
         const struct running_row *row = &rows.row[r->watched ? rows.n - 1 - i : i];
         enum session_state state = running_row_state(&rows, row);
-        left += state == SESSION_DIED && running_read_process_group(&row->r, &any, 1) > 0;
+        left += state == SESSION_DIED && read_running_process_group(&row->r, &any, 1) > 0;
         if (state == SESSION_LIVE && more)
             st = read_running_server(r, &journals, row, &more);
     }

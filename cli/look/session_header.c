@@ -20,7 +20,7 @@ static void print_header_name(struct out *o, struct slice name, struct slice ver
 {
     out_text(o, name);
     if (version.p != NULL) {
-        out_raw(o, " ");
+        out_add_raw(o, " ");
         out_text(o, version);
     }
 }
@@ -38,7 +38,7 @@ static void print_header_field(struct out *o, const char *name, struct slice tex
 /* Prints a word in the form $'\033' (POSIX.1-2024). */
 static void print_escaped_word(struct out *o, struct slice word)
 {
-    out_raw(o, "$'");
+    out_add_raw(o, "$'");
     for (size_t i = 0; i < word.n; i++) {
         char c = word.p[i];
         if (c < ' ' || c > '~')
@@ -46,7 +46,7 @@ static void print_escaped_word(struct out *o, struct slice word)
         else
             out_printf(o, c == '\'' || c == '\\' ? "\\%c" : "%c", c);
     }
-    out_raw(o, "'");
+    out_add_raw(o, "'");
 }
 
 /* Prints a word, quoted for a shell. first: the word is the command, where an unquoted = would be
@@ -71,15 +71,15 @@ static void print_quoted_word(struct out *o, struct slice word, bool first)
         print_escaped_word(o, word);
         return;
     }
-    out_raw(o, "'");
+    out_add_raw(o, "'");
     for (const char *q; (q = memchr(word.p, '\'', word.n)) != NULL;) {
         size_t n = (size_t)(q - word.p);
         out_text(o, (struct slice){word.p, n});
-        out_raw(o, "'\\''");
+        out_add_raw(o, "'\\''");
         word = (struct slice){q + 1, word.n - n - 1};
     }
     out_text(o, word);
-    out_raw(o, "'");
+    out_add_raw(o, "'");
 }
 
 /* Prints the command, quoted so that a shell reads the same words. */
@@ -99,7 +99,7 @@ static void print_command_line(struct out *o, struct slice command)
     for (bool first = true; json_walk_next(&w, &key, &v); first = false) {
         buf_clear(&word);
         json_unescape(&word, v.type == JSON_STRING ? json_string_raw(v) : v.text);
-        out_raw(o, first ? "" : " ");
+        out_add_raw(o, first ? "" : " ");
         print_quoted_word(o, buf_slice(&word), first);
     }
     out_end_line(o);
@@ -112,10 +112,10 @@ static void print_client_line(struct out *o, const struct query_session *s, bool
     print_header_name(o, s->client_name.p != NULL ? s->client_name : slice_of("unknown"),
                       s->client_version);
     if (s->protocol_version.p != NULL) {
-        out_raw(o, ", protocol ");
+        out_add_raw(o, ", protocol ");
         out_text(o, s->protocol_version);
     }
-    out_raw(o, sent ? "; made by `send`" : "");
+    out_add_raw(o, sent ? "; made by `send`" : "");
     out_end_line(o);
 }
 
@@ -130,7 +130,7 @@ static void print_session_end_line(struct out *o, const struct query_session *s,
         out_style(o, OUT_RED);
         out_printf(o, "died: process %lld exited without recording an end", (long long)s->pid);
     } else if (v->state == SESSION_ELSEWHERE) {
-        out_raw(o, "unknown: the session ran on ");
+        out_add_raw(o, "unknown: the session ran on ");
         out_text(o, s->host);
     } else {
         out_text(o, s->end_reason.p != NULL ? s->end_reason : slice_of("no reason recorded"));
@@ -167,7 +167,7 @@ static void print_traffic_line(struct out *o, const struct query_summary *s, boo
         buf_printf(&head, " (%lld requests)", (long long)s->calls);
     if (n > 0)
         buf_printf(&head, ": %lld ok", (long long)by_status[CALL_OK]);
-    out_raw(o, buf_str(&head));
+    out_add_raw(o, buf_str(&head));
     at += head.n;
     buf_close(&head);
     for (size_t i = 0; i < MI_COUNT(counts); i++) {
@@ -176,7 +176,7 @@ static void print_traffic_line(struct out *o, const struct query_summary *s, boo
             continue;
         snprintf(text, sizeof text, "%lld %s", (long long)calls, counts[i].text);
         bool wraps = at + 2 + strlen(text) + 1 > o->columns;
-        out_raw(o, wraps ? "," : ", ");
+        out_add_raw(o, wraps ? "," : ", ");
         if (wraps) {
             out_end_line(o);
             session_header_print_label(o, "");
@@ -194,15 +194,15 @@ void session_header_print(struct out *o, const struct query_session *s,
     out_style(o, OUT_BOLD);
     out_printf(o, "%lld", (long long)s->number);
     out_style(o, OUT_PLAIN);
-    out_raw(o, "  ");
+    out_add_raw(o, "  ");
     out_text(o, s->uid);
     out_end_line(o);
     session_header_print_label(o, "server");
     out_write_styled(o, OUT_CYAN, s->name);
     if (s->server_name.p != NULL) {
-        out_raw(o, " (");
+        out_add_raw(o, " (");
         print_header_name(o, s->server_name, s->server_version);
-        out_raw(o, ")");
+        out_add_raw(o, ")");
     }
     out_end_line(o);
     print_command_line(o, s->command);

@@ -68,7 +68,7 @@ static bool show_command_on_event(void *ctx, const struct query_event *e)
 
 #define MEASURED 500 /* number of messages that are measured to choose the widths of the columns */
 
-static bool show_command_measure(void *ctx, const struct query_message *m)
+static bool show_command_measure_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
     timeline_measure_columns(&s->timeline, m);
@@ -87,7 +87,7 @@ static int show_whole_session(struct showing *s)
                                          s);
     }
     measured.to = last < MEASURED ? last : MEASURED;
-    int st = query_messages_and_events(s->q, &measured, show_command_measure, NULL, s);
+    int st = query_messages_and_events(s->q, &measured, show_command_measure_message, NULL, s);
     if (st < 0)
         return st;
     session_header_print(&s->out, &s->session, &s->view, s->requests);

@@ -34,7 +34,7 @@ struct basis {
 };
 
 /* Counts a session of a real client. Skips imported sessions and sessions that `send` made. */
-static bool suggest_on_session(void *ctx, const struct query_session *s)
+static bool count_session_for_suggestion(void *ctx, const struct query_session *s)
 {
     struct basis *b = ctx;
     bool sent = false;
@@ -379,8 +379,8 @@ static int print_and_apply_rule(const struct settings *s, const struct basis *b,
 {
     struct out o;
     out_open(&o);
-    out_raw(&o, "tools = ");
-    out_raw(&o, names);
+    out_add_raw(&o, "tools = ");
+    out_add_raw(&o, names);
     out_end_line(&o);
     int status = out_close(&o);
     return status == EXIT_FINE && settings_is_on(s, "apply")
@@ -441,10 +441,11 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
         /* cannot happen, because the value was checked when the options were read */
         return EXIT_USAGE;
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
-    /* a name with glob characters is compared later, in suggest_on_session() */
+    /* a name with glob characters is compared later, in count_session_for_suggestion() */
     c.filter.server = filter_is_glob(server) ? NULL : server;
     c.filter.since_us = since_us;
-    int st = query_matching_sessions(q, &c.filter, FILTER_BEGAN, 0, suggest_on_session, &b);
+    int st =
+        query_matching_sessions(q, &c.filter, FILTER_BEGAN, 0, count_session_for_suggestion, &b);
     if (st == 0)
         st = b.status;
     if (st == 0)

@@ -122,7 +122,7 @@ static int print_tool_list(struct out *o, const struct tool_list *l, bool json)
             text_append_visible_json(&b, l->tools.tool[i].text);
             buf_addc(&b, '\n');
         }
-        out_raw(o, buf_str(&b));
+        out_add_raw(o, buf_str(&b));
     } else {
         table_open(&t, columns, MI_COUNT(columns));
         print_tools_session(o, "tools of", l);
@@ -145,9 +145,9 @@ static void print_diff_value(struct out *o, const char *mark, enum out_style sty
         return;
     struct slice head = text_prefix(value, VALUE_MAX);
     out_style(o, style);
-    out_raw(o, mark);
+    out_add_raw(o, mark);
     out_text(o, head);
-    out_raw(o, head.n < value.n ? "..." : "");
+    out_add_raw(o, head.n < value.n ? "..." : "");
     out_style(o, OUT_PLAIN);
     out_end_line(o);
 }
@@ -156,7 +156,7 @@ static void tools_on_difference(void *ctx, struct slice pointer, struct slice be
                                 struct slice now)
 {
     struct printing *p = ctx;
-    out_raw(p->o, "  ");
+    out_add_raw(p->o, "  ");
     out_text(p->o, pointer);
     out_end_line(p->o);
     print_diff_value(p->o, "  - ", OUT_RED, before);
@@ -178,7 +178,7 @@ static void tools_on_change(void *ctx, enum tools_change change, struct slice na
         json_out_add_visible_json(&j, "now", now != NULL ? now->text : (struct slice){0});
         json_out_end(&j);
         json_out_line(&j);
-        out_raw(p->o, buf_str(&b));
+        out_add_raw(p->o, buf_str(&b));
         buf_close(&b);
         return;
     }

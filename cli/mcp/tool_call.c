@@ -234,7 +234,7 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
         add_related_message(r, m);
         return true;
     }
-    bool added = check_add_message(&r->report, m, 0, skip_finding_detail, NULL);
+    bool added = check_report_add_message(&r->report, m, 0, skip_finding_detail, NULL);
     r->error = added && !check_report_has_failed(&r->report) ? 0 : MI_ENOMEM;
     r->last_us = r->session.started_at_us + m->t_us;
     r->first_us = is_first ? r->last_us : r->first_us;
@@ -387,7 +387,7 @@ int tool_get_call(struct tool_call *c)
     r.related = json_out_to(&r.json);
     r.related.max_text = SHOWN_MAX;
     check_report_open(&r.report);
-    check_add_recording(&r.report, (struct slice){0}, 0, 0);
+    check_report_add_recording(&r.report, (struct slice){0}, 0, 0);
     int st = tool_find_session(c, c->filter.session_id, &r.session);
     if (st == 0)
         st = mcp_call_begin(&r);

@@ -133,7 +133,7 @@ static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
 {
     const struct diff_call *call = result_get_call_naming_row(r);
     size_t from = b->n, n = 0;
-    buf_adds(b, result_change_name(r->change));
+    buf_adds(b, result_name_of_change(r->change));
     append_quoted_method_and_target(b, call->method, call->target);
     mcp_diff_add_call(b, r, DIFF_A);
     mcp_diff_add_call(b, r, DIFF_B);
@@ -198,7 +198,7 @@ static void add_sessions(struct comparing *x)
     }
 }
 
-static int mcp_diff_compare(struct comparing *x)
+static int mcp_diff_compare_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     int st = diff_open(&x->diff, x->source[DIFF_A], x->source[DIFF_B], &x->rules, &c->error);
@@ -222,7 +222,7 @@ int answer_diff_sessions(struct tool_call *c)
     if (st == 0)
         st = open_compared_sessions(&x);
     if (st == 0)
-        st = mcp_diff_compare(&x);
+        st = mcp_diff_compare_sessions(&x);
     diff_close(x.diff);
     if (x.result != NULL)
         result_close(x.result);

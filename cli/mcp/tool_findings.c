@@ -20,9 +20,9 @@ void findings_add_finding(struct tool_call *c, const struct check_report *report
 {
     struct slice method = check_text_slice(report, f->method),
                  why = check_text_slice(report, f->detail);
-    check_write_finding_members(report, f, &c->j);
+    check_report_write_members(report, f, &c->j);
     buf_printf(&c->text, "%s: %s of seq %lld from the %s", severity_name(f->severity), f->name,
-               (long long)f->seq, check_finding_sender(f));
+               (long long)f->seq, finding_sender_name(f));
     if (method.n > 0) {
         buf_addc(&c->text, ',');
         append_quoted_method_and_target(&c->text, method, check_text_slice(report, f->target));

@@ -104,7 +104,7 @@ static int update_replace_answer(struct update *u, int64_t seq, struct slice mes
     return u->text.failed ? MI_ENOMEM : st;
 }
 
-static bool verify_update_on_session(void *ctx, const struct query_session *s)
+static bool answer_update_on_session(void *ctx, const struct query_session *s)
 {
     struct update *u = ctx;
     u->status = cassette_write_session(u->w, s);
@@ -127,7 +127,7 @@ static void replace_answer_body(struct query_message *m, struct slice message)
         m->finding = slice_of("tool-error");
 }
 
-static bool verify_update_on_message(void *ctx, const struct query_message *m)
+static bool answer_update_on_message(void *ctx, const struct query_message *m)
 {
     struct update *u = ctx;
     struct query_message changed = *m;
@@ -139,7 +139,7 @@ static bool verify_update_on_message(void *ctx, const struct query_message *m)
     return u->status == 0;
 }
 
-static bool verify_update_on_lines(void *ctx, struct slice lines)
+static bool answer_update_on_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
@@ -154,9 +154,9 @@ static int update_write_file(struct update *u, const char *path)
     if (u->n == 0)
         return EXIT_FINE;
     save_open(&file, path, SAVE_PRIVATE);
-    int st = cassette_write_open(&u->w, verify_update_on_lines, &file);
+    int st = cassette_write_open(&u->w, answer_update_on_lines, &file);
     if (st == 0)
-        st = cassette_read(path, verify_update_on_session, verify_update_on_message, u, &error);
+        st = cassette_read(path, answer_update_on_session, answer_update_on_message, u, &error);
     if (st == 0)
         st = u->status;
     if (st == 0)
@@ -201,8 +201,8 @@ static int verify_recording(const struct settings *s, struct recording *r,
     struct buf error = {0}, name = {0};
     buf_adds(&name, "verify ");
     buf_slice_add(&name, r->name);
-    report_suite(&v->verified.reporting.report, buf_slice(&name), slice_of("mcp-interposer.verify"),
-                 clock_mono_us());
+    report_begin_suite(&v->verified.reporting.report, buf_slice(&name),
+                       slice_of("mcp-interposer.verify"), clock_mono_us());
     int st = verify_run(&cfg, r->source, verify_on_result, v, &error);
     if (st == 0)
         st = name.failed ? MI_ENOMEM : v->status;

@@ -139,7 +139,8 @@ struct asking {
 
 /* Asks for one secret. Skips redaction marks in member names, which --set cannot replace, and
  * truncated texts, which are too long to type. */
-static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
+static void ask_secret_at_pointer(void *ctx, struct slice pointer, enum marks marks,
+                                  struct slice raw)
 {
     struct asking *a = ctx;
     struct buf question = {0}, value = {0}, reason = {0};
@@ -173,7 +174,7 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
     size_t given = x->sets.n;
     if (!ask_is_possible())
         return 0;
-    int st = outgoing_for_each_secret(buf_slice(params), &x->sets, send_on_secret, &a);
+    int st = outgoing_for_each_secret(buf_slice(params), &x->sets, ask_secret_at_pointer, &a);
     st = st == 0 ? a.status : st;
     if (st == 0 && x->sets.n > given)
         st = outgoing_set_params(params, &x->sets, (struct json_value){0}, error);

@@ -18,9 +18,9 @@ static void print_marked_value(struct out *o, const char *mark, enum out_style s
         return;
     struct slice head = text_prefix(value, VALUE_MAX);
     out_style(o, style);
-    out_raw(o, mark);
+    out_add_raw(o, mark);
     out_text(o, head);
-    out_raw(o, head.n < value.n ? "..." : "");
+    out_add_raw(o, head.n < value.n ? "..." : "");
     out_style(o, OUT_PLAIN);
     out_end_line(o);
 }
@@ -32,7 +32,7 @@ static void print_difference_title(struct out *o, const char *text)
     out_end_line(o);
 }
 
-static bool send_on_difference(void *ctx, const struct compare_difference *d)
+static bool print_one_difference(void *ctx, const struct compare_difference *d)
 {
     struct printing *p = ctx;
     if (p->n++ == 0)
@@ -54,9 +54,9 @@ static int send_difference_compare(struct printing *p, const struct rpc *recorde
     static const struct pointers nothing;
     const struct compare_rules rules = {.ignore = &nothing};
     if (recorded->kind == live->kind)
-        return compare_values(a, b, &rules, send_on_difference, p);
-    (void)send_on_difference(p, &(struct compare_difference){
-                                    .pointer = slice_of(""), .recorded = a.text, .live = b.text});
+        return compare_values(a, b, &rules, print_one_difference, p);
+    (void)print_one_difference(p, &(struct compare_difference){
+                                      .pointer = slice_of(""), .recorded = a.text, .live = b.text});
     return 0;
 }
 

@@ -42,7 +42,7 @@ static bool make_directory(struct edited_file *p)
 }
 
 /* Reads the file. Opens it again, because some editors write a new file and rename it. */
-static bool send_edit_read_text(const struct edited_file *p, struct buf *b)
+static bool read_edited_text(const struct edited_file *p, struct buf *b)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = 1;
@@ -136,7 +136,7 @@ static bool send_edit_is_empty(const struct buf *b)
 }
 
 /* Is the text a JSON object? If not, reports the error and its line. */
-static bool edited_is_object(const struct buf *b)
+static bool edited_text_is_object(const struct buf *b)
 {
     struct json_scan scan;
     int line = 1;
@@ -165,11 +165,11 @@ enum edit_result edit_object(struct buf *text)
         log_error("cannot write a file for the editor: %s", strerror(errno));
     while (good) {
         good = run_editor(p.path);
-        if (good && !send_edit_read_text(&p, text)) {
+        if (good && !read_edited_text(&p, text)) {
             log_error("cannot read the edited file: %s", strerror(errno));
             good = false;
         }
-        if (!good || send_edit_is_empty(text) || edited_is_object(text))
+        if (!good || send_edit_is_empty(text) || edited_text_is_object(text))
             break;
         good = ask_is_possible() && ask_user_for_yes("Edit it again?");
     }

@@ -350,7 +350,7 @@ static int exchange_send_and_await(const struct exchange *x, struct buf *message
         struct buf next = {0};
         if (rpc_read(buf_slice(message), &m) < 0)
             return talk_set_no_memory_error(t);
-        st = talk_send_and_await(t, &m, ret, ret_answered);
+        st = talk_send_and_await_answer(t, &m, ret, ret_answered);
         found = st == 0 && *ret_answered && input_is_required(ret);
         if (found)
             st = input_make_answer(t, &m, ret, item, &next, &found);
@@ -466,7 +466,7 @@ int exchange_run(struct exchange *x)
 {
     int64_t began = clock_wall_us();
     interrupt_catch_signals();
-    int st = peer_start(x->peer, x->s, x->argv, x->dir, x->name, x->from);
+    int st = peer_start_server(x->peer, x->s, x->argv, x->dir, x->name, x->from);
     if (st < 0)
         return st == MI_EINVAL ? EXIT_TROUBLE : exchange_report_peer_error(x);
     pid_t proxy = live_pid(x->peer->live);

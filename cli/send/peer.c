@@ -25,8 +25,8 @@ int peer_load_recording(struct peer *p, struct source *source)
     return talk_load_recording(&p->talk);
 }
 
-int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
-               const char *name, const char *from)
+int peer_start_server(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
+                      const char *name, const char *from)
 {
     const char *const options[] = {
         "--timeout",
@@ -69,7 +69,7 @@ static int send_peer_request(struct peer *p, const char *method, struct slice pa
     rpc_out_end(&j);
     int st = b.failed || rpc_read(buf_slice(&b), &m) < 0
                  ? talk_set_no_memory_error(&p->talk)
-                 : talk_send_and_await(&p->talk, &m, ret, ret_answered);
+                 : talk_send_and_await_answer(&p->talk, &m, ret, ret_answered);
     buf_close(&b);
     return st;
 }
@@ -207,7 +207,7 @@ bool peer_says_server_ended(const struct rpc *answer)
 int peer_request_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 {
     struct slice meta = p->meta.n > 0 ? buf_slice(&p->meta) : (struct slice){0};
-    return talk_ask_tools(&p->talk, meta, &p->tools, ret_last, ret_answered);
+    return talk_request_tools(&p->talk, meta, &p->tools, ret_last, ret_answered);
 }
 
 /* ---- messages of the server ---- */

@@ -39,8 +39,8 @@ MI_MUST int peer_load_recording(struct peer *p, struct source *source);
  * recorded session; NULL: derived from the command. from: the request that is sent again, UID:SEQ
  * or FILE:SEQ, which the session records; NULL: a new request. Returns MI_EINVAL if a setting is
  * invalid, after logging the error. */
-MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
-                       const char *name, const char *from);
+MI_MUST int peer_start_server(struct peer *p, const struct settings *s, char *const *argv,
+                              const char *dir, const char *name, const char *from);
 /* Performs the handshake. before: index of the recorded request to be sent; the handshake recorded
  * before it is used; TALK_NONE: the end of the recording. revision: the chosen revision;
  * REV_COUNT: none was chosen. *ret_answer is set if *ret is PEER_REFUSED. */

@@ -35,7 +35,7 @@ static void send_print_text(struct out *o, struct json_value text)
         bool returns = n < rest.n && rest.p[n] == '\n' && n > 0 && rest.p[n - 1] == '\r';
         out_text(o, (struct slice){rest.p, n - returns});
         if (n < rest.n && rest.p[n] == '\t')
-            out_raw(o, "\t");
+            out_add_raw(o, "\t");
         else
             out_end_line(o);
         n += n < rest.n;
@@ -162,9 +162,9 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
     if (mime.type == JSON_STRING)
         print_unescaped_string(o, mime);
     else
-        out_raw(o, kind);
+        out_add_raw(o, kind);
     if (data.type != JSON_STRING || st < 0) {
-        out_raw(o, st == MI_ENOMEM ? ": too large" : ": the data is not base64");
+        out_add_raw(o, st == MI_ENOMEM ? ": too large" : ": the data is not base64");
     } else {
         out_printf(o, ", %zu bytes: ", bytes.n);
         if (f->n == PRINT_FILES_MAX)
@@ -172,7 +172,7 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
         else if (send_print_write_file(f, kind, mime, &bytes, &path))
             out_text(o, slice_of(path));
         else
-            out_raw(o, "not written");
+            out_add_raw(o, "not written");
     }
     out_end_line(o);
     free(path);
@@ -228,9 +228,9 @@ static void print_error(struct out *o, const struct rpc *m)
 {
     struct json_value data = json_get(m->error, "data");
     out_style(o, OUT_RED);
-    out_raw(o, "error ");
+    out_add_raw(o, "error ");
     out_text(o, m->error_code.text);
-    out_raw(o, ": ");
+    out_add_raw(o, ": ");
     print_unescaped_string(o, m->error_message);
     out_style(o, OUT_PLAIN);
     out_end_line(o);

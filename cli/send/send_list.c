@@ -18,7 +18,7 @@ static void add_first_line(struct out *o, struct json_value text, size_t from, s
     while (line.n > 0 && (*line.p == '\n' || *line.p == ' '))
         line = (struct slice){line.p + 1, line.n - 1};
     if (line.n > 0) {
-        out_raw(o, "  ");
+        out_add_raw(o, "  ");
         out_text(o, slice_take_line(&line));
     }
     out_fill_line(o, from, indent);
@@ -79,7 +79,7 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
 {
     struct buf b = {0};
     struct json_value def = json_get(property, "default");
-    out_raw(o, "  ");
+    out_add_raw(o, "  ");
     size_t from = o->b.n;
     json_unescape(&b, raw_name);
     out_text(o, buf_slice(&b));
@@ -87,9 +87,9 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
     buf_addc(&b, '=');
     append_argument_type(&b, property);
     out_text(o, text_prefix(buf_slice(&b), TYPE_MAX));
-    out_raw(o, argument_is_required(schema, raw_name) ? "  required" : "");
+    out_add_raw(o, argument_is_required(schema, raw_name) ? "  required" : "");
     if (def.type != JSON_NONE) {
-        out_raw(o, "  default ");
+        out_add_raw(o, "  default ");
         out_text(o, text_prefix(def.text, TYPE_MAX));
     }
     buf_close(&b);
@@ -103,7 +103,7 @@ static void print_tool(struct out *o, const struct tool *t)
     struct slice key;
     out_write_styled(o, OUT_BOLD, t->name);
     size_t from = o->b.n;
-    out_raw(o, json_get(hints, "readOnlyHint").type == JSON_TRUE ? "  read-only" : "");
+    out_add_raw(o, json_get(hints, "readOnlyHint").type == JSON_TRUE ? "  read-only" : "");
     add_first_line(o, json_get(v, "description"), from, 4);
     for (struct json_walk w = json_walk_begin(json_get(t->input.text, "properties"));
          json_walk_next(&w, &key, &property);)

@@ -91,9 +91,9 @@ static int compare_open_other_recording(struct ui *u, const char *ref, struct bu
         if (st < 0)
             buf_adds(error, query_error(q));
     } else {
-        buf_slice_add(&name, ui_chosen_session(u)->name);
-        st = source_pick_session(q, buf_str(&name), u->file == NULL ? ui_chosen_session(u)->id : 0,
-                                 NULL, &s, error);
+        buf_slice_add(&name, ui_get_chosen_session(u)->name);
+        st = source_pick_session(
+            q, buf_str(&name), u->file == NULL ? ui_get_chosen_session(u)->id : 0, NULL, &s, error);
         buf_close(&name);
     }
     return st == 0 ? compare_open_session(u, q, &s, DIFF_A, error) : st;
@@ -110,7 +110,7 @@ int compare_open_view(struct ui *u, const char *ref)
     struct compare *c = u->compare;
     int st = compare_open_other_recording(u, ref, &error);
     if (st == 0)
-        st = compare_open_session(u, u->q, ui_chosen_session(u), DIFF_B, &error);
+        st = compare_open_session(u, u->q, ui_get_chosen_session(u), DIFF_B, &error);
     if (st == 0)
         st = diff_begin(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules);
     if (st < 0) {
@@ -214,7 +214,7 @@ static void compare_search_rows(struct ui *u, bool forward)
     for (size_t i = 0; i < count_shown_rows(c); i++) {
         struct align_row row = diff_get_row(c->diff, compare_get_row_at(c, i));
         const uint32_t index[DIFF_SIDES] = {row.a, row.b};
-        cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
+        cells_begin_line(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         for (enum diff_side side = 0; side < DIFF_SIDES; side++)
             if (index[side] != ALIGN_NONE) {
                 struct diff_call call = diff_get_call(c->diff, side, index[side]);
@@ -223,9 +223,9 @@ static void compare_search_rows(struct ui *u, bool forward)
                 cells_add_text(&u->cells, CELLS_PLAIN, call.target);
                 cells_add_blanks(&u->cells, 1);
             }
-        line_seek_search_line(u, &s, i);
+        line_search_test_line(u, &s, i);
     }
-    size_t found = line_seek_finish(u, &s);
+    size_t found = line_search_end(u, &s);
     c->at = found > 0 ? found - 1 : c->at;
 }
 
@@ -288,7 +288,7 @@ static void draw_compare_row(struct ui *u, const struct result *r, size_t width)
         [RESULT_ADDED] = {"+", "+", CELLS_ADDED},
     };
     size_t half = (width - 3) / 2;
-    cells_begin(&u->cells, 0, width, u->ascii);
+    cells_begin_line(&u->cells, 0, width, u->ascii);
     draw_call_of_recording(u, r, DIFF_A, half);
     cells_add_blanks(&u->cells, 1);
     cells_add_str(&u->cells, signs[r->change].style,
@@ -300,7 +300,7 @@ static void draw_compare_row(struct ui *u, const struct result *r, size_t width)
 static void draw_value_line(struct ui *u, const struct area *a, size_t line, const struct result *r,
                             const struct result_difference *d, enum diff_side side)
 {
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_begin_line(&u->cells, 0, a->width, u->ascii);
     cells_add_str(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
                   side == DIFF_A ? "   - " : "   + ");
     if (!d->value[side].exists) {
@@ -322,13 +322,13 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
     size_t line = 1;
     if (!r->has[DIFF_A] || !r->has[DIFF_B]) {
         draw_caption(u, a, PANES, "%s: only the recording on the %s has this call",
-                     result_change_name(r->change), r->has[DIFF_A] ? "left" : "right");
+                     result_name_of_change(r->change), r->has[DIFF_A] ? "left" : "right");
         return;
     }
-    draw_caption(u, a, PANES, "%s, %llu difference%s", result_change_name(r->change),
+    draw_caption(u, a, PANES, "%s, %llu difference%s", result_name_of_change(r->change),
                  (unsigned long long)r->look.differences, r->look.differences == 1 ? "" : "s");
     if (r->look.unread && line < a->height) {
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         cells_add_str(&u->cells, CELLS_WAIT,
                       " an answer was not recorded, so the answers were not compared");
         draw_line(u, a, line++, SCREEN_NORMAL);
@@ -336,7 +336,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
     for (size_t i = 0; i < r->listed && line + 2 < a->height; i++) {
         const struct result_difference *d = &r->difference[i];
         struct slice pointer = result_text(r, d->pointer);
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
         cells_add_text(&u->cells, CELLS_KEY, pointer);
         draw_line(u, a, line++, SCREEN_NORMAL);
@@ -376,7 +376,7 @@ static int compare_draw_view(struct ui *u, const struct area *a)
                  (unsigned long long)n[RESULT_CHANGED], (unsigned long long)n[RESULT_MOVED],
                  (unsigned long long)n[RESULT_MISSING], (unsigned long long)n[RESULT_ADDED],
                  (unsigned long long)n[RESULT_SAME], c->every ? "" : " (m: all)");
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_begin_line(&u->cells, 0, a->width, u->ascii);
     draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_A]), half, DRAW_LEFT);
     cells_add_blanks(&u->cells, 3);
     draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_B]), half, DRAW_LEFT);

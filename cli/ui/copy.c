@@ -7,11 +7,11 @@ static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf
                                  struct buf *name)
 {
     struct shown *s = &u->shown;
-    if (ui_chosen_session(u) == NULL)
+    if (ui_get_chosen_session(u) == NULL)
         return false;
     if (u->focus == PANE_SESSIONS) {
         buf_adds(name, "the UID");
-        buf_slice_add(b, ui_chosen_session(u)->uid);
+        buf_slice_add(b, ui_get_chosen_session(u)->uid);
     } else if (u->focus == PANE_LIST) {
         bool shown = show_selected_row(u, s->columns != 0 ? s->columns : 80) == 0, message;
         message = shown && s->subject.messages_n > 0;

@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 /* Drops the data of the session, so that all of it is read again. */
-static int deferred_drop_session_data(struct ui *u, int64_t id)
+static int deferred_load_drop_session(struct ui *u, int64_t id)
 {
     int st = feed_choose_session(u, 0);
     u->session_cursor.key = id;
@@ -25,10 +25,10 @@ int deferred_load_selected_session(struct ui *u, bool now)
     int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_clear_interruption(u) ? deferred_drop_session_data(u, id) : st;
+    return st < 0 && central_clear_interruption(u) ? deferred_load_drop_session(u, id) : st;
 }
 
-int deferred_handle_store_failure(struct ui *u, int st)
+int deferred_load_handle_failure(struct ui *u, int st)
 {
     struct buf text = {0};
     if (u->sessions.store == NULL || st != MI_ESTORE || u->quit)
@@ -39,7 +39,7 @@ int deferred_handle_store_failure(struct ui *u, int st)
     buf_adds(&text, "; trying again");
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
-    st = deferred_drop_session_data(u, u->session_cursor.key);
+    st = deferred_load_drop_session(u, u->session_cursor.key);
     /* Shows the error at once, because the next drawing may fail as well. */
     screen_show_notice(buf_str(&text));
     ui_say_error(u, "%s", buf_str(&text));

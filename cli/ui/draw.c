@@ -22,9 +22,9 @@ static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
     cells_add_str(&u->cells, CELLS_PLAIN, took.s);
 }
 
-static void draw_add_session_state(struct ui *u)
+static void draw_session_state(struct ui *u)
 {
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
     buf_clear(&u->scratch);
     session_end_text(&u->scratch, s, u->state);
@@ -42,16 +42,16 @@ static void draw_add_session_state(struct ui *u)
 /* Draws the chosen session: its state, its calls and the durations of the calls. */
 static void draw_session_line(struct ui *u)
 {
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     const struct tool_figures *f = &u->listing.figures.all;
-    cells_begin(&u->cells, 0, u->width, u->ascii);
+    cells_begin_line(&u->cells, 0, u->width, u->ascii);
     if (s == NULL) {
         cells_add_str(&u->cells, CELLS_DIM, " no session");
         return;
     }
     cells_add_str(&u->cells, CELLS_PLAIN, " ");
     cells_add_text(&u->cells, CELLS_TITLE, s->name);
-    draw_add_session_state(u);
+    draw_session_state(u);
     cells_add_format(&u->cells, CELLS_PLAIN, "  %lld", (long long)f->calls);
     cells_add_str(&u->cells, CELLS_DIM, f->calls == 1 ? " call" : " calls");
     if (f->failed > 0)
@@ -79,7 +79,7 @@ static void draw_session_line(struct ui *u)
 static void draw_vault_line(struct ui *u)
 {
     size_t live = sessions_count_live(&u->sessions);
-    cells_begin(&u->cells, 0, u->width, u->ascii);
+    cells_begin_line(&u->cells, 0, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_TITLE, " mcp-interposer");
     if (u->file == NULL)
         cells_add_format(&u->cells, CELLS_DIM, "  %zu%s session%s", u->sessions.n,
@@ -131,12 +131,12 @@ static void draw_prompt(struct ui *u, const struct area *a)
     const char *question =
         u->asking == ASK_YES_NO ? u->yes_no_question : prompt_label_of_kind(u->asking);
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
-    cells_begin(&u->cells, 0, u->width, u->ascii);
+    cells_begin_line(&u->cells, 0, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
     size_t asked = u->cells.column, at = asked + cells_text_columns(head, u->ascii, 4 * PROMPT_MAX);
     /* scrolls a line that is too long for the screen */
     size_t from = at >= u->width ? at - u->width + 1 : 0;
-    cells_begin(&u->cells, from, u->width, u->ascii);
+    cells_begin_line(&u->cells, from, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
     cells_add_text(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
     draw_line(u, a, 0, SCREEN_NORMAL);
@@ -161,7 +161,7 @@ static void draw_hints(struct ui *u, const struct area *a)
     const struct view_ops *v = stack_top(u)->view;
     const struct hint *h = v->hints[u->focus] != NULL ? v->hints[u->focus] : v->hints[0];
     bool first = u->layers_n == 1 && u->focus == PANE_SESSIONS;
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_begin_line(&u->cells, 0, a->width, u->ascii);
     add_hint(u, ACTION_HELP, "help");
     add_hint(u, ACTION_LEAVE, first ? "quit" : "back");
     for (; h != NULL && h->action != ACTION_NONE; h++)
@@ -181,7 +181,7 @@ static void draw_message(struct ui *u, size_t below)
     struct slice rest = buf_slice(&u->message);
     struct area a = {0, u->height - below - n, u->width, 1};
     for (; n > 0; n--, a.y++) {
-        cells_begin(&u->cells, 0, u->width, u->ascii);
+        cells_begin_line(&u->cells, 0, u->width, u->ascii);
         cells_add_blanks(&u->cells, 1);
         cells_add_text(&u->cells, CELLS_PLAIN,
                        (struct slice){rest.p, cells_line_len(rest, u->ascii, u->width - 1, &next)});
@@ -199,7 +199,7 @@ int draw_screen(struct ui *u)
     screen_clear();
     struct area header = {0, 0, u->width, 1}, footer = {0, u->height - 1, u->width, 1};
     if (!u->panes.usable) {
-        cells_begin(&u->cells, 0, u->width, u->ascii);
+        cells_begin_line(&u->cells, 0, u->width, u->ascii);
         cells_add_str(&u->cells, CELLS_WAIT, "too small");
         draw_line(u, &header, 0, SCREEN_NORMAL);
         screen_show_changes();

@@ -9,7 +9,7 @@
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
 {
     cells_cut_with_ellipsis(&u->cells);
-    screen_put(a->x, a->y + line, a->width, kind, &u->cells);
+    screen_put_cells(a->x, a->y + line, a->width, kind, &u->cells);
 }
 
 void draw_line_with_matches(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
@@ -61,7 +61,7 @@ void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t widt
                slice_of(us >= 0 ? units_format_duration(us).s : "-"), width, DRAW_RIGHT);
 }
 
-enum cells_style cells_style_of_out_style(enum out_style style)
+enum cells_style cells_convert_out_style(enum out_style style)
 {
     static const enum cells_style styles[] = {
         [OUT_PLAIN] = CELLS_PLAIN, [OUT_DIM] = CELLS_DIM,    [OUT_BOLD] = CELLS_PLAIN,
@@ -94,7 +94,7 @@ void draw_row_cells(struct ui *u, const struct show_list *l, const void *row)
         bool none = slice_is(text, "-") || slice_is(text, "0");
         size_t gap = first || show_column_is_number(c) ? 0 : 2;
         cells_add_blanks(&u->cells, gap);
-        draw_field(u, none ? CELLS_DIM : cells_style_of_out_style(style), text,
+        draw_field(u, none ? CELLS_DIM : cells_convert_out_style(style), text,
                    c->ui.width - gap + (first ? left : 0), first ? DRAW_LEFT : DRAW_RIGHT);
         first = false;
     }
@@ -108,7 +108,7 @@ void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char
     int n = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     bool active = pane == u->focus;
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_begin_line(&u->cells, 0, a->width, u->ascii);
     cells_add_str(&u->cells, active ? CELLS_TITLE : CELLS_DIM,
                   u->ascii ? "-- " : "\xE2\x94\x80\xE2\x94\x80 ");
     if (n > 0)

@@ -21,7 +21,7 @@ static enum screen_line choose_list_line_kind(const struct ui *u, enum pane pane
 
 static void draw_empty_line(struct ui *u, const struct area *a, size_t line, const char *text)
 {
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_begin_line(&u->cells, 0, a->width, u->ascii);
     cells_add_str(&u->cells, CELLS_DIM, text);
     draw_line(u, a, line, SCREEN_NORMAL);
 }
@@ -71,7 +71,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
     /* a store has sessions of several hosts, so the column HOST replaces CLIENT */
     struct show_list list = session_list;
     list.when = u->sessions.store != NULL ? OF_STORE : OF_VAULT;
-    cells_begin(&u->cells, 0, width, u->ascii);
+    cells_begin_line(&u->cells, 0, width, u->ascii);
     if (r != NULL) {
         const struct query_session *s = &r->page->session;
         bool live = r->state == SESSION_LIVE, died = r->state == SESSION_DIED;
@@ -123,7 +123,7 @@ int draw_sessions(struct ui *u, const struct area *a)
         if (st < 0 && st != MI_ENOENT)
             return st;
         u->uncounted |= st == 0 && r->counted < r->messages;
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         if (st == 0)
             draw_session(u, a->width, r);
         else
@@ -141,7 +141,7 @@ int draw_sessions(struct ui *u, const struct area *a)
 static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
 {
     char text[40];
-    int64_t wall_us = ui_chosen_session(u)->started_at_us + t_us;
+    int64_t wall_us = ui_get_chosen_session(u)->started_at_us + t_us;
     long long s = t_us / 1000000, ms = (u->clock ? wall_us : t_us) / 1000 % 1000;
     if (u->clock)
         snprintf(text, sizeof text, "%.8s.%03lld", clock_format_local_time(wall_us).s + 11, ms);
@@ -155,7 +155,7 @@ static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
 static const char *choose_status_symbol(const struct ui *u, enum call_status status,
                                         enum cells_style *ret_style)
 {
-    *ret_style = cells_style_of_out_style(session_status_style(status));
+    *ret_style = cells_convert_out_style(session_status_style(status));
     if (status == CALL_OPEN)
         return u->state == SESSION_LIVE ? choose_utf8_or_ascii(u, "\xE2\x80\xA6", "~")
                                         : choose_utf8_or_ascii(u, "\xE2\x88\x85", "-");
@@ -238,7 +238,7 @@ static void draw_leading_cells(struct ui *u, const struct columns *c, const stru
     if (c->time > 0)
         draw_time_field(u, m->t_us, c->time);
     const struct pair_view_call *kept = &u->pair_view.call[0];
-    if (m->seq == kept->seq && ui_chosen_session(u)->id == kept->session)
+    if (m->seq == kept->seq && ui_get_chosen_session(u)->id == kept->session)
         cells_add_str(&u->cells, CELLS_FOLD, choose_utf8_or_ascii(u, "\xE2\x97\x86", "*"));
     else
         cells_add_blanks(&u->cells, 1);
@@ -269,7 +269,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     const char *sign = choose_status_symbol(u, row->status, &style);
     size_t right = c->status + c->took + 1 + c->bar;
     size_t width = a->width > right ? a->width - right : 0;
-    cells_begin(&u->cells, 0, width, u->ascii);
+    cells_begin_line(&u->cells, 0, width, u->ascii);
     cells_add_str(&u->cells, style, sign);
     draw_leading_cells(u, c, m);
     if (m->direction == ROW_S2C)
@@ -292,7 +292,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
                    c->status, DRAW_RIGHT);
     int64_t took_us = row->took_us;
     if (took_us < 0 && row->status == CALL_OPEN && u->state == SESSION_LIVE)
-        took_us = clock_wall_us() - ui_chosen_session(u)->started_at_us - m->t_us;
+        took_us = clock_wall_us() - ui_get_chosen_session(u)->started_at_us - m->t_us;
     u->ticks |= row->took_us < 0 && took_us >= 0;
     if (took_us >= 0)
         draw_duration(u, style == CELLS_GOOD ? CELLS_PLAIN : style, took_us, c->took);
@@ -314,11 +314,10 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     const struct query_message *m = &copy->m;
     const char *word = message_outcome_word(m, &out);
     size_t width = a->width > c->took ? a->width - c->took : 0;
-    cells_begin(&u->cells, 0, width, u->ascii);
+    cells_begin_line(&u->cells, 0, width, u->ascii);
     draw_leading_cells(u, c, m);
     draw_direction_arrow(u, m);
-    draw_field(u, cells_style_of_out_style(out), slice_of(word), a->width >= 56 ? 12 : 8,
-               DRAW_LEFT);
+    draw_field(u, cells_convert_out_style(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
     draw_name_cells(u, m, CELLS_PLAIN);
     buf_clear(&u->scratch);
     message_notes_append(&u->scratch, m, false);
@@ -354,7 +353,7 @@ static void draw_list_titles(struct ui *u, const struct area *a, const struct co
 {
     bool calls = u->mode == LISTING_CALLS;
     size_t right = c->took + (calls ? c->status + 1 + c->bar : 0);
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_begin_line(&u->cells, 0, a->width, u->ascii);
     draw_field(u, CELLS_LABEL, slice_of("seq"), c->seq + calls, DRAW_RIGHT);
     draw_field(u, CELLS_LABEL, slice_of("time"), c->time, DRAW_RIGHT);
     cells_add_str(&u->cells, CELLS_LABEL, calls ? " call" : "   message");
@@ -379,17 +378,17 @@ int draw_list(struct ui *u, const struct area *a)
     draw_list_titles(u, a, &c);
     if (n == 0)
         draw_empty_line(u, a, LIST_HEAD,
-                        ui_chosen_session(u) == NULL ? ""
-                        : u->listing.first > 1       ? " reading..."
-                        : !u->narrowed               ? " none yet"
+                        ui_get_chosen_session(u) == NULL ? ""
+                        : u->listing.first > 1           ? " reading..."
+                        : !u->narrowed                   ? " none yet"
                         : u->sessions.n > 0 && u->mode == LISTING_CALLS
                             ? " no call matches; m: messages"
                         : u->sessions.n > 0 || feed_has_all_sessions(u) ? " nothing matches"
                                                                         : " none here; reading...");
     for (size_t i = 0; i < height && top + i < n; i++) {
-        struct list_row row = list_row_at(u, top + i);
+        struct list_row row = list_get_row_at(u, top + i);
         int st = 0;
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         if (row.event != NULL)
             draw_event_cells(u, &c, row.event);
         else if (u->mode == LISTING_CALLS)

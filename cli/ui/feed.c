@@ -45,7 +45,7 @@ static bool ui_feed_on_message(void *ctx, const struct query_message *m)
 {
     struct part *p = ctx;
     bool match;
-    p->status = narrowing_match_message(p->u, ui_chosen_session(p->u), m, &match);
+    p->status = narrowing_match_message(p->u, ui_get_chosen_session(p->u), m, &match);
     if (p->status == 0)
         p->status = listing_add_message(&p->u->listing, m, match, p->end);
     p->tasks |= p->end == LISTING_NEWER && listing_may_end_task(m);
@@ -63,7 +63,7 @@ static bool ui_feed_on_call(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
     p->status = listing_add_call(&p->u->listing, c, p->end);
-    events_place_before_call(p->u, c);
+    events_move_before_call(p->u, c);
     return p->status == 0;
 }
 
@@ -83,7 +83,7 @@ bool feed_shows_operations(const struct ui *u)
 static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
     struct filter session = FILTER_ANY;
-    int64_t id = ui_chosen_session(p->u)->id;
+    int64_t id = ui_get_chosen_session(p->u)->id;
     struct call_question x = {.filter = &session,
                               .side = CALLS_OF_PEERS,
                               .operations = feed_shows_operations(p->u),
@@ -113,7 +113,7 @@ static bool ui_feed_on_continuation(void *ctx, const struct query_call *c)
 static int find_continuing_requests(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
-    int64_t id = ui_chosen_session(p->u)->id;
+    int64_t id = ui_get_chosen_session(p->u)->id;
     struct call_question x = {.filter = &session, .side = CALLS_OF_PEERS, .several = true};
     bool has = false;
     size_t ended_n = p->ended_n;
@@ -147,7 +147,7 @@ static int feed_read_messages(struct part *p, int64_t from, int64_t to)
     p->seq = back ? from : to;
     if (back && !u->narrowed) /* without a filter on messages, older messages need not be read */
         return 0;
-    int st = query_message_rows(u->q, ui_chosen_session(u)->id, from, to,
+    int st = query_message_rows(u->q, ui_get_chosen_session(u)->id, from, to,
                                 back ? QUERY_BACKWARD : QUERY_FORWARD,
                                 u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
     return st == 0 ? p->status : st;
@@ -184,7 +184,7 @@ static int feed_read_ended_tasks(struct part *p)
     struct filter session = FILTER_ANY;
     struct call_question x = {
         .filter = &session, .side = CALLS_OF_PEERS, .operations = true, .several = true};
-    session.session_id = ui_chosen_session(p->u)->id;
+    session.session_id = ui_get_chosen_session(p->u)->id;
     int st = query_calls_of(p->u->q, &x, feed_on_operation, p);
     return st == 0 ? p->status : st;
 }
@@ -193,7 +193,7 @@ static int feed_read_newer_messages(struct ui *u, bool *ret_more)
 {
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
-    int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
+    int st = query_last_message(u->q, ui_get_chosen_session(u)->id, &last, &t_us);
     int64_t to =
         last - from < feed_messages_per_step(u) ? last : from + feed_messages_per_step(u) - 1;
     *ret_more = false;
@@ -225,9 +225,9 @@ static int feed_read_list(struct ui *u)
     listing_close(&u->listing);
     u->listing_full = false;
     u->dirty = true;
-    if (ui_chosen_session(u) == NULL)
+    if (ui_get_chosen_session(u) == NULL)
         return 0;
-    int st = query_last_message(u->q, ui_chosen_session(u)->id, &last, &t_us);
+    int st = query_last_message(u->q, ui_get_chosen_session(u)->id, &last, &t_us);
     listing_open(&u->listing, u->mode, !u->narrowed, last);
     events_forget_positions(u);
     u->list_cursor = (struct cursor){
@@ -238,7 +238,7 @@ static int feed_read_list(struct ui *u)
 int feed_choose_session(struct ui *u, int64_t id)
 {
     struct page_row *page = NULL;
-    if (ui_chosen_session(u) != NULL && ui_chosen_session(u)->id == id && id != 0)
+    if (ui_get_chosen_session(u) != NULL && ui_get_chosen_session(u)->id == id && id != 0)
         return 0;
     int st = id != 0 ? page_read_sessions(u->q, NULL, id, id, 1, &page) : 0;
     if (st < 0)
@@ -277,7 +277,7 @@ static void clear_list_filter(struct ui *u)
  * matching call. */
 static int choose_matching_session(struct ui *u)
 {
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_count_rows(u) > 0);
     if (matches || u->sessions.n == 0 ||
         (s != NULL && sessions_row_of_id(&u->sessions, s->id) < u->sessions.n))
@@ -289,7 +289,7 @@ static int choose_matching_session(struct ui *u)
  * cannot match the filter. */
 static int feed_read_both_lists(struct ui *u)
 {
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     int64_t id = s != NULL ? s->id : 0, until_us = clock_mono_us() + STEP_US;
     bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
@@ -379,7 +379,7 @@ static bool feed_must_read_sessions(const struct ui *u)
 
 static bool feed_list_is_complete(const struct ui *u)
 {
-    return ui_chosen_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
+    return ui_get_chosen_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
 }
 
 int feed_read_step(struct ui *u, bool *ret_more)
@@ -408,7 +408,7 @@ int feed_read_step(struct ui *u, bool *ret_more)
 static int reload_chosen_session(struct ui *u)
 {
     struct page_row *page = NULL;
-    int64_t id = ui_chosen_session(u)->id;
+    int64_t id = ui_get_chosen_session(u)->id;
     int st = page_read_sessions(u->q, NULL, id, id, 1, &page);
     /* If no page was read, the session was removed: the screen continues to show its data. */
     if (st < 0 || page == NULL)
@@ -454,11 +454,11 @@ int feed_read_changes(struct ui *u, bool *ret_more)
         central_note_success(u);
         st = choose_matching_session(u);
     }
-    if (st == 0 && ui_chosen_session(u) != NULL && u->state != SESSION_ENDED)
+    if (st == 0 && ui_get_chosen_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_chosen_session(u);
-    if (st == 0 && ui_chosen_session(u) != NULL)
+    if (st == 0 && ui_get_chosen_session(u) != NULL)
         st = events_read_new_rows(u);
-    if (st == 0 && ui_chosen_session(u) != NULL)
+    if (st == 0 && ui_get_chosen_session(u) != NULL)
         st = feed_read_newer_messages(u, ret_more);
     if (!*ret_more)
         u->version = version;
@@ -468,7 +468,7 @@ int feed_read_changes(struct ui *u, bool *ret_more)
 int feed_open_call(struct ui *u, int64_t session, int64_t seq)
 {
     int st = feed_choose_session(u, session);
-    if (st < 0 || ui_chosen_session(u) == NULL || ui_chosen_session(u)->id != session)
+    if (st < 0 || ui_get_chosen_session(u) == NULL || ui_get_chosen_session(u)->id != session)
         return st;
     stack_open_main(u, seq > 0 ? PANE_DETAIL : PANE_LIST);
     st = u->filtered ? feed_set_filter(u, "") : 0;

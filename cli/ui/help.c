@@ -45,7 +45,7 @@ static void help_search_lines(struct ui *u, bool forward)
     struct line_seek s = page_begin_search(u, forward);
     struct page p = {.u = u, .area = &a, .seek = &s};
     draw_help_lines(&p);
-    page_scroll_to_match(u, line_seek_finish(u, &s));
+    page_scroll_to_match(u, line_search_end(u, &s));
 }
 
 const struct view_ops help_view = {

@@ -50,13 +50,13 @@ int events_read_new_rows(struct ui *u)
     int st = 0;
     size_t n = QUERY_PAGE_ROWS;
     for (int i = 0; i < EVENTS_PAGES && st == 0 && n == QUERY_PAGE_ROWS; i++, page = NULL) {
-        st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, u->events.last, &page);
+        st = page_read_events(u->q, NULL, ui_get_chosen_session(u)->id, u->events.last, &page);
         n = events_add_from_page(&u->events, page);
     }
     return st;
 }
 
-void events_place_before_call(struct ui *u, const struct query_call *c)
+void events_move_before_call(struct ui *u, const struct query_call *c)
 {
     struct events *e = &u->events;
     for (size_t i = 0; i < e->n; i++)
@@ -111,7 +111,7 @@ size_t list_find_seq(const struct ui *u, int64_t seq)
     return at + i;
 }
 
-struct list_row list_row_at(const struct ui *u, size_t place)
+struct list_row list_get_row_at(const struct ui *u, size_t place)
 {
     size_t i = events_count_above_row(u, place);
     if (i < events_count_shown(u) && event_row_in_list(u, i) == place)
@@ -136,7 +136,7 @@ bool list_get_selected_row(const struct ui *u, struct list_row *ret)
 {
     if (list_count_rows(u) == 0)
         return false;
-    *ret = list_row_at(u, list_selected_row(u));
+    *ret = list_get_row_at(u, list_selected_row(u));
     return true;
 }
 
@@ -155,7 +155,7 @@ void list_select_row_at(struct ui *u, size_t place)
     if (n == 0)
         return;
     place = size_min(place, n - 1);
-    u->list_cursor.key = list_row_at(u, place).listed.seq;
+    u->list_cursor.key = list_get_row_at(u, place).listed.seq;
     u->list_cursor.follows = place == n - 1;
     u->dirty = true;
 }

@@ -148,14 +148,14 @@ int list_view_draw(struct ui *u, const struct area *a)
     draw_caption(u, a, u->focus, "%s%zu %s", v->more ? "the first " : "", v->n,
                  v->n == 1 ? v->list->one : v->list->all);
     for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* line 0 has the titles */
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         cells_add_blanks(&u->cells, 1);
         draw_row_cells(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
         draw_line_with_matches(u, a, 1 + i,
                                i > 0 && top + i - 1 == v->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     if (v->n == 0) {
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         cells_add_format(&u->cells, CELLS_DIM, " %s", v->list->none);
         draw_line(u, a, LIST_HEAD, SCREEN_NORMAL);
     }
@@ -200,11 +200,11 @@ void list_view_search(struct ui *u, bool forward)
         return;
     struct line_seek s = {.forward = forward, .from = v->at};
     for (size_t i = 0; i < v->n; i++) {
-        cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
+        cells_begin_line(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         draw_row_cells(u, &v->list->shown, v->row[i]);
-        line_seek_search_line(u, &s, i);
+        line_search_test_line(u, &s, i);
     }
-    size_t found = line_seek_finish(u, &s);
+    size_t found = line_search_end(u, &s);
     v->at = found > 0 ? found - 1 : v->at;
 }
 

@@ -233,7 +233,7 @@ int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace
     char id[UID_LEN + 1];
     struct buf said = {0};
     const char *words[WORDS_MAX] = {"export", "--output", file, id};
-    struct slice uid = text_prefix(ui_chosen_session(u)->uid, UID_LEN);
+    struct slice uid = text_prefix(ui_get_chosen_session(u)->uid, UID_LEN);
     snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
     size_t n = 4 + add_origin_options(u, &words[4]);
     words[n] = replace ? "--force" : NULL;
@@ -256,7 +256,7 @@ int outside_run_send(struct ui *u, int64_t seq, bool edit)
     const char *words[WORDS_MAX] = {"send", "--seq", number, "--session",
                                     u->file != NULL ? u->file : id};
     size_t n = 5;
-    snprintf(id, sizeof id, "%lld", (long long)ui_chosen_session(u)->id);
+    snprintf(id, sizeof id, "%lld", (long long)ui_get_chosen_session(u)->id);
     snprintf(number, sizeof number, "%lld", (long long)seq);
     if (u->file == NULL) {
         words[n++] = "--vault";

@@ -67,7 +67,7 @@ static void overview_draw_tool(struct page *p, struct slice name, const struct t
 static void overview_draw_session(struct page *p)
 {
     struct ui *u = p->u;
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     char started[CLOCK_TEXT_MAX], id[32];
     snprintf(id, sizeof id, "%lld", (long long)s->number);
     clock_local_text(s->started_at_us, started);
@@ -93,7 +93,7 @@ void overview_draw_page(struct page *p, const uint32_t *tool, size_t n)
 {
     const struct figures *f = &p->u->listing.figures;
     p->line = 0;
-    if (ui_chosen_session(p->u) == NULL)
+    if (ui_get_chosen_session(p->u) == NULL)
         return;
     overview_draw_session(p);
     page_begin_line(p);

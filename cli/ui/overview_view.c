@@ -68,7 +68,7 @@ static void overview_search_and_scroll(struct ui *u, bool forward)
 {
     struct line_seek s = page_begin_search(u, forward);
     uint32_t tool[FIGURES_TOOLS];
-    size_t n, above = overview_search_lines(u, &s, tool, &n), found = line_seek_finish(u, &s);
+    size_t n, above = overview_search_lines(u, &s, tool, &n), found = line_search_end(u, &s);
     page_scroll_to_match(u, found);
     if (found > above)
         stack_top(u)->at = (size_t)tool[found - 1 - above] + 1;
@@ -139,7 +139,7 @@ static int show_next_overview(struct ui *u, bool next)
 
 static int overview_handle_action(struct ui *u, enum action x)
 {
-    bool session = ui_chosen_session(u) != NULL;
+    bool session = ui_get_chosen_session(u) != NULL;
     if (x == ACTION_OPEN && session)
         return filter_by_selected_tool(u);
     if ((x == ACTION_NEXT_ROW_BEFORE || x == ACTION_PREVIOUS_ROW_BEFORE) && session)

@@ -6,14 +6,14 @@ void page_begin_line(struct page *p)
 {
     /* a search also covers the columns to the right of the screen */
     size_t width = p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width;
-    cells_begin(&p->u->cells, 0, width, p->u->ascii);
+    cells_begin_line(&p->u->cells, 0, width, p->u->ascii);
 }
 
 void page_end_line(struct page *p)
 {
     size_t line = p->line++;
     if (p->seek != NULL)
-        line_seek_search_line(p->u, p->seek, line);
+        line_search_test_line(p->u, p->seek, line);
     else if (line >= *p->top && line - *p->top + 1 < p->area->height)
         draw_line_with_matches(p->u, p->area, 1 + line - *p->top,
                                p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
@@ -54,7 +54,7 @@ void page_scroll_to_match(struct ui *u, size_t found)
 
 /* ---- searching in lines ---- */
 
-void line_seek_search_line(struct ui *u, struct line_seek *s, size_t line)
+void line_search_test_line(struct ui *u, struct line_seek *s, size_t line)
 {
     if (find_next_match(buf_slice(&u->cells.text), 0, slice_of(u->search)) == FIND_NONE)
         return;
@@ -65,7 +65,7 @@ void line_seek_search_line(struct ui *u, struct line_seek *s, size_t line)
         s->other = 1 + line;
 }
 
-size_t line_seek_finish(struct ui *u, const struct line_seek *s)
+size_t line_search_end(struct ui *u, const struct line_seek *s)
 {
     if (s->other == 0)
         ui_say_error(u, "'%s' was not found", u->search);

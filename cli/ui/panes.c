@@ -257,7 +257,7 @@ static const char *explain_unavailable_action(const struct ui *u, enum action x)
     case ACTION_PREVIOUS_FAILED:
     case ACTION_EXPORT:
     case ACTION_DIFF:
-        return ui_chosen_session(u) == NULL ? "no session is selected" : NULL;
+        return ui_get_chosen_session(u) == NULL ? "no session is selected" : NULL;
     default:
         return NULL;
     }

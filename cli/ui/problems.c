@@ -111,7 +111,7 @@ static int problem_draw(struct ui *u, const struct area *a)
     *top = size_min(*top, n > height ? n - height : 0);
     draw_caption(u, a, u->focus, "escalation %s", l->name);
     for (size_t i = 0; i < height && view_find_line_by_number(&l->view, *top + i, &place); i++) {
-        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_begin_line(&u->cells, 0, a->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
         draw_line_with_matches(u, a, 1 + i, SCREEN_NORMAL);
     }
@@ -126,11 +126,11 @@ static void problem_search_text(struct ui *u, bool forward)
     /* the view may not have been drawn yet, so its width is set first */
     problem_set_width(u, u->width);
     for (size_t i = 0; view_find_line_by_number(&l->view, i, &place); i++) {
-        cells_begin(&u->cells, 0, u->width, u->ascii);
+        cells_begin_line(&u->cells, 0, u->width, u->ascii);
         view_draw_line(&l->view, &place, 0, &u->cells);
-        line_seek_search_line(u, &s, i);
+        line_search_test_line(u, &s, i);
     }
-    page_scroll_to_match(u, line_seek_finish(u, &s));
+    page_scroll_to_match(u, line_search_end(u, &s));
 }
 
 static int problem_handle_key(struct ui *u, enum action x)

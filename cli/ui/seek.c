@@ -43,7 +43,7 @@ void seek_begin_search(struct ui *u, enum seek_what what, bool forward)
                              : u->listing.last;
     if (what != SEEK_FAILED && u->search[0] == '\0')
         return;
-    if (ui_chosen_session(u) == NULL || (what == SEEK_TEXT && !found)) {
+    if (ui_get_chosen_session(u) == NULL || (what == SEEK_TEXT && !found)) {
         u->seek.what = what;
         seek_finish_search(u, 0);
         return;
@@ -53,8 +53,8 @@ void seek_begin_search(struct ui *u, enum seek_what what, bool forward)
                             .what = what,
                             .start = row.listed.seq,
                             .at = forward ? row.listed.seq + 1 : row.listed.seq - 1,
-                            .session = ui_chosen_session(u)->id,
-                            .origin = ui_chosen_session(u)->id,
+                            .session = ui_get_chosen_session(u)->id,
+                            .origin = ui_get_chosen_session(u)->id,
                             .last = u->listing.last};
     /* The answer of a call may also match, and the answer may come after later calls have begun. So
      * a backward search begins at the last message. */
@@ -66,7 +66,7 @@ void seek_begin_search(struct ui *u, enum seek_what what, bool forward)
  * session_read_body(). */
 static int message_contains_text(struct ui *u, const struct query_message *m, bool *ret)
 {
-    struct slice body, uid = ui_chosen_session(u)->uid, needle = slice_of(u->search);
+    struct slice body, uid = ui_get_chosen_session(u)->uid, needle = slice_of(u->search);
     const char *error;
     *ret = (m->method.p != NULL && find_next_match(m->method, 0, needle) != FIND_NONE) ||
            (m->target.p != NULL && find_next_match(m->target, 0, needle) != FIND_NONE);
@@ -250,7 +250,7 @@ int seek_run_step(struct ui *u)
     int64_t from = k->forward ? k->at : k->at - PART + 1,
             to = k->forward ? k->at + PART - 1 : k->at;
     l.seq = k->forward ? to : from;
-    int st = query_message_rows(u->q, ui_chosen_session(u)->id, from, to,
+    int st = query_message_rows(u->q, ui_get_chosen_session(u)->id, from, to,
                                 k->forward ? QUERY_FORWARD : QUERY_BACKWARD, k->what == SEEK_TEXT,
                                 seek_on_message, &l);
     st = st == 0 ? l.status : st;

@@ -57,7 +57,7 @@ static bool show_on_related_message(void *ctx, const struct query_message *m)
 static int show_read_message_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
-    int st = page_read_messages(u->q, NULL, ui_chosen_session(u)->id, seq, seq, &row);
+    int st = page_read_messages(u->q, NULL, ui_get_chosen_session(u)->id, seq, seq, &row);
     if (st < 0 || row == NULL)
         return st < 0 ? st : MI_ENOENT;
     row->next = u->shown.row;
@@ -77,7 +77,8 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t most = LARGE_MAX - size_min(s->large_n, LARGE_MAX);
-    st = session_read_body(u->q, ui_chosen_session(u)->uid, m, most, &s->large[i], &body, &error);
+    st = session_read_body(u->q, ui_get_chosen_session(u)->uid, m, most, &s->large[i], &body,
+                           &error);
     if (st < 0)
         return st;
     s->large_n += m->is_large ? body.n : 0;
@@ -184,7 +185,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
     int st = 0;
     for (int i = 0; i < EVENT_PAGES && st == 0; i++) {
         struct page_row *page = NULL;
-        st = page_read_events(u->q, NULL, ui_chosen_session(u)->id, after, &page);
+        st = page_read_events(u->q, NULL, ui_get_chosen_session(u)->id, after, &page);
         if (st < 0 || page == NULL)
             break;
         for (const struct page_row *e = page; e != NULL; e = e->next)
@@ -199,7 +200,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
 static int show_add_call(struct ui *u, const struct listed *row)
 {
     struct shown *s = &u->shown;
-    int64_t id = ui_chosen_session(u)->id;
+    int64_t id = ui_get_chosen_session(u)->id;
     struct gathering g = {.seq = row->seq, .answer = row->answer};
     int64_t end = row->answer > 0 ? row->answer + AFTER : row->seq + SCAN_MAX;
     if (end > row->seq + SCAN_MAX)
@@ -242,7 +243,7 @@ static int show_read_call_by_seq(struct ui *u, int64_t seq, bool operation, stru
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .side = CALLS_OF_PEERS, .operations = operation};
     *ret = (struct query_call){0};
-    any.session_id = ui_chosen_session(u)->id;
+    any.session_id = ui_get_chosen_session(u)->id;
     x.from = x.up_to = query_call_id(any.session_id, seq);
     return query_calls_of(u->q, &x, copy_single_call, ret);
 }
@@ -279,12 +280,12 @@ static int ui_show_add_operation(struct ui *u, int64_t seq)
 /* Reads the tools of the session, unless they were read already. */
 static int read_session_tools(struct ui *u)
 {
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     if (u->tools_of == s->id)
         return 0;
     tool_list_close(&u->tools);
     u->tools_of = 0;
-    int st = tool_list_of_session(u->q, s, &u->tools);
+    int st = tool_list_load_session(u->q, s, &u->tools);
     st = st == MI_ENOENT ? 0 : st;
     u->tools_of = st == 0 ? s->id : 0;
     return st;
@@ -294,7 +295,7 @@ static int show_open_detail(struct ui *u, const struct list_row *row)
 {
     struct shown *s = &u->shown;
     s->subject = (struct detail_subject){
-        .started_at_us = ui_chosen_session(u)->started_at_us,
+        .started_at_us = ui_get_chosen_session(u)->started_at_us,
         .status = CALL_UNKNOWN,
         .duration_us = -1,
         .message = s->message,
@@ -325,7 +326,7 @@ static int show_open_detail(struct ui *u, const struct list_row *row)
  * live, until the end of the recording. */
 static int show_update_waiting_time(struct ui *u)
 {
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     bool live = u->state == SESSION_LIVE;
     int64_t last, end_us = (live ? clock_wall_us() : s->ended_at_us) - s->started_at_us;
     int st = live || s->ended_at_us != 0 ? 0 : query_last_message(u->q, s->id, &last, &end_us);
@@ -339,16 +340,16 @@ int show_selected_row(struct ui *u, size_t columns)
     struct shown *s = &u->shown;
     struct list_row selected;
     int st = 0;
-    if (!list_get_selected_row(u, &selected) || ui_chosen_session(u) == NULL) {
+    if (!list_get_selected_row(u, &selected) || ui_get_chosen_session(u) == NULL) {
         show_close(u);
         return 0;
     }
     struct listed row = selected.listed;
-    bool same = s->session == ui_chosen_session(u)->id && s->seq == row.seq;
+    bool same = s->session == ui_get_chosen_session(u)->id && s->seq == row.seq;
     if (!same || s->answer != row.answer) {
         size_t at = s->at, top = s->top;
         show_close(u);
-        s->session = ui_chosen_session(u)->id;
+        s->session = ui_get_chosen_session(u)->id;
         s->seq = row.seq;
         s->answer = row.answer;
         s->at = same ? at : 0;

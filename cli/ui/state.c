@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct query_session *ui_chosen_session(const struct ui *u)
+struct query_session *ui_get_chosen_session(const struct ui *u)
 {
     return u->session != NULL ? &u->session->session : NULL;
 }

@@ -120,7 +120,7 @@ static int ui_loop(struct ui *u, struct watch *w)
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = deferred_handle_store_failure(u, draw_screen_if_changed(u, &drawn_us, &ms));
+        st = deferred_load_handle_failure(u, draw_screen_if_changed(u, &drawn_us, &ms));
         if (st < 0 || u->quit)
             break;
         ms = central_must_wait_to_retry(u)                            ? STORE_MS
@@ -129,7 +129,7 @@ static int ui_loop(struct ui *u, struct watch *w)
         enum watch_result r = store ? watch_wait_for_input(w, ms) : watch_wait_for_change(w, ms);
         if (r == WATCH_END)
             break;
-        st = deferred_handle_store_failure(
+        st = deferred_load_handle_failure(
             u, ui_handle_keys_and_read_data(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;

@@ -262,7 +262,7 @@ struct ui {
 /* ---- state.c ---- */
 void ui_say(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
 void ui_say_error(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
-struct query_session *ui_chosen_session(const struct ui *u); /* NULL: none */
+struct query_session *ui_get_chosen_session(const struct ui *u); /* NULL: none */
 
 /* ---- list_rows.c ---- */
 /* A row of the list. */
@@ -274,7 +274,7 @@ size_t list_count_rows(const struct ui *u);
 /* Returns how many of the rows above this row are calls, not events. */
 size_t list_count_calls_above(const struct ui *u, size_t place);
 size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a call or message */
-struct list_row list_row_at(const struct ui *u, size_t place);
+struct list_row list_get_row_at(const struct ui *u, size_t place);
 size_t list_selected_row(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
 bool list_get_selected_row(const struct ui *u, struct list_row *ret);
@@ -287,7 +287,7 @@ void list_stop_following(struct ui *u); /* keeps the same row selected when new 
 MI_MUST int events_read_new_rows(struct ui *u);
 /* Places the events that happened before this call above the call in the list. Call this function
  * after the call was added to the listing. */
-void events_place_before_call(struct ui *u, const struct query_call *c);
+void events_move_before_call(struct ui *u, const struct query_call *c);
 /* Call this function before the calls are added again. */
 void events_forget_positions(struct ui *u);
 void events_close(struct ui *u);
@@ -364,9 +364,9 @@ struct line_seek {
 };
 #define LINE_SEEK_COLUMNS 1000 /* number of columns of a line that are searched */
 /* Searches a line, whose text is in u->cells. */
-void line_seek_search_line(struct ui *u, struct line_seek *s, size_t line);
+void line_search_test_line(struct ui *u, struct line_seek *s, size_t line);
 /* Returns 1 + the line of the match. If there is no match, shows a message and returns 0. */
-size_t line_seek_finish(struct ui *u, const struct line_seek *s);
+size_t line_search_end(struct ui *u, const struct line_seek *s);
 
 /* ---- show.c: the detail of the selected row ---- */
 MI_MUST int show_selected_row(struct ui *u, size_t columns);
@@ -440,7 +440,7 @@ const char *central_explain_unavailable(const struct ui *u, enum action x);
 MI_MUST int deferred_load_selected_session(struct ui *u, bool now);
 /* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
  * an error. Returns any other status unchanged. */
-MI_MUST int deferred_handle_store_failure(struct ui *u, int st);
+MI_MUST int deferred_load_handle_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */
 #define LIST_HEAD 2 /* number of lines above the rows of a list: the caption and the titles */
@@ -453,7 +453,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r);
  * there is none, at the first line on the screen. */
 MI_MUST int scroll_page(struct ui *u, enum motion m, int by);
 struct line_seek page_begin_search(struct ui *u, bool forward);
-void page_scroll_to_match(struct ui *u, size_t found); /* found: the result of line_seek_finish() */
+void page_scroll_to_match(struct ui *u, size_t found);  /* found: the result of line_search_end() */
 void draw_overview(struct ui *u, const struct area *a); /* draws the overview in a pane */
 /* Draws the title line of a pane. */
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)
@@ -470,10 +470,10 @@ struct slice draw_get_scratch_text(struct ui *u);
 /* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
-/* Adds the cells of a row, or the column titles if row is NULL, to u->cells after cells_begin(). */
+/* Adds the cells of a row, or the column titles if row is NULL, to u->cells after cells_begin_line(). */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
-enum cells_style cells_style_of_out_style(enum out_style style);
+enum cells_style cells_convert_out_style(enum out_style style);
 
 /* ---- outside.c: other commands of this program ---- */
 /* Runs this program with the words, which end with NULL. Returns its exit status, or -1, and

@@ -24,7 +24,7 @@ void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u))
 void ask_file(struct ui *u, bool call)
 {
     char name[PROMPT_MAX + 1];
-    const struct query_session *s = ui_chosen_session(u);
+    const struct query_session *s = ui_get_chosen_session(u);
     struct listed row = {0};
     if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;

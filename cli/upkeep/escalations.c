@@ -99,7 +99,7 @@ static int remove_problem_file(const struct problem_files *f, size_t i, struct o
         log_error("cannot remove %s: %s", name, strerror(errno));
         return EXIT_TROUBLE;
     }
-    out_raw(o, "removed ");
+    out_add_raw(o, "removed ");
     out_text(o, slice_of(name));
     out_end_line(o);
     return EXIT_FINE;

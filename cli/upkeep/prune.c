@@ -83,7 +83,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
                r->sessions == 1 ? "" : "s");
     print_count(o, r->messages, "message");
     print_count(o, r->bodies, "file");
-    out_raw(o, " of large bodies");
+    out_add_raw(o, " of large bodies");
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
     out_printf(o, "; %s in files", units_format_bytes(r->file_bytes).s);
@@ -104,7 +104,7 @@ static void print_result(const struct prune *p, struct out *o, bool removed,
         print_report(o, removed, r);
         return;
     }
-    out_raw(o, "nothing to remove");
+    out_add_raw(o, "nothing to remove");
     out_end_line(o);
 }
 
@@ -276,7 +276,7 @@ static int prune_and_print_text(struct query *q, struct prune *p, enum mode mode
             out_end_line(o);
         }
     } else if (st == 0 && mode == ASK) {
-        out_raw(o, "nothing was removed");
+        out_add_raw(o, "nothing was removed");
         out_end_line(o);
     }
     *ret_kept = kept;

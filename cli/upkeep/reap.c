@@ -78,7 +78,7 @@ static bool wait_for_condition(int64_t us, bool (*condition)(const struct runnin
 static bool group_has_exited(const struct running *r)
 {
     struct process any;
-    return running_read_process_group(r, &any, 1) == 0;
+    return read_running_process_group(r, &any, 1) == 0;
 }
 
 static bool proxy_has_exited(const struct running *r)
@@ -127,7 +127,7 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
     const char *verb = dry ? "would stop " : d->ended ? "stopped " : "could not stop ";
     out_printf(o, "session %lld (", (long long)d->row->session_id);
     out_text(o, slice_of(d->row->name));
-    out_raw(o, "): ");
+    out_add_raw(o, "): ");
     if (d->idle_us >= 0) {
         out_printf(o, "the client %d has exited, and no message has passed for %s; ",
                    (int)d->row->r.client_pid, units_format_duration(d->idle_us).s);
@@ -136,17 +136,17 @@ static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
     }
     out_printf(o, "the proxy %d has exited; ", (int)d->row->r.pid);
     if (d->n == 0) {
-        out_raw(o, dry ? "would close the session" : "no process was left, closed the session");
+        out_add_raw(o, dry ? "would close the session" : "no process was left, closed the session");
         return;
     }
     out_printf(o, "%s%zu %s of group %d (", verb, d->n, d->n == 1 ? "process" : "processes",
                (int)d->row->r.server_group);
     for (size_t i = 0; i < d->n && i < NAMES_MAX; i++) {
-        out_raw(o, i > 0 ? ", " : "");
+        out_add_raw(o, i > 0 ? ", " : "");
         out_text(o, slice_of(d->group[i].name));
         out_printf(o, " %d", (int)d->group[i].pid);
     }
-    out_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
+    out_add_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
 }
 
 static void json_add_pid(struct json_out *j, const char *name, pid_t pid)
@@ -192,7 +192,7 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 static void reap_running_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
-    d.n = running_read_process_group(&row->r, d.group, GROUP_MAX);
+    d.n = read_running_process_group(&row->r, d.group, GROUP_MAX);
     d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_group(&row->r));
     if (p->json)
         reap_print_json(&p->out, &d, p->dry);

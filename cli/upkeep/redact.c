@@ -91,7 +91,7 @@ static void redact_command_print_json(struct job *j, const struct scrub_hit *h)
     json_out_text(&json, "rules", h->rules);
     json_out_uint(&json, "count", h->n);
     json_out_end(&json);
-    out_raw(&j->out, b.failed ? "" : buf_str(&b));
+    out_add_raw(&j->out, b.failed ? "" : buf_str(&b));
     buf_close(&b);
 }
 
@@ -104,7 +104,7 @@ static void redact_command_on_hit(void *ctx, const struct scrub_hit *h)
         redact_command_print_json(j, h);
     } else {
         print_hit_location(j, h);
-        out_raw(&j->out, ": ");
+        out_add_raw(&j->out, ": ");
         out_text(&j->out, h->rules);
     }
     out_end_line(&j->out);
@@ -115,7 +115,7 @@ static void print_summary(struct job *j)
     if (j->json)
         return;
     if (j->n == 0)
-        out_raw(&j->out, "nothing found");
+        out_add_raw(&j->out, "nothing found");
     else
         out_printf(&j->out, "%zu %s in %zu %s", j->n, j->apply ? "replaced" : "found", j->places,
                    j->places == 1 ? "place" : "places");
@@ -359,7 +359,7 @@ static int redact_read_file_and_rewrite(struct work *k, const char *path)
     return st;
 }
 
-static int redact_file_rewrite(struct work *k, const char *path)
+static int rewrite_redacted_file(struct work *k, const char *path)
 {
     struct save file;
     save_open(&file, path, SAVE_PRIVATE);
@@ -383,7 +383,7 @@ static int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
     if (k.rules == NULL)
         log_error("out of memory");
     else if (redact_read_file_and_rewrite(&k, path) == 0)
-        status = apply && k.found > 0 ? redact_file_rewrite(&k, path) : EXIT_FINE;
+        status = apply && k.found > 0 ? rewrite_redacted_file(&k, path) : EXIT_FINE;
     struct buf *const all[] = {&k.body,   &k.second, &k.method, &k.target,
                                &k.header, &k.names,  &k.error};
     for (size_t i = 0; i < MI_COUNT(all); i++)

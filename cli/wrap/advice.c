@@ -107,10 +107,10 @@ void advice_add_missing_runner(struct advice *a, const struct launch *l,
 static void print_line(struct out *o, const char *before, struct buf *names, const char *after)
 {
     size_t from = o->b.n;
-    out_raw(o, before);
+    out_add_raw(o, before);
     if (names != NULL)
         out_text(o, buf_slice(names));
-    out_raw(o, after);
+    out_add_raw(o, after);
     out_fill_line(o, from, 0);
 }
 

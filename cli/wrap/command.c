@@ -75,7 +75,7 @@ static int find_files_to_wrap(const struct wrapping *w, struct client_files *fil
     int st = 0;
     if (settings_get_text(s, "file") == NULL) {
         st = client_files_find(files);
-        return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find_client_files(files, w->backups)
+        return st == 0 && w->verb != WRAP_VERB_WRAP ? find_client_files_elsewhere(files, w->backups)
                                                     : st;
     }
     for (const char *path; st == 0 && (path = settings_next_value(s, "file", &at)) != NULL;)
@@ -157,7 +157,7 @@ static int check_options(const struct settings *s, bool all)
  * reported. Returns the exit status. */
 static int make_absolute(char *path, char **ret)
 {
-    *ret = path != NULL ? which_absolute_path(path) : NULL;
+    *ret = path != NULL ? which_make_path_absolute(path) : NULL;
     if (path != NULL && *ret == NULL)
         log_error("out of memory");
     free(path);

@@ -162,7 +162,7 @@ static void wrap_diff_print_text(struct out *o, struct slice line)
         size_t n = tab != NULL ? (size_t)(tab - line.p) : line.n;
         out_text(o, (struct slice){line.p, n});
         if (tab != NULL)
-            out_raw(o, "\t");
+            out_add_raw(o, "\t");
         n += tab != NULL;
         line = (struct slice){line.p + n, line.n - n};
     }
@@ -188,7 +188,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
         out_style(o, OUT_PLAIN);
         out_end_line(o);
         if (!has_newline) {
-            out_raw(o, "\\ No newline at end of file");
+            out_add_raw(o, "\\ No newline at end of file");
             out_end_line(o);
         }
         buf_close(&line);
@@ -280,10 +280,10 @@ void edit_diff_print(struct out *o, const char *path, struct slice old, const st
     open_sanitized_text(&s.new_text, buf_slice(&new), mcpfile_format_by_name(path));
     buf_close(&new);
     out_style(o, OUT_BOLD);
-    out_raw(o, "--- ");
+    out_add_raw(o, "--- ");
     out_text(o, slice_of(path));
     out_end_line(o);
-    out_raw(o, "+++ ");
+    out_add_raw(o, "+++ ");
     out_text(o, slice_of(path));
     out_style(o, OUT_PLAIN);
     out_end_line(o);

@@ -32,7 +32,7 @@ static int compare_client_paths(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-int elsewhere_find_client_files(struct client_files *l, const char *backups)
+int find_client_files_elsewhere(struct client_files *l, const char *backups)
 {
     struct buf paths = {0};
     size_t before = l->n;

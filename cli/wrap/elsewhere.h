@@ -12,6 +12,6 @@
 /* Adds the files that have a backup in the directory `backups` and a wrapped server, sorted by
  * path. Skips files that are in the list already, or cannot be read or parsed. Returns 0 or
  * MI_ENOMEM. */
-MI_MUST int elsewhere_find_client_files(struct client_files *l, const char *backups);
+MI_MUST int find_client_files_elsewhere(struct client_files *l, const char *backups);
 
 #endif

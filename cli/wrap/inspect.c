@@ -19,7 +19,7 @@ static bool command_has_arguments(const char *command)
     return strchr(command, '/') != NULL ? !path_is_program(command) : !path_has_program(command);
 }
 
-void wrap_argv_close(char **argv)
+void server_argv_close(char **argv)
 {
     for (size_t i = 0; argv != NULL && argv[i] != NULL; i++)
         free(argv[i]);
@@ -39,7 +39,7 @@ char **wrap_make_argv(const struct mcpfile *f, const struct mcpfile_server *s)
         buf_close(&b);
     }
     if (!good)
-        wrap_argv_close(argv);
+        server_argv_close(argv);
     return good ? argv : NULL;
 }
 
@@ -110,7 +110,7 @@ int wrap_inspect_server(const struct mcpfile *f, const struct mcpfile_server *s,
         v.ours = launch_starts_interposer(command, (const char *const *)argv + 1, &v.launch);
         if (v.ours)
             inspect_interposer_args(&v, argv + v.launch, (int)(s->args_n - v.launch) + 1);
-        wrap_argv_close(argv);
+        server_argv_close(argv);
     }
     bool failed = false;
     for (size_t i = 0; i < v.originals; i++)

@@ -41,8 +41,8 @@ MI_MUST int wrap_inspect_server(const struct mcpfile *f, const struct mcpfile_se
                                 struct wrap_view *ret);
 void wrap_view_close(struct wrap_view *v);
 /* Returns the decoded args of a server, ended by NULL; argv[0] is empty. Free them with
- * wrap_argv_close(), which accepts NULL. Returns NULL if memory is short. */
+ * server_argv_close(), which accepts NULL. Returns NULL if memory is short. */
 char **wrap_make_argv(const struct mcpfile *f, const struct mcpfile_server *s);
-void wrap_argv_close(char **argv);
+void server_argv_close(char **argv);
 
 #endif

@@ -74,7 +74,7 @@ char *which_find_unusual_directory(const char *command)
     return path_find_directory_of_program(getenv("PATH"), command, &rest);
 }
 
-char *which_absolute_path(const char *path)
+char *which_make_path_absolute(const char *path)
 {
     if (path[0] == '/')
         return strdup(path);

@@ -17,6 +17,6 @@ bool which_is_in_path(void);
  * directory is a standard system directory. */
 char *which_find_unusual_directory(const char *command);
 /* Makes a path absolute; the file need not exist. Returns NULL if memory is short. */
-char *which_absolute_path(const char *path);
+char *which_make_path_absolute(const char *path);
 
 #endif

@@ -219,8 +219,8 @@ static uint64_t reject_message(struct traffic *t, struct message *x, int code, c
     return r.seq;
 }
 
-uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
-                       const char *cause)
+uint64_t answer_reject_message(struct traffic *t, struct message *x, int code, const char *why,
+                               const char *cause)
 {
     return reject_message(t, x, code, why, cause, NULL, NULL);
 }
@@ -344,8 +344,8 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
                              finding_for_ended_server(status));
 }
 
-void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
-                                 const char *cause, const char *why)
+void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum call_status status,
+                                    const char *cause, const char *why)
 {
     bool effects = !handshake_request_is_repeatable(&t->handshake, p);
     struct buf text = {0};
@@ -363,8 +363,8 @@ void answer_because_server_ended(struct traffic *t, struct pending *p, enum call
     buf_close(&text);
 }
 
-void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
-                               const char *cause, const char *why)
+void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t timeout_us,
+                              const char *cause, const char *why)
 {
     struct reply r =
         make_reply_to_request(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
@@ -428,8 +428,8 @@ void answer_refused_request(struct traffic *t, struct pending *p, const char *wh
     answer_pending_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 
-void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
-                          const char *cause)
+void answer_replace_rejected_answer(struct traffic *t, struct message *x, struct pending *p,
+                                    const char *why, const char *cause)
 {
     record_rejected_answer(t, x, p, row_kind_of_rpc(x->m.kind));
     answer_refused_request(t, p, why, cause);

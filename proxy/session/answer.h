@@ -16,13 +16,13 @@ void answer_reserve_memory(struct traffic *t);
 const char *answer_fault_text(findings f);
 /* Records a client's line as rejected and answers with an error. If an invalid line answers a
  * pending request of the server, the server also gets an error. Returns the seq of the line. */
-uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
-                       const char *cause);
-/* Like answer_reject(); the error also names the invalid argument and the reason, from f. f may be
+uint64_t answer_reject_message(struct traffic *t, struct message *x, int code, const char *why,
+                               const char *cause);
+/* Like answer_reject_message(); the error also names the invalid argument and the reason, from f. f may be
  * NULL. */
 uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
                                  const char *cause, const struct schema_fault *f);
-/* Like answer_reject(), for a call that equals a call which may have run. */
+/* Like answer_reject_message(), for a call that equals a call which may have run. */
 uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
                               const struct repeat *r);
 /* Records a repeated call as dropped, and answers it with the late result or error of the earlier
@@ -30,8 +30,8 @@ uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *
 uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct slice text,
                                  const struct repeat *r);
 /* Records the server's answer to p as rejected; the client gets an error instead. */
-void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
-                          const char *cause);
+void answer_replace_rejected_answer(struct traffic *t, struct message *x, struct pending *p,
+                                    const char *why, const char *cause);
 /* Answers p with an error instead of the server's answer, which the caller has recorded. */
 void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
                             const char *cause);
@@ -45,11 +45,11 @@ void answer_for_missing_server(struct traffic *t, struct pending *p, enum call_s
 /* Answers p with an error when the server has ended, or closed its stdin, before it answered. why:
  * a text that says how. The error adds whether the server had read the request and, for a request
  * with effects, whether the call may have run. */
-void answer_because_server_ended(struct traffic *t, struct pending *p, enum call_status status,
-                                 const char *cause, const char *why);
+void answer_request_of_ended_server(struct traffic *t, struct pending *p, enum call_status status,
+                                    const char *cause, const char *why);
 /* Answers a pending request whose deadline has passed, and abandons it. */
-void answer_because_of_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
-                               const char *cause, const char *why);
+void answer_timed_out_request(struct traffic *t, struct pending *p, int64_t timeout_us,
+                              const char *cause, const char *why);
 /* Answers a subscriptions/listen with the result that a server sends when it ends the session
  * (mcp-wire.md 3.3). */
 void answer_subscription_with_end(struct traffic *t, struct pending *p);

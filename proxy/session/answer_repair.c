@@ -76,7 +76,7 @@ bool answer_repair_or_reject(struct traffic *t, struct message *x, struct pendin
     if (must_refuse_answer(t, flaw, p)) {
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
-        answer_reject_answer(t, x, p, buf_str(&why), "malformed-answer");
+        answer_replace_rejected_answer(t, x, p, buf_str(&why), "malformed-answer");
         buf_close(&why);
         return false;
     }

@@ -93,7 +93,7 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
         buf_addc(&why, '?');
     }
     log_warn("rejected: server=%s %s", t->server, buf_str(&why));
-    answer_reject(t, x, RPC_INVALID_PARAMS, buf_str(&why), "unknown-tool");
+    answer_reject_message(t, x, RPC_INVALID_PARAMS, buf_str(&why), "unknown-tool");
     buf_close(&why);
     buf_close(&name);
 }

@@ -115,7 +115,7 @@ static void reject_client_batch(struct traffic *t, struct message *batch, const 
             answer_server_with_error(t, &mw.x);
             continue;
         }
-        answer_reject(t, &mw.x, RPC_INVALID_REQUEST, why, "batch");
+        answer_reject_message(t, &mw.x, RPC_INVALID_REQUEST, why, "batch");
         answered++;
     }
     if (answered == 0)

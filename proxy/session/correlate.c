@@ -28,13 +28,13 @@ static void reject_request_not_added(struct traffic *t, struct message *x, int s
 {
     if (st == MI_EFULL) {
         x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
-        answer_reject(t, x, RPC_INTERNAL_ERROR, "too many requests are pending; retry later",
-                      "too-many-open");
+        answer_reject_message(t, x, RPC_INTERNAL_ERROR,
+                              "too many requests are pending; retry later", "too-many-open");
     } else if (st == MI_EINVAL) {
-        answer_reject(t, x, RPC_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB",
-                      "long-id");
+        answer_reject_message(t, x, RPC_INVALID_REQUEST,
+                              "Invalid Request: the id is longer than 64 KiB", "long-id");
     } else {
-        answer_reject(t, x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
+        answer_reject_message(t, x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     }
 }
 

@@ -29,7 +29,7 @@ int64_t expire_next_wait_us(struct traffic *t)
         us = earlier_time_or_never(us, list_us > now ? list_us - now : 0);
     if (none)
         return us;
-    timers_note_bytes_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
+    timers_note_bytes_written(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
     return earlier_time_or_never(timers_next_wait_us(&t->timers, now), us);
 }
 
@@ -98,8 +98,8 @@ void expire_requests_of_hung_server(struct traffic *t, const char *name)
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
             continue;       /* the process has not received this request */
         p->was_read = true; /* the process may still read the request until it has exited */
-        answer_because_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
-                                    why.failed ? "the server hung" : buf_str(&why));
+        answer_request_of_ended_server(t, p, CALL_SERVER_GONE, "server-killed",
+                                       why.failed ? "the server hung" : buf_str(&why));
     }
     buf_close(&why);
 }
@@ -163,8 +163,8 @@ static void expire_request(struct traffic *t, struct pending *p, int64_t now_us)
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
         cancel_request_at_server(t, p);
     append_advice_on_deadline(t, p, &why);
-    answer_because_of_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
-                              why.failed ? "timed out" : buf_str(&why));
+    answer_timed_out_request(t, p, p->timeout_us, hung ? "hang" : "timeout",
+                             why.failed ? "timed out" : buf_str(&why));
     if (hung)
         expire_requests_of_hung_server(t, buf_str(&name));
     buf_close(&why);
@@ -176,7 +176,7 @@ void expire_due_requests(struct traffic *t)
     int64_t now = journal_now_us(t->journal);
     invalid_line_end_expired_waits(t, now);
     tool_ask_fail_if_timed_out(t, now);
-    timers_note_bytes_written(&t->timers, outbox_accepted_bytes(&t->out[ROW_C2S]), now);
+    timers_note_bytes_written(&t->timers, outbox_count_accepted_bytes(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_find_expired_request(&t->timers, now)) != NULL;)
         expire_request(t, p, now);
 }

@@ -10,7 +10,7 @@ void final_answers_send_errors(struct traffic *t, enum call_status status, const
 {
     for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
         (void)request_was_read(p, read);
-        answer_because_server_ended(t, p, status, cause, why);
+        answer_request_of_ended_server(t, p, status, cause, why);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "proxy/session/state.h"
 
 /* Sends an error for each pending request of the client, because the server cannot answer any more.
- * status: see answer_because_server_ended(). `cause` is a stable word, `why` a sentence. `read`:
+ * status: see answer_request_of_ended_server(). `cause` is a stable word, `why` a sentence. `read`:
  * number of bytes that the server has read. */
 void final_answers_send_errors(struct traffic *t, enum call_status status, const char *cause,
                                const char *why, uint64_t read);

@@ -61,7 +61,7 @@ static void append_excerpt(struct buf *b, struct slice text, size_t at)
         }
     }
     if (st == 0)
-        lenient_append_excerpt(text, at, &excerpt);
+        lenient_json_append_excerpt(text, at, &excerpt);
     if (excerpt.n > 0 && !excerpt.failed)
         buf_printf(b, ": %s", buf_str(&excerpt));
     buf_close(&excerpt);
@@ -74,9 +74,9 @@ static void append_start_of_line(struct buf *b, struct slice text)
     struct buf clean = {0};
     size_t n = 0;
     if (text.n > START_READ)
-        text.n = redact_find_end_of_whole_words((struct slice){text.p, START_READ}, START_READ);
+        text.n = find_end_of_whole_words((struct slice){text.p, START_READ}, START_READ);
     if (sanitize_excerpt(text, &clean, &n) == 0)
-        lenient_append_excerpt(n > 0 ? buf_slice(&clean) : text, 0, b);
+        lenient_json_append_excerpt(n > 0 ? buf_slice(&clean) : text, 0, b);
     buf_close(&clean);
 }
 
@@ -109,7 +109,7 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
 {
     x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     x->m.id = (struct json_value){JSON_STRING, p->id};
-    answer_reject_answer(t, x, p, why, "malformed-answer");
+    answer_replace_rejected_answer(t, x, p, why, "malformed-answer");
 }
 
 /* Sends the next held error whose time has passed at now_us (INT64_MAX: the next error in any
@@ -119,7 +119,7 @@ static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
 {
     struct postponed_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    if (!postponed_remove_due_error(&t->invalid_lines.postponed, now_us, &error))
+    if (!postponed_errors_remove_due(&t->invalid_lines.postponed, now_us, &error))
         return false;
     while (p != NULL && p->request_seq != error.seq)
         p = p->next;
@@ -149,9 +149,9 @@ static void record_answer_and_hold_error(struct traffic *t, struct message *x, s
     if (postponed_errors_are_full(&t->invalid_lines.postponed))
         (void)send_next_postponed_error(t, INT64_MAX);
     struct buf *why =
-        &postponed_add_error(&t->invalid_lines.postponed, p->request_seq, due_us)->why;
+        &postponed_errors_add(&t->invalid_lines.postponed, p->request_seq, due_us)->why;
     buf_adds(why, "the server's answer is not valid JSON: ");
-    lenient_append_fault(kind, line->text, line->flaw_at, why);
+    lenient_json_append_fault(kind, line->text, line->flaw_at, why);
     buf_printf(why, " at byte %zu of the line", line->at + line->flaw_at);
     append_excerpt(why, line->text, line->flaw_at);
 }
@@ -189,8 +189,8 @@ void invalid_line_on_blank_line(struct traffic *t)
     if (postponed_errors_are_full(&t->invalid_lines.postponed))
         (void)send_next_postponed_error(t, INT64_MAX);
     struct postponed_error *error =
-        postponed_add_error(&t->invalid_lines.postponed, p->request_seq,
-                            journal_now_us(t->journal) + INVALID_LINE_HTTP_WAIT_US);
+        postponed_errors_add(&t->invalid_lines.postponed, p->request_seq,
+                             journal_now_us(t->journal) + INVALID_LINE_HTTP_WAIT_US);
     error->http = true;
     buf_adds(&error->why,
              "the server answers with HTTP on its stdout, MCP over stdio expects one JSON "
@@ -329,7 +329,7 @@ static void invalid_line_end_waiting_line(struct traffic *t, bool cut)
 
 int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us)
 {
-    int64_t due_us = postponed_next_error_due_us(&t->invalid_lines.postponed);
+    int64_t due_us = postponed_errors_next_due_us(&t->invalid_lines.postponed);
     if (t->invalid_lines.lines.waits && t->invalid_lines.lines.until_us < due_us)
         due_us = t->invalid_lines.lines.until_us;
     if (due_us == INT64_MAX)
@@ -344,7 +344,7 @@ void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us)
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) {
         if (line)
             t->invalid_lines.lines.until_us = now_us + INVALID_LINE_WAIT_US;
-        postponed_postpone_errors(&t->invalid_lines.postponed, now_us + INVALID_LINE_WAIT_US);
+        postponed_errors_postpone_until(&t->invalid_lines.postponed, now_us + INVALID_LINE_WAIT_US);
         return;
     }
     if (line)
@@ -369,10 +369,10 @@ void invalid_line_forward_invalid_line(struct traffic *t, struct message *x)
 {
     struct pending *p = NULL;
     struct lenient l;
-    lenient_read(x->text, &l);
+    lenient_json_read(x->text, &l);
     if (x->m.fault.kind == JSON_OK)
         l.id = x->m.id;
-    if (x->dir == ROW_S2C && lenient_line_is_answer(&l))
+    if (x->dir == ROW_S2C && lenient_json_line_is_answer(&l))
         p = find_pending_request(t, l.id);
     struct row row = make_message_row(t, x, KIND_NOISE, ROW_FORWARDED);
     row.request_seq = p != NULL ? p->request_seq : 0;
@@ -393,7 +393,7 @@ void invalid_line_find_first_id(struct message *x, struct lenient *object, struc
 {
     *ret_rest = x->text;
     do {
-        if (!lenient_read_next_object(ret_rest, object))
+        if (!lenient_json_read_next_object(ret_rest, object))
             return;
     } while (object->id.type == JSON_NONE);
     x->m.id = object->id;
@@ -406,7 +406,7 @@ void invalid_line_reject_other_objects(struct traffic *t, const struct message *
                                        struct slice rest, const struct invalid_line_rejection *r)
 {
     struct lenient l;
-    for (int i = 0; i < INVALID_LINE_OTHERS_MAX && lenient_read_next_object(&rest, &l); i++) {
+    for (int i = 0; i < INVALID_LINE_OTHERS_MAX && lenient_json_read_next_object(&rest, &l); i++) {
         if (l.id.type == JSON_NONE)
             continue;
         struct message other = {.dir = ROW_C2S, .text = x->text};
@@ -433,6 +433,6 @@ void invalid_line_open(struct traffic *t)
 void invalid_line_close(struct traffic *t)
 {
     server_lines_close(&t->invalid_lines.lines);
-    postponed_close(&t->invalid_lines.postponed);
+    postponed_errors_close(&t->invalid_lines.postponed);
     buf_close(&t->invalid_lines.quote);
 }

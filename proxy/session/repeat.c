@@ -111,8 +111,9 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
         return true;
     int64_t now_us = journal_now_us(t->journal);
     r->key = repeats_key_of_call(&t->repeats, &x->m);
-    uint64_t client_read = t->client_has_read != NULL ? t->client_has_read(t->owner)
-                                                      : outbox_accepted_bytes(&t->out[ROW_S2C]);
+    uint64_t client_read = t->client_has_read != NULL
+                               ? t->client_has_read(t->owner)
+                               : outbox_count_accepted_bytes(&t->out[ROW_S2C]);
     r->decision = repeats_decide_call(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
                                       x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us,
                                       client_read, &first);

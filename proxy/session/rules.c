@@ -55,7 +55,7 @@ static enum protocol_party party_of_sender(const struct message *x)
 /* Notes the forms in which a message of the server asks the user for input. */
 static breaches check_form_request(struct traffic *t, const struct message *x)
 {
-    return forms_note_rpc(&t->forms, redact_get_current_sanitizer(), &x->m, x->dir == ROW_C2S)
+    return forms_read_rpc(&t->forms, redact_get_current_sanitizer(), &x->m, x->dir == ROW_C2S)
                ? RULE(RULE_SECRET_IN_FORM)
                : 0;
 }
@@ -82,7 +82,7 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
     if (!must_reject_message(t, x, &r, &why))
         return true;
     if (x->dir == ROW_C2S) {
-        answer_reject(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
+        answer_reject_message(t, x, error_code_of_rule(r), buf_str(&why), rule_name(r));
     } else {
         uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
         /* A server of 2026-07-28 must not send requests and awaits no answer, so none is sent. */
@@ -116,7 +116,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
     if (!must_reject_message(t, x, &r, &why))
         return true;
     if (x->dir == ROW_S2C) {
-        answer_reject_answer(t, x, p, buf_str(&why), rule_name(r));
+        answer_replace_rejected_answer(t, x, p, buf_str(&why), rule_name(r));
     } else {
         struct row row = make_message_row(t, x, row_kind_of_rpc(x->m.kind), ROW_REFUSED);
         row.request_seq = p->request_seq;

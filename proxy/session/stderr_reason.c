@@ -157,8 +157,8 @@ static bool is_better_reason(const struct reading *r, enum stderr_says says, con
 /* ---- lines in their order ------------------------------------------------------------------- */
 
 /* Handles a line that continues an earlier line. Returns false for any other line. */
-static bool handle_continuation(struct reading *r, struct slice text, enum stderr_says says,
-                                bool indented)
+static bool handle_continuation_line(struct reading *r, struct slice text, enum stderr_says says,
+                                     bool indented)
 {
     enum mode mode = r->mode;
     if (mode == IN_TRACEBACK && indented)
@@ -194,7 +194,7 @@ static void process_stderr_line(struct reading *r, struct slice line)
         return;
     }
     enum stderr_says says = stderr_rule_classify(s, &text, &rule);
-    if (handle_continuation(r, text, says, indented))
+    if (handle_continuation_line(r, text, says, indented))
         return;
     if (says == STDERR_FRAMES)
         r->mode = IN_FRAMES;

@@ -12,7 +12,7 @@ static void sanitize_stray_line(struct redact_lines *lines, struct row *row, str
     struct redact *r = redact_get_current_sanitizer();
     size_t n = 0;
     if (row->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
-        row->body.n = redact_find_end_of_whole_words(row->body, REDACT_WORD_MAX);
+        row->body.n = find_end_of_whole_words(row->body, REDACT_WORD_MAX);
     int st = r != NULL ? redact_line(r, lines, row->body, clean, &n) : MI_ENOMEM;
     if (st < 0)
         row->body = (struct slice){"", 0};

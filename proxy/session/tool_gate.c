@@ -23,7 +23,7 @@ static void refuse_tool_call(struct traffic *t, struct message *x, enum tool_ver
     x->m.findings |= FINDING(found);
     log_warn("rejected: server=%s %s", t->server, why);
     if (x->m.kind == RPC_REQUEST) {
-        answer_reject(t, x, RPC_INVALID_PARAMS, why, finding_name(found));
+        answer_reject_message(t, x, RPC_INVALID_PARAMS, why, finding_name(found));
         return;
     }
     message_record(t, x, row_kind_of_rpc(x->m.kind), ROW_REFUSED);
@@ -184,7 +184,7 @@ bool tool_gate_accepts_answer(struct traffic *t, struct message *x, struct pendi
         return true;
     x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     buf_printf(&why, "the server's list of tools is invalid: %s", fault);
-    answer_reject_answer(t, x, p, why.failed ? fault : buf_str(&why), "malformed-answer");
+    answer_replace_rejected_answer(t, x, p, why.failed ? fault : buf_str(&why), "malformed-answer");
     buf_close(&why);
     return false;
 }

@@ -139,7 +139,7 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
     } else {
         invalid_line_find_first_id(x, &object, &rest);
         buf_adds(&why, "Parse error: ");
-        lenient_append_fault(x->m.fault.kind, x->text, x->m.fault.at, &why);
+        lenient_json_append_fault(x->m.fault.kind, x->text, x->m.fault.at, &why);
         buf_printf(&why, " at byte %zu of the line", x->m.fault.at);
     }
     findings other = line_find_other_framing(x->text, &t->invalid_lines.client_http);
@@ -153,7 +153,7 @@ static void handle_invalid_client_line(struct traffic *t, struct message *x)
     struct invalid_line_rejection r = {.code = json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
                                        .why = buf_str(&why),
                                        .cause = json ? "not-jsonrpc" : "not-json"};
-    r.seq = answer_reject(t, x, r.code, r.why, r.cause);
+    r.seq = answer_reject_message(t, x, r.code, r.why, r.cause);
     invalid_line_reject_other_objects(t, x, rest, &r);
     buf_close(&why);
 }
@@ -213,10 +213,10 @@ static void handle_received_line(struct traffic *t, enum row_direction dir, stru
     else if (line_is_blank(text))
         handle_blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && line_must_be_refused(t, &x))
-        answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
+        answer_reject_message(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (request_lacks_id(t, &x))
-        answer_reject(t, &x, RPC_INVALID_REQUEST, "Invalid Request: the id of a request is null",
-                      "not-jsonrpc");
+        answer_reject_message(t, &x, RPC_INVALID_REQUEST,
+                              "Invalid Request: the id of a request is null", "not-jsonrpc");
     else if (x.m.kind != RPC_INVALID)
         handle_valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
@@ -274,9 +274,9 @@ void traffic_handle_long_line(struct traffic *t, enum row_direction dir, const s
         log_warn("rejected, too long: from=%s server=%s bytes>%zu; raise --max-message",
                  sender_name(dir), t->server, t->max_message);
     if (dir == ROW_C2S && no_memory)
-        answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
+        answer_reject_message(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (dir == ROW_C2S)
-        answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
+        answer_reject_message(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
     else if (answer_malformed_line(t, &x)) {
         t->timers.server_messages++; /* the server has sent something: it is not silent */
     } else {
@@ -308,7 +308,7 @@ void traffic_note_unfinished_line(struct traffic *t, enum row_direction dir, siz
 
 bool traffic_must_wait(struct traffic *t)
 {
-    if (outbox_bytes(&t->out[ROW_S2C]) == 0)
+    if (outbox_count_bytes(&t->out[ROW_S2C]) == 0)
         t->own_bytes = 0;
     return t->own_bytes >= OWN_BYTES_MAX;
 }

@@ -297,12 +297,12 @@ static int add_message(struct store *s, struct entry *e)
         findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
         if (body.p != NULL && !e->row.not_json && (e->row.findings & twice) == 0)
             log_directory_keep_arguments(&s->log, e->row.seq, body,
-                                         writer_left_body_unchanged(s->w));
+                                         writer_last_body_is_unchanged(s->w));
     }
     if (st < 0 || !e->row.ends_invocation)
         return st;
     char commitment[WRITER_COMMITMENT];
-    e->invocation.result_clean = writer_left_body_unchanged(s->w);
+    e->invocation.result_clean = writer_last_body_is_unchanged(s->w);
     if (entries_row_is_answer(&e->row) && writer_get_last_commitment(s->w, commitment))
         e->invocation.commitment = slice_of(commitment);
     log_directory_add_call(&s->log, &e->invocation);

@@ -301,7 +301,7 @@ static void run_recording(struct recording *p)
         }
         int64_t us = upkeep_run_when_idle(&p->upkeep);
         listen_to_proxy(p);
-        if (!recording_has_ended(p) && (p->damaged || ring_reader_sleep(&p->ring))) {
+        if (!recording_has_ended(p) && (p->damaged || ring_put_reader_to_sleep(&p->ring))) {
             wait_for_proxy(p, us);
             ring_mark_reader_awake(&p->ring);
         }

@@ -73,7 +73,7 @@ void store_take_over_journal(struct store *s, struct ring *r)
         atomic_store(&k->trying, RING_NONE);
     }
     if (ring_release_records(r))
-        store_call_on_change(s);
+        store_notify_change(s);
 }
 
 /* Begins a transaction. If the next entry is an escalation, its file is written first, with
@@ -168,7 +168,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     log_directory_flush(&s->log, s->dir.fd);
     store_report_step("logged");
     if (ring_release_records(r))
-        store_call_on_change(s);
+        store_notify_change(s);
     store_report_step("released");
     note_written_bodies(s);
     *ret_n = n;
@@ -212,7 +212,7 @@ bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
     *ret_more = true;
     if (s->w == NULL)
         return false;
-    int st = call_fill_next_rows(f, s->w, STORE_WAIT_US, ret_more);
+    int st = call_fill_add_next_rows(f, s->w, STORE_WAIT_US, ret_more);
     if (st < 0 && (st == MI_ENOMEM || !writer_is_busy(s->w)))
         /* no more steps before the next search for dead sessions (upkeep.h) */
         *ret_more = false;

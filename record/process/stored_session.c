@@ -97,7 +97,7 @@ static void skip_stored_entries(struct store *s, struct ring *r, uint64_t positi
     log_directory_resume(&s->log, s->dir.fd);
     log_directory_flush(&s->log, s->dir.fd);
     if (n > 0 && ring_release_records(r))
-        store_call_on_change(s);
+        store_notify_change(s);
 }
 
 enum store_result store_open_and_add_session(struct store *s, struct ring *r)
@@ -158,7 +158,7 @@ static int close_killed_session(struct store *s)
     int st = running_list_open(&l, s->dir.path, &error);
     for (size_t i = 0; st == 0 && i < l.n; i++)
         if (l.row[i].session_id == s->session_id)
-            forget = running_read_process_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
+            forget = read_running_process_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
     if (st == 0)
         st = running_end_dead_session(s->dir.path, s->session_id, forget, &error);
     if (st < 0)

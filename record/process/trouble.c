@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* Renames the damaged database (vault/store/damaged.h). The database must be closed. Returns false
+/* Renames the damaged database (vault/store/damaged_db.h). The database must be closed. Returns false
  * if nothing was changed. */
 static bool move_damaged_database_away(struct store *s)
 {
@@ -63,7 +63,7 @@ static bool move_damaged_database_away(struct store *s)
     struct buf why = {0};
     if (s->aside != DAMAGED_NOT_TRIED)
         return false;
-    int st = damaged_move_database(&s->dir, name, &why);
+    int st = damaged_db_move_aside(&s->dir, name, &why);
     s->aside = st == 0 ? DAMAGED_DONE : DAMAGED_TRIED;
     if (st == 0) {
         log_error("the database is damaged, and was put aside; recording into a new database: "
@@ -121,7 +121,7 @@ bool store_vault_was_removed(struct store *s, int64_t after_us)
 
 /* ---- trouble -------------------------------------------------------------------------------- */
 
-void store_call_on_change(struct store *s)
+void store_notify_change(struct store *s)
 {
     if (s->calls.changed != NULL)
         s->calls.changed(s->ctx);
@@ -133,7 +133,7 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
         s->lost_trouble = trouble;
     s->troubled = trouble != RING_FINE;
     if (ring_set_trouble(r, trouble))
-        store_call_on_change(s);
+        store_notify_change(s);
 }
 
 /* A disk that was full may have room for the write-ahead log or for the database, but not for both.

@@ -110,7 +110,7 @@ static void scan_add_anchor_to_best_group(const struct halves *halves)
         }
 }
 
-static void scan_add_letter_triples(const struct shape_set three[3])
+static void anchor_scan_add_letter_triples(const struct shape_set three[3])
 {
     unsigned char a[256], b[256], c[256];
     size_t a_n = shape_set_letters(&three[0], a), b_n = shape_set_letters(&three[1], b);
@@ -134,13 +134,13 @@ void shape_scan_add(const struct shape_set three[3])
             halves.high[i] |= (uint16_t)(1U << (letter[k] >> 4));
         }
     scan_add_anchor_to_best_group(&halves);
-    scan_add_letter_triples(three);
+    anchor_scan_add_letter_triples(three);
 }
 
 /* ---- searching ---- */
 
 /* Examines four offsets at a time, independently of each other. */
-static size_t scan_next_without_simd(struct shape_scan *s)
+static size_t scan_without_simd(struct shape_scan *s)
 {
     struct slice text = s->text;
     size_t e = s->at;
@@ -229,7 +229,7 @@ __attribute__((target("avx2"))) static size_t scan_next_avx2(struct shape_scan *
             }
         }
         if (s->at + 32 > s->text.n)
-            return scan_next_without_simd(s);
+            return scan_without_simd(s);
         s->some = find_candidates_in_block(s->text.p + s->at - 2);
         s->block = s->at;
         s->at += 32;
@@ -253,5 +253,5 @@ size_t shape_scan_next(struct shape_scan *s)
     if (scan.avx2 && !s->plain)
         return scan_next_avx2(s);
 #endif
-    return scan_next_without_simd(s);
+    return scan_without_simd(s);
 }

@@ -224,7 +224,7 @@ static void search_try_anchors_of_window(struct search *s)
         if (e->pair != pair || s->end + 1 < e->letters)
             continue;
         size_t at = s->end + 1 - e->letters;
-        size_t mark = shape_mark_end(s->text, at);
+        size_t mark = shape_find_end_of_mark(s->text, at);
         p.rule = e->rule;
         if (mark > s->masked)
             s->masked = mark;
@@ -272,7 +272,7 @@ static bool find_next_pattern_hit(const struct shapes *sh, struct slice text, si
         struct shape_hit *h = &p->next;
         if (p->stale || (h->n > 0 && h->from < from)) {
             p->stale = false;
-            if (!shape_pattern_next(p->p, text, from, h))
+            if (!shape_pattern_find_next_hit(p->p, text, from, h))
                 h->n = 0;
         }
         if (h->n > 0 &&
@@ -313,8 +313,8 @@ static void merge_overlapping_hits(const struct shapes *sh, struct shape_hit *hi
     s->pending_n -= overlapping;
 }
 
-bool shapes_find_next(const struct shapes *sh, struct slice text, size_t from,
-                      struct shape_hit *ret)
+bool shapes_find_next_hit(const struct shapes *sh, struct slice text, size_t from,
+                          struct shape_hit *ret)
 {
     struct search *s = sh->search;
     if (from == 0 || from != s->from || text.p != s->text.p || text.n != s->text.n) {

@@ -51,8 +51,8 @@ size_t shapes_find_anchor(struct slice text, size_t from, size_t to);
 /* Whether the user has added patterns. shapes_may_match() and shapes_find_anchor() ignore them. */
 bool shapes_has_patterns(const struct shapes *s);
 /* Finds the next hit at or after `from`, which is 0 or the end of the previous hit. */
-bool shapes_find_next(const struct shapes *s, struct slice text, size_t from,
-                      struct shape_hit *ret);
+bool shapes_find_next_hit(const struct shapes *s, struct slice text, size_t from,
+                          struct shape_hit *ret);
 
 /* Returns the number of bytes that rules have examined so far, for tests of complexity. */
 uint64_t shapes_count_examined_bytes(void);

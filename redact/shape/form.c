@@ -8,37 +8,37 @@ uint64_t shape_work;
 
 /* ---- forms ---- */
 
-static void set_add_range(struct shape_set *s, char from, char to)
+static void shape_set_add_range(struct shape_set *s, char from, char to)
 {
     for (unsigned c = (unsigned char)from; c <= (unsigned char)to; c++)
         s->bits[c >> 6] |= UINT64_C(1) << (c & 63);
 }
 
-static void set_add_chars(struct shape_set *s, const char *chars)
+static void shape_set_add_chars(struct shape_set *s, const char *chars)
 {
     for (; *chars != '\0'; chars++)
-        set_add_range(s, *chars, *chars);
+        shape_set_add_range(s, *chars, *chars);
 }
 
-static void set_add_escape(struct shape_set *s, char c)
+static void shape_set_add_escape(struct shape_set *s, char c)
 {
     if (strchr("awbdhx", c) == NULL) {
-        set_add_range(s, c, c);
+        shape_set_add_range(s, c, c);
         return;
     }
-    set_add_range(s, '0', '9');
+    shape_set_add_range(s, '0', '9');
     if (c == 'h' || c == 'x')
-        set_add_range(s, 'a', 'f');
+        shape_set_add_range(s, 'a', 'f');
     if (c == 'x')
-        set_add_range(s, 'A', 'F');
+        shape_set_add_range(s, 'A', 'F');
     if (c == 'a' || c == 'w' || c == 'b') {
-        set_add_range(s, 'A', 'Z');
-        set_add_range(s, 'a', 'z');
+        shape_set_add_range(s, 'A', 'Z');
+        shape_set_add_range(s, 'a', 'z');
     }
     if (c == 'w')
-        set_add_chars(s, "_-");
+        shape_set_add_chars(s, "_-");
     if (c == 'b')
-        set_add_chars(s, "+/");
+        shape_set_add_chars(s, "+/");
 }
 
 size_t shape_set_letters(const struct shape_set *s, unsigned char ret[256])
@@ -55,19 +55,19 @@ void shape_read_atom(const char **p, bool fold, struct shape_set *ret)
     const char *f = *p;
     *ret = (struct shape_set){{0}};
     if (*f == '\\') {
-        set_add_escape(ret, f[1]);
+        shape_set_add_escape(ret, f[1]);
         f += 2;
     } else if (*f == '[') {
         for (f++; *f != ']'; f++) {
             bool range = f[1] == '-' && f[2] != ']';
-            set_add_range(ret, f[0], range ? f[2] : f[0]);
+            shape_set_add_range(ret, f[0], range ? f[2] : f[0]);
             f += range ? 2 : 0;
         }
         f++;
     } else {
-        set_add_range(ret, *f, *f);
+        shape_set_add_range(ret, *f, *f);
         if (fold && char_is_lower(*f))
-            set_add_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
+            shape_set_add_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
         f++;
     }
     *p = f;
@@ -150,8 +150,8 @@ void shape_form_reset_cache(void)
     long_run.from = long_run.to = NULL;
 }
 
-static size_t count_rest_of_run(const struct shape_set *set, struct slice text, size_t i,
-                                size_t max)
+static size_t count_run_chars_from(const struct shape_set *set, struct slice text, size_t i,
+                                   size_t max)
 {
     const char *p = text.p + i;
     if (max > text.n && p >= long_run.from && p < long_run.to &&
@@ -231,7 +231,7 @@ bool shape_match_form(const struct shape_rule *rule, struct slice text, size_t a
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
         return false;
     if (end == 0 && n == FORM_FIRST)
-        i += count_rest_of_run(&set, text, i, max - n);
+        i += count_run_chars_from(&set, text, i, max - n);
     while (end == 0 && text.p[i - 1] == '.') /* the end of a sentence */
         i--;
     *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
@@ -293,7 +293,7 @@ bool shape_contains_listed_word(struct slice s, const char *list)
     struct shape_set first = {{0}};
     for (const char *p = list; *p != '\0'; p++)
         if (p == list || p[-1] == ' ')
-            set_add_range(&first, *p, *p);
+            shape_set_add_range(&first, *p, *p);
     for (size_t i = 0; i < s.n; i++)
         if (shape_set_has_char(&first, shape_to_lower_case(s.p[i])) &&
             text_begins_with_listed_word(s.p + i, s.n - i, list))
@@ -395,7 +395,7 @@ bool shape_is_template(struct slice s)
     return n == s.n;
 }
 
-size_t shape_mark_end(struct slice text, size_t at)
+size_t shape_find_end_of_mark(struct slice text, size_t at)
 {
     struct slice rest = {text.p + at, text.n - at};
     if (!slice_begins(rest, SHAPE_MARK))

@@ -43,7 +43,7 @@ static size_t end_of_header_value(struct slice text, size_t i, char quote)
             break;
         if (c == '\\' && i + 1 < text.n && strchr("nr\"'", text.p[i + 1]) != NULL)
             break;
-        if (c == '[' && shape_mark_end(text, i) != 0)
+        if (c == '[' && shape_find_end_of_mark(text, i) != 0)
             break;
     }
     shape_work += i - from;

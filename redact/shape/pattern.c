@@ -83,8 +83,8 @@ static enum pattern_result shape_pattern_search(struct shape_pattern *p, struct 
     return r;
 }
 
-bool shape_pattern_next(struct shape_pattern *p, struct slice text, size_t from,
-                        struct shape_hit *ret)
+bool shape_pattern_find_next_hit(struct shape_pattern *p, struct slice text, size_t from,
+                                 struct shape_hit *ret)
 {
     unsigned passed = 0;
     while (from < text.n) {

@@ -22,7 +22,7 @@ MI_MUST int shape_pattern_open(struct shape_pattern **ret, const char *name, con
                                struct buf *error);
 void shape_pattern_close(struct shape_pattern *p); /* accepts NULL */
 /* Finds the first hit at or after `from`. */
-bool shape_pattern_next(struct shape_pattern *p, struct slice text, size_t from,
-                        struct shape_hit *ret);
+bool shape_pattern_find_next_hit(struct shape_pattern *p, struct slice text, size_t from,
+                                 struct shape_hit *ret);
 
 #endif

@@ -111,7 +111,7 @@ bool shape_word_is_in_list(struct slice word, const char *list);
 bool shape_contains_listed_word(struct slice s, const char *list);
 /* Returns the end of the mark `[redacted:RULE]` that begins at text[at], or 0 if no mark begins
  * there. */
-size_t shape_mark_end(struct slice text, size_t at);
+size_t shape_find_end_of_mark(struct slice text, size_t at);
 
 /* ---- functions of rules for which a form is not enough ---- */
 

@@ -251,7 +251,7 @@ bool shape_match_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
         if (!char_is_upper(text.p[k]) && !char_is_digit(text.p[k]))
             return false;
     while (i < stop) {
-        if (shape_mark_end(text, i) != 0)
+        if (shape_find_end_of_mark(text, i) != 0)
             return false;
         size_t n = 0;
         unsigned kinds = 0;

@@ -45,7 +45,7 @@ static int aligning_open(struct aligning *x)
                : MI_ENOMEM;
 }
 
-static void aligning_close(struct aligning *x)
+static void alignment_close(struct aligning *x)
 {
     free(x->class_a);
     free(x->class_b);
@@ -304,6 +304,6 @@ int align_calls(const struct align_sides *sides, struct align_row **ret, uint32_
     } else {
         free(rows);
     }
-    aligning_close(&x);
+    alignment_close(&x);
     return st;
 }

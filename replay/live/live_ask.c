@@ -171,7 +171,7 @@ static int send_line(struct talk *t, struct slice method)
 {
     live_set_awaited_request(t->server, (uint64_t)t->next_id, method);
     int st = live_send_line(t->server, buf_slice(&t->line));
-    t->sent = live_sent_bytes(t->server);
+    t->sent = live_count_sent_bytes(t->server);
     return st;
 }
 
@@ -187,8 +187,8 @@ static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor
     return st < 0 ? st : ask_await_answer(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 
-int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
-                   bool *ret_answered)
+int talk_request_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
+                       bool *ret_answered)
 {
     struct buf cursor = {0};
     uint64_t hash = 0;
@@ -209,8 +209,8 @@ int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct 
     return st;
 }
 
-int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
-                        bool *ret_answered)
+int talk_send_and_await_answer(struct talk *t, const struct rpc *request, struct rpc *ret,
+                               bool *ret_answered)
 {
     char id[24];
     *ret_answered = false;

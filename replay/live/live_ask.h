@@ -18,15 +18,15 @@
 
 /* Sends a request with a new id, which is then in t->next_id. *ret borrows from the live server's
  * line, and is valid until the next call of this function. */
-MI_MUST int talk_send_and_await(struct talk *t, const struct rpc *request, struct rpc *ret,
-                                bool *ret_answered);
+MI_MUST int talk_send_and_await_answer(struct talk *t, const struct rpc *request, struct rpc *ret,
+                                       bool *ret_answered);
 /* Sends a notification. Returns 0 or MI_ENOMEM. */
 MI_MUST int talk_send_notification(struct talk *t, struct slice line);
 /* Reads the tools of the live server. meta: the `_meta` of the requests, as JSON; {NULL, 0}: none.
  * *ret receives the definitions; ret may be NULL. *ret_last is the last answer, which is an error
  * if the list is incomplete; valid until the next call of this function. *ret_answered: whether
  * there is an answer. */
-MI_MUST int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret,
-                           struct rpc *ret_last, bool *ret_answered);
+MI_MUST int talk_request_tools(struct talk *t, struct slice meta, struct tools *ret,
+                               struct rpc *ret_last, bool *ret_answered);
 
 #endif

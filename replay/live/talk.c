@@ -98,7 +98,7 @@ int talk_load_recording(struct talk *t)
 
 /* ---- handles ---- */
 
-static struct slice talk_text_at(const struct talk *t, size_t at, size_t n)
+static struct slice talk_get_text_at(const struct talk *t, size_t at, size_t n)
 {
     return (struct slice){t->text.p + at, n};
 }
@@ -110,8 +110,8 @@ static struct slice find_handle_of_other_server(const struct talk *t, struct sli
 {
     for (size_t i = t->handles_n; i > 0; i--) { /* search from the newest handle to the oldest */
         const struct talk_handle *h = &t->handles[i - 1];
-        struct slice recorded = talk_text_at(t, h->recorded_at, h->recorded_n);
-        struct slice live = talk_text_at(t, h->live_at, h->live_n);
+        struct slice recorded = talk_get_text_at(t, h->recorded_at, h->recorded_n);
+        struct slice live = talk_get_text_at(t, h->live_at, h->live_n);
         if (slice_eq(raw, to_live ? recorded : live))
             return to_live ? live : recorded;
     }
@@ -173,7 +173,7 @@ static struct slice talk_unescape_string(struct buf *b, struct slice raw)
 static struct talk_tool *find_tool(const struct talk *t, struct slice name)
 {
     for (size_t i = 0; i < t->tools_n; i++)
-        if (slice_eq(talk_text_at(t, t->tools[i].name_at, t->tools[i].name_n), name))
+        if (slice_eq(talk_get_text_at(t, t->tools[i].name_at, t->tools[i].name_n), name))
             return &t->tools[i];
     return NULL;
 }

@@ -64,7 +64,7 @@ struct talk {
     bool interrupted;      /* a signal arrived while the caller waited for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
     int64_t next_id;       /* id of the request that was sent last */
-    uint64_t sent;         /* value of live_sent_bytes() after the last request was sent */
+    uint64_t sent;         /* value of live_count_sent_bytes() after the last request was sent */
 
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request being processed */

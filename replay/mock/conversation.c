@@ -75,7 +75,7 @@ void conversation_close(struct conversation *s)
         free(s->tasks[i].live);
     }
     free(s->tasks);
-    due_close(&s->heap);
+    due_heap_close(&s->heap);
     match_close(&s->match);
     tool_rule_close(&s->tools);
     plan_close(s->plan);
@@ -235,7 +235,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
     if (x->outcome == PLAN_CANCELLED && !p->again)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
-    int ended = playback_end(s, p);
+    int ended = playback_end_and_free(s, p);
     return st < 0 ? st : ended;
 }
 
@@ -431,7 +431,7 @@ int conversation_handle_live_line(struct conversation *s, struct slice line, int
 static int run_playbacks_up_to_now(struct conversation *s)
 {
     for (struct due *d;
-         s->ended == CONVERSATION_RUNNING && (d = due_get_earliest(&s->heap)) != NULL;) {
+         s->ended == CONVERSATION_RUNNING && (d = due_heap_get_earliest(&s->heap)) != NULL;) {
         if (d->at_us > s->now_us || s->full)
             return 0;
         int st = playback_run(s, (struct playback *)d);
@@ -459,7 +459,7 @@ int conversation_client_hung_up(struct conversation *s, int64_t now_us)
 
 int64_t conversation_next_event_us(const struct conversation *s)
 {
-    const struct due *d = due_get_earliest(&s->heap);
+    const struct due *d = due_heap_get_earliest(&s->heap);
     return d != NULL && s->ended == CONVERSATION_RUNNING ? d->at_us : CONVERSATION_NEVER;
 }
 

@@ -381,7 +381,7 @@ static int forward_on_notification(struct conversation *s, const struct rpc *m)
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     const struct forward_pending *p =
-        find_forwarded_request(f, rewrite_find_value(m->text, REWRITE_SUBSCRIPTION));
+        find_forwarded_request(f, message_get_value_to_rewrite(m->text, REWRITE_SUBSCRIPTION));
     if (f->phase != FORWARD_READY)
         return 0;
     if (p != NULL)

@@ -161,8 +161,8 @@ static void misses_add_json(struct misses *r, const struct miss *f, struct slice
 
 /* ---- cases ---- */
 
-static struct report_case *begin_miss_case(struct misses *r, struct slice method,
-                                           struct slice target, uint64_t seq)
+static struct report_case *begin_report_case_of_miss(struct misses *r, struct slice method,
+                                                     struct slice target, uint64_t seq)
 {
     struct report_case *c = report_begin_case(&r->report);
     c->group = method.n > 0 ? method : slice_of("line");
@@ -186,7 +186,7 @@ static const char never_asked_help[] =
 /* Adds a case for a recorded request, whether the client has sent it or not. */
 static void add_request_case(struct misses *r, const struct misses_request *q, bool strict)
 {
-    struct report_case *c = begin_miss_case(r, q->method, q->target, q->seq);
+    struct report_case *c = begin_report_case_of_miss(r, q->method, q->target, q->seq);
     buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
     if (!q->asked && q->needed) {
         c->outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
@@ -219,7 +219,8 @@ void misses_add_and_log(struct misses *r, const struct miss *f, struct buf *mess
     if (r->kept < MISS_FINDINGS_MAX) {
         misses_add_json(r, f, sentence);
         if (!f->is_note) {
-            struct report_case *c = begin_miss_case(r, f->method, f->target, f->nearest_seq);
+            struct report_case *c =
+                begin_report_case_of_miss(r, f->method, f->target, f->nearest_seq);
             c->outcome = miss_is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
             c->rule = (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, help,
                                            REPORT_ERROR};

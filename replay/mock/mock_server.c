@@ -71,7 +71,7 @@ static void mock_server_flush(struct mock *m)
         outbox_discard_after_error(&m->box);
         ev_break(m->loop, EVBREAK_ALL);
     }
-    size_t bytes = outbox_bytes(&m->box);
+    size_t bytes = outbox_count_bytes(&m->box);
     m->full = m->full ? bytes > OUT_LOW : bytes >= OUT_HIGH;
 }
 
@@ -96,7 +96,7 @@ static void mock_server_after_event(struct mock *m)
                             !m->in_ended && !m->full && !live_side_unsent_is_full(&m->live));
     live_side_after_event(&m->live, m->full);
     mock_set_due_timer(m);
-    bool sent = outbox_bytes(&m->box) == 0;
+    bool sent = outbox_count_bytes(&m->box) == 0;
     if (sent && line_partial_bytes(&m->lines) == 0)
         chunk_free_spare_memory(); /* frees the memory of large messages, which are rare */
     switch (conversation_get_end(m->conversation)) {
@@ -124,7 +124,7 @@ static int mock_on_send(void *ctx, struct slice line)
     struct mock *m = ctx;
     int st = outbox_add_copy(&m->box, line);
     outbox_release_staged_bytes(&m->box);
-    return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
+    return st < 0 ? st : outbox_count_bytes(&m->box) >= OUT_HIGH;
 }
 
 /* Output that does not fit is dropped: stderr must not delay the replay. */
@@ -169,7 +169,8 @@ static void mock_handle_end_of_input(struct mock *m)
 static void mock_read_available_lines(struct mock *m)
 {
     size_t turn = 0;
-    while (!m->in_ended && !m->failed && turn < READ_TURN && outbox_bytes(&m->box) < OUT_HIGH) {
+    while (!m->in_ended && !m->failed && turn < READ_TURN &&
+           outbox_count_bytes(&m->box) < OUT_HIGH) {
         struct line line;
         size_t n;
         char *p = line_room(&m->lines, &n);
@@ -205,7 +206,7 @@ static int mock_on_live_line(void *ctx, struct slice line)
     if (conversation_get_end(m->conversation) != CONVERSATION_RUNNING)
         return 0;
     int st = conversation_handle_live_line(m->conversation, line, clock_mono_us());
-    return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
+    return st < 0 ? st : outbox_count_bytes(&m->box) >= OUT_HIGH;
 }
 
 static void mock_on_live_lines_read(void *ctx, int st)
@@ -368,7 +369,7 @@ static int mock_open_reports(struct mock *m)
     x->report.junit = cfg->path[REPORT_JUNIT] != NULL;
     x->report.sarif = cfg->path[REPORT_SARIF] != NULL;
     *(cfg->recording_is_file ? &x->place.file : &x->place.session) = cfg->recording;
-    report_suite(&x->report, cfg->recording, (struct slice){0}, m->began_us);
+    report_begin_suite(&x->report, cfg->recording, (struct slice){0}, m->began_us);
     return reports_open(&m->reports, cfg->path);
 }
 

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-int64_t pace_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                       bool gap)
+int64_t pace_compute_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us,
+                               int64_t last_us, bool gap)
 {
     int64_t earliest = gap ? last_us + PACE_GAP_US : mark.live_us;
     if (earliest < last_us)

@@ -30,8 +30,8 @@ struct pace_mark {
 /* Returns the time at which a step that was recorded at t_us is due. last_us: time of the
  * playback's last message; 0: there was none. gap: the last message was a notification, and the
  * step is an answer. */
-int64_t pace_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                       bool gap);
+int64_t pace_compute_send_time(const struct pace *p, struct pace_mark mark, int64_t t_us,
+                               int64_t last_us, bool gap);
 /* Returns how long a request without a recorded answer waits for its error. cancelled: the client
  * cancelled the request after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_max_wait_us(int64_t waited_us, bool cancelled);

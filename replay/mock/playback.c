@@ -57,10 +57,10 @@ static struct playback *new_playback(struct conversation *s, struct slice id, st
     return p;
 }
 
-int playback_end(struct conversation *s, struct playback *p)
+int playback_end_and_free(struct conversation *s, struct playback *p)
 {
     struct mock_batch *batch = p->batch;
-    due_remove(&s->heap, &p->due);
+    due_heap_remove(&s->heap, &p->due);
     s->held_n -= p->held;
     for (struct question *q = s->questions; q != NULL; q = q->next)
         if (q->playback == p)
@@ -96,7 +96,7 @@ int playback_wake_all_waiting(struct conversation *s)
             continue;
         p->held = false;
         s->held_n--;
-        int st = due_set_time(&s->heap, &p->due, s->now_us);
+        int st = due_heap_set_time(&s->heap, &p->due, s->now_us);
         if (st < 0)
             return st;
     }
@@ -235,8 +235,8 @@ static bool playback_waits_for_answer(const struct conversation *s, const struct
 
 static int playback_wait_until_woken(struct conversation *s, struct playback *p)
 {
-    due_remove(&s->heap, &p->due);
-    return s->hung_up ? playback_end(s, p) : 0;
+    due_heap_remove(&s->heap, &p->due);
+    return s->hung_up ? playback_end_and_free(s, p) : 0;
 }
 
 /* Handles a request without a recorded answer, or whose recorded answer a client gets only if it
@@ -249,11 +249,11 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
     bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
     int64_t due = p->began_us + pace_max_wait_us(x->end_us - x->t_us, cancelled);
     if (s->hung_up && (cancelled || !source_info(s->source)->cut_off))
-        return playback_end(s, p);
+        return playback_end_and_free(s, p);
     if (due > s->now_us && !s->hung_up)
-        return due_set_time(&s->heap, &p->due, due);
+        return due_heap_set_time(&s->heap, &p->due, due);
     int st = mock_send_no_answer_error(s, p);
-    int ended = playback_end(s, p);
+    int ended = playback_end_and_free(s, p);
     return st < 0 ? st : ended;
 }
 
@@ -261,9 +261,9 @@ static int playback_give_error_when_due(struct conversation *s, struct playback 
 static int playback_handle_list_end(struct conversation *s, struct playback *p)
 {
     if (p->exchange == PLAN_NONE && (s->hung_up || !plan_step_list_may_grow(s->plan, p->list)))
-        return playback_end(s, p);
+        return playback_end_and_free(s, p);
     if (p->exchange == PLAN_NONE) {
-        due_remove(&s->heap, &p->due);
+        due_heap_remove(&s->heap, &p->due);
         if (!p->idle) {
             unlink_playback(s, p);
             link_playback(s, p, true);
@@ -281,7 +281,7 @@ static int playback_wait_for_client_until(struct conversation *s, struct playbac
 {
     s->held_n += !p->held;
     p->held = true;
-    return due_set_time(&s->heap, &p->due, until_us);
+    return due_heap_set_time(&s->heap, &p->due, until_us);
 }
 
 /* Whether the client has not yet answered a question that was asked during the exchange and that
@@ -317,7 +317,7 @@ static int playback_send_answer(struct conversation *s, struct playback *p,
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
-    int ended = playback_end(s, p);
+    int ended = playback_end_and_free(s, p);
     return st < 0 ? st : ended;
 }
 
@@ -326,7 +326,7 @@ static int playback_send_answer_in_order(struct conversation *s, struct playback
                                          const struct plan_step *step)
 {
     if (s->catching_up)
-        return due_set_time(&s->heap, &p->due, s->now_us);
+        return due_heap_set_time(&s->heap, &p->due, s->now_us);
     if (!p->again && !s->hung_up && client_owes_answer(s, p, step)) {
         if (p->owed_until_us == 0)
             p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
@@ -338,7 +338,7 @@ static int playback_send_answer_in_order(struct conversation *s, struct playback
         return st;
     /* If the output is full, other lists may still have messages to send before the answer. */
     if (p->not_before_us > s->now_us || s->full)
-        return due_set_time(&s->heap, &p->due, p->not_before_us);
+        return due_heap_set_time(&s->heap, &p->due, p->not_before_us);
     return playback_send_answer(s, p, step);
 }
 
@@ -380,15 +380,15 @@ int playback_run(struct conversation *s, struct playback *p)
             if (p->ending_us == 0)
                 p->ending_us = s->now_us + pace_max_wait_us(step->t_us - busy_us, false);
             if (p->ending_us > s->now_us)
-                return due_set_time(&s->heap, &p->due, p->ending_us);
+                return due_heap_set_time(&s->heap, &p->due, p->ending_us);
         }
         struct pace now = {step->place < p->catch_up ? 0 : s->pace.speed};
         bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
-        int64_t due = pace_send_time(&now, p->mark, step->t_us, p->last_us, gap);
+        int64_t due = pace_compute_send_time(&now, p->mark, step->t_us, p->last_us, gap);
         if (due < p->not_before_us)
             due = p->not_before_us;
         if (due > s->now_us)
-            return due_set_time(&s->heap, &p->due, due);
+            return due_heap_set_time(&s->heap, &p->due, due);
         int64_t limit = pace_wait_limit_us(&now, s->reached_mark, step->t_us, due);
         if (client_may_reach_position(s, step) && step->place >= p->catch_up && limit > s->now_us)
             return playback_wait_for_client_until(s, p, limit);
@@ -397,13 +397,13 @@ int playback_run(struct conversation *s, struct playback *p)
         bool end = step->kind == PLAN_END;
         int st = end && !s->catching_up ? catch_up_all_playbacks(s, p, step->place) : 0;
         if (st == 0 && (s->full || (end && s->catching_up)))
-            return due_set_time(&s->heap, &p->due, s->now_us);
+            return due_heap_set_time(&s->heap, &p->due, s->now_us);
         if (st == 0)
-            st = step_send(s, p, i);
+            st = step_send_message(s, p, i);
         if (st < 0)
             return st;
     }
-    due_remove(&s->heap, &p->due);
+    due_heap_remove(&s->heap, &p->due);
     return 0;
 }
 
@@ -416,9 +416,9 @@ static int wake_idle_playbacks(struct conversation *s)
         if (playback_get_next_step(s, p) != PLAN_NONE) {
             unlink_playback(s, p);
             link_playback(s, p, false);
-            st = due_set_time(&s->heap, &p->due, s->now_us);
+            st = due_heap_set_time(&s->heap, &p->due, s->now_us);
         } else if (!plan_step_list_may_grow(s->plan, p->list)) {
-            st = playback_end(s, p);
+            st = playback_end_and_free(s, p);
         }
         if (st < 0)
             return st;
@@ -432,7 +432,7 @@ int playback_wake_all(struct conversation *s)
 {
     int st = 0;
     for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
-        st = due_set_time(&s->heap, &p->due, s->now_us);
+        st = due_heap_set_time(&s->heap, &p->due, s->now_us);
     return st;
 }
 
@@ -445,7 +445,7 @@ int playback_wake_if_plan_grew(struct conversation *s)
     int st = 0;
     for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
         if (p->due.place == 0 && !p->held)
-            st = due_set_time(&s->heap, &p->due, s->now_us);
+            st = due_heap_set_time(&s->heap, &p->due, s->now_us);
     return st < 0 ? st : wake_idle_playbacks(s);
 }
 

@@ -9,7 +9,7 @@ MI_MUST int playback_start(struct conversation *s, const struct rpc *live, uint3
                            bool again, const struct fault *fault, struct mock_batch *batch);
 MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
                                 struct pace_mark mark, struct slice token);
-MI_MUST int playback_end(struct conversation *s, struct playback *p);
+MI_MUST int playback_end_and_free(struct conversation *s, struct playback *p);
 /* Sends the steps that are due, and schedules the next step. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
 /* Sets the time of the next step of every playback to now. */

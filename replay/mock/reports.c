@@ -35,7 +35,7 @@ bool reports_write(struct reports *r, struct misses *m, const struct misses_end 
         if (i == REPORT_JSON)
             misses_write_json_report(m, end, &b);
         else if (i == REPORT_JUNIT)
-            report_junit(&m->report, &b);
+            report_write_junit(&m->report, &b);
         else
             report_sarif(&m->report, &b);
         if (write_and_close(r->fd[i], b.failed ? (struct slice){0} : buf_slice(&b), false) < 0 ||

@@ -3,7 +3,7 @@
 #define MI_REPLAY_MOCK_STATE_H
 
 #include "replay/mock/conversation.h"
-#include "replay/mock/due.h"
+#include "replay/mock/due_heap.h"
 #include "replay/mock/match.h"
 #include "replay/plan/rewrite.h"
 #include "wire/mcp/tool_rule.h"

@@ -19,7 +19,7 @@ static int read_step_message(struct conversation *s, const struct plan_step *ste
 static int send_rewritten_message(struct conversation *s, struct slice with[REWRITE_COUNT])
 {
     if (s->tasks_n > 0 && with[REWRITE_TASK].p == NULL) {
-        struct json_value task = rewrite_find_value(buf_slice(&s->body), REWRITE_TASK);
+        struct json_value task = message_get_value_to_rewrite(buf_slice(&s->body), REWRITE_TASK);
         for (size_t i = 0; task.type == JSON_STRING && i < s->tasks_n; i++)
             if (slice_is(task.text, s->tasks[i].recorded))
                 with[REWRITE_TASK] = slice_of(s->tasks[i].live);
@@ -43,7 +43,7 @@ static int send_question(struct conversation *s, struct playback *p, uint32_t st
         .playback = p,
         .step = step,
         .number = ++s->question_number,
-        .text = rewrite_find_value(buf_slice(&s->body), REWRITE_ID).type == JSON_STRING,
+        .text = message_get_value_to_rewrite(buf_slice(&s->body), REWRITE_ID).type == JSON_STRING,
     };
     s->questions = q;
     p->questions++;
@@ -140,7 +140,7 @@ static bool message_is_log(struct slice message)
            rpc_read(message, &m) == 0 && rpc_method_is(&m, "notifications/message");
 }
 
-int step_send(struct conversation *s, struct playback *p, uint32_t i)
+int step_send_message(struct conversation *s, struct playback *p, uint32_t i)
 {
     const struct plan_step *step = plan_get_step(s->plan, i);
     p->at = i;

@@ -4,7 +4,7 @@
 
 #include "replay/mock/state.h"
 
-MI_MUST int step_send(struct conversation *s, struct playback *p, uint32_t i);
+MI_MUST int step_send_message(struct conversation *s, struct playback *p, uint32_t i);
 /* Sends the outcome of an exchange, or the fault that replaces it. */
 MI_MUST int step_send_answer(struct conversation *s, struct playback *p,
                              const struct plan_step *step);

@@ -18,7 +18,7 @@ static bool method_is_one_of(struct slice method, const char *const *names)
 
 /* Whether requests of this method only read. A client may poll with such requests, and may omit
  * them. */
-static bool method_only_reads(struct slice method)
+static bool method_is_read_only(struct slice method)
 {
     static const char *const reads[] = {
         "ping",         "server/discover", "tools/list",
@@ -77,7 +77,7 @@ int plan_find_or_add_topic(struct plan *p, struct slice method, struct slice tar
         .method = {text, method.n},
         .target = {text + method.n, target.n},
         .flags = method_flags(method),
-        .reads = method_only_reads(method),
+        .reads = method_is_read_only(method),
         .first = PLAN_NONE,
         .last = PLAN_NONE,
         .first_notification = PLAN_NONE,

@@ -39,7 +39,7 @@ static struct json_value find_value_to_rewrite(const struct rpc *m, enum rewrite
     }
 }
 
-struct json_value rewrite_find_value(struct slice message, enum rewrite_what what)
+struct json_value message_get_value_to_rewrite(struct slice message, enum rewrite_what what)
 {
     struct rpc m;
     if (rpc_read(message, &m) < 0)

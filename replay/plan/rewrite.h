@@ -30,6 +30,6 @@ enum rewrite_what {
 MI_MUST int rewrite_message(struct buf *b, struct slice recorded,
                             const struct slice with[REWRITE_COUNT]);
 /* Returns the value that `what` names in a message; JSON_NONE if the message lacks this value. */
-struct json_value rewrite_find_value(struct slice message, enum rewrite_what what);
+struct json_value message_get_value_to_rewrite(struct slice message, enum rewrite_what what);
 
 #endif

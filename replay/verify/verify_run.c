@@ -73,8 +73,8 @@ static int find_skip_reason_by_request(struct verify *v, const struct rpc *m,
     if ((found == NULL || !found->live) && !v->talk.knows_live_tools) {
         struct rpc last;
         bool answered;
-        st = talk_ask_tools(&v->talk, rpc_is_modern(m) ? m->meta.text : (struct slice){0}, NULL,
-                            &last, &answered);
+        st = talk_request_tools(&v->talk, rpc_is_modern(m) ? m->meta.text : (struct slice){0}, NULL,
+                                &last, &answered);
         found = talk_find_tool(&v->talk, json_string_raw(m->name));
     }
     *ret = found != NULL && found->safe ? NULL : &tool;
@@ -243,7 +243,7 @@ static int verify_request(struct verify *v, const struct rpc *request, const str
     struct rpc live;
     bool answered, was_sent = !v->talk.ended;
     int64_t began = clock_mono_us();
-    int st = talk_send_and_await(&v->talk, request, &live, &answered);
+    int st = talk_send_and_await_answer(&v->talk, request, &live, &answered);
     if (st == 0 && !answered) {
         note_missing_answer(v, was_sent, r);
     } else if (st == 0) {

@@ -181,7 +181,7 @@ static int batch_save_cursors(struct exporter *x)
         for (; first < i; first++)
             x->walks.list[first].saved = true;
     }
-    walks_drop_saved_sessions(&x->walks, false);
+    session_walks_drop_saved(&x->walks, false);
     return 0;
 }
 

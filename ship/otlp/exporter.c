@@ -34,7 +34,7 @@ void exporter_close(struct exporter *x)
         return;
     post_free(x->to);
     query_close(x->q);
-    walks_drop_saved_sessions(&x->walks, true);
+    session_walks_drop_saved(&x->walks, true);
     batch_close(x);
     for (size_t i = 0; i < MI_COUNT(x->durations); i++)
         otlp_durations_close(&x->durations[i]);

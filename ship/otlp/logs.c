@@ -103,7 +103,7 @@ static bool otlp_logs_on_named_request(void *ctx, const struct query_message *m)
     return otlp_logs_on_request(&n->f, m);
 }
 
-static int log_added_findings(struct reading *r, const struct query_event *e)
+static int otlp_logs_add_event_findings(struct reading *r, const struct query_event *e)
 {
     struct findings_added one = {0};
     struct named n = {.f = {.r = r}};
@@ -140,7 +140,7 @@ static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
 int otlp_logs_add_event(struct reading *r, const struct query_event *e)
 {
     if (slice_is(e->kind, EVENT_FINDING_ADDED))
-        return log_added_findings(r, e);
+        return otlp_logs_add_event_findings(r, e);
     struct happened h = {.r = r, .e = e};
     int64_t seq = otlp_event_seq(e);
     int st = seq > 0 ? lookup_find_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;

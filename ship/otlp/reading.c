@@ -133,7 +133,7 @@ static bool reading_send_if_full(struct reading *r)
             r->status = batch_send(r->x);
         /* Sending has removed other sessions from the list, so this session may have moved in
          * memory. */
-        r->w = walks_find_session(&r->x->walks, r->s->s->id);
+        r->w = session_walks_find(&r->x->walks, r->s->s->id);
     }
     return r->status == 0;
 }
@@ -235,15 +235,15 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     if (st < 0)
         return lookup_check_error(x, st);
     struct otlp_session s = otlp_make_session(&row);
-    struct reading r = {.x = x, .w = walks_find_session(&x->walks, at->session_id), .s = &s};
+    struct reading r = {.x = x, .w = session_walks_find(&x->walks, at->session_id), .s = &s};
     if (r.w == NULL) {
-        r.w = walks_add_session(&x->walks, at->session_id);
+        r.w = session_walks_add(&x->walks, at->session_id);
         if (r.w == NULL)
             return MI_ENOMEM;
         r.w->event = at->event;
         st = at->seq > 0 ? reading_find_open_calls(&r, at->seq) : 0;
         if (st < 0) {
-            walks_remove_session(&x->walks, at->session_id);
+            session_walks_remove(&x->walks, at->session_id);
             return st;
         }
     }
@@ -255,6 +255,6 @@ int reading_read_session(struct exporter *x, const struct cursor *at)
     reading_add_durations(&r);
     operation_list_close(&r.operations);
     if (r.missed)
-        walks_remove_session(&x->walks, at->session_id);
+        session_walks_remove(&x->walks, at->session_id);
     return st == 0 ? r.status : st;
 }

@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-struct walk *walks_find_session(const struct walks *w, int64_t id)
+struct walk *session_walks_find(const struct walks *w, int64_t id)
 {
     size_t at = SEARCH_INT64(w->list, w->n, id, id);
     return at < w->n && w->list[at].id == id ? &w->list[at] : NULL;
 }
 
-struct walk *walks_add_session(struct walks *w, int64_t id)
+struct walk *session_walks_add(struct walks *w, int64_t id)
 {
     if (!GROW(w->list, w->n, w->cap))
         return NULL;
@@ -22,16 +22,16 @@ struct walk *walks_add_session(struct walks *w, int64_t id)
     return &w->list[at];
 }
 
-void walks_remove_session(struct walks *w, int64_t id)
+void session_walks_remove(struct walks *w, int64_t id)
 {
-    struct walk *gone = walks_find_session(w, id);
+    struct walk *gone = session_walks_find(w, id);
     if (gone == NULL)
         return;
     gone->complete = gone->saved = true;
-    walks_drop_saved_sessions(w, false);
+    session_walks_drop_saved(w, false);
 }
 
-void walks_drop_saved_sessions(struct walks *w, bool all)
+void session_walks_drop_saved(struct walks *w, bool all)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++) {

@@ -32,14 +32,14 @@ struct walks {
     size_t n, cap;
 };
 
-struct walk *walks_find_session(const struct walks *w,
+struct walk *session_walks_find(const struct walks *w,
                                 int64_t id); /* NULL if the session is missing */
 /* Adds a session, of which nothing was read yet. NULL: no memory. Invalidates pointers to
  * sessions. */
-struct walk *walks_add_session(struct walks *w, int64_t id);
-void walks_remove_session(struct walks *w, int64_t id);
+struct walk *session_walks_add(struct walks *w, int64_t id);
+void session_walks_remove(struct walks *w, int64_t id);
 /* removes all sessions, or only those that are complete and saved */
-void walks_drop_saved_sessions(struct walks *w, bool all);
+void session_walks_drop_saved(struct walks *w, bool all);
 
 /* Reads the next message. *ret_call: seq of the call that the message closes; 0: none. */
 MI_MUST int walk_note_message(struct walk *w, const struct query_message *m, int64_t *ret_call);

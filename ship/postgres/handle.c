@@ -21,7 +21,7 @@ struct stated {
     struct array pruned; /* owned; uids of sessions */
 };
 
-static int handle_on_stated_leaf(void *ctx, const struct cell *cell)
+static int sender_on_stated_leaf(void *ctx, const struct cell *cell)
 {
     struct stated *t = ctx;
     struct leaf leaf;
@@ -60,7 +60,7 @@ int sender_read_stated_changes(struct sender *s, struct stated **ret)
         return MI_ENOMEM;
     array_begin(&t->pruned, ARRAY_TEXT);
     for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
-        st = sender_read_rows(s, UNSENT_LEAVES, t->until, 0, 0, handle_on_stated_leaf, t, &n);
+        st = sender_read_rows(s, UNSENT_LEAVES, t->until, 0, 0, sender_on_stated_leaf, t, &n);
     if (t->until > s->log.n) /* the last leaf was written after the log was sent */
         t->until = s->log.n;
     *ret = t;
@@ -76,7 +76,7 @@ struct numbers {
     bool events; /* true: at least one event was redacted */
 };
 
-static int handle_on_replaced_row(void *ctx, const struct cell *cell)
+static int sender_on_replaced_row(void *ctx, const struct cell *cell)
 {
     struct numbers *k = ctx;
     for (int i = 0; k->s != NULL && i < 3; i++)
@@ -101,7 +101,7 @@ static int send_replaced_records(struct sender *s, const struct redaction *r)
     for (int64_t from = 0; st == 0 && n > 0; from += n) {
         sender_begin_arrays(s, types, MI_COUNT(types));
         st =
-            sender_read_rows(s, UNSENT_REPLACED, id, r->leaf, from, handle_on_replaced_row, &k, &n);
+            sender_read_rows(s, UNSENT_REPLACED, id, r->leaf, from, sender_on_replaced_row, &k, &n);
         if (st < 0 || n == 0)
             break;
         s->sent += n;
@@ -132,7 +132,7 @@ static int resend_redacted_records(struct sender *s, const struct redaction *r)
     if (x == NULL || x->id == 0)
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n)
-        st = sender_read_rows(s, UNSENT_REPLACED, x->id, r->leaf, from, handle_on_replaced_row, &k,
+        st = sender_read_rows(s, UNSENT_REPLACED, x->id, r->leaf, from, sender_on_replaced_row, &k,
                               &n);
     for (size_t i = 0; st == 0 && i < k.n; i++)
         st = sender_send_message_again(s, x, k.seq[i]);

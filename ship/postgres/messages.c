@@ -102,7 +102,7 @@ static int messages_on_same_body(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int fail_body_changed(struct sender *s, int64_t seq)
+static int fail_because_body_changed(struct sender *s, int64_t seq)
 {
     (void)sender_set_refusal(s, "the body of message %lld was changed while it was sent",
                              (long long)seq);
@@ -118,7 +118,7 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
         st = unsent_read_body_bytes(s->from, x->uid, l->offset + at,
                                     size_min(SENDER_PIECE, (size_t)(l->length - at)), &s->piece);
         if (st == MI_ENOENT) /* the session is being removed */
-            return fail_body_changed(s, l->seq);
+            return fail_because_body_changed(s, l->seq);
         if (st < 0)
             return st;
         sender_begin_call(s);
@@ -136,7 +136,7 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
     int64_t n;
     st = sender_read_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_same_body, &copy,
                           &n);
-    return st == 0 && copy.seq != 0 ? fail_body_changed(s, l->seq) : st;
+    return st == 0 && copy.seq != 0 ? fail_because_body_changed(s, l->seq) : st;
 }
 
 /* ---- batches ---- */

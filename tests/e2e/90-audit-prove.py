@@ -232,7 +232,7 @@ def _(t):
         eq([m["redacted_at_us"] for m in v["messages"]], [at, None], "redacted")
         check(v["checkpoint"]["key"] != key, "the new key")
     out = ok(t.run("audit", "check", save(t, bundle), "--key", key))
-    check("redacted    after it was recorded, at " in out and "as its successor" in out, out)
+    check("redacted    after it was recorded, at " in out and "is an earlier key of this log" in out, out)
     eq(len(verdict(t, prove(t), key)["messages"]), len(t.rows("SELECT 1 FROM messages")), "messages of the session")
     bundle["redactions"][0]["lines"].pop()
     check("the list of redacted records is not that of leaf" in verdict(t, bundle, key, status=1)["why"], "a line less")

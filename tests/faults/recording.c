@@ -86,7 +86,7 @@ static void store_published(void)
         }
         return;
     }
-    if (!ring_reader_sleep(&rec.ring))
+    if (!ring_put_reader_to_sleep(&rec.ring))
         return; /* the next turn stores it */
 }
 

@@ -10,7 +10,7 @@ static void hide(struct slice text, struct buf *out)
 {
     struct shape_hit h;
     size_t at = 0, hits = 0;
-    while (shapes_find_next(shapes, text, at, &h)) {
+    while (shapes_find_next_hit(shapes, text, at, &h)) {
         MUST(h.n > 0 && h.from >= at && h.from + h.n <= text.n && h.rule[0] != '\0');
         buf_add(out, text.p + at, h.from - at);
         buf_printf(out, "[redacted:%s]", h.rule);

@@ -14,7 +14,7 @@ static inline void walk_line(const struct cells *c, size_t width)
 {
     size_t at = 0, columns = 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct slice text = cells_text_of_span(c, i);
+        struct slice text = cells_get_span_text(c, i);
         WALK_MUST(c->span[i].at == at && c->span[i].columns == text_count_columns(text));
         at += text.n;
         columns += c->span[i].columns;

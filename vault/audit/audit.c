@@ -111,7 +111,7 @@ static int compare_database_layout(struct audit *a)
     int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = layout_compare(a->source.d.db, audit_on_layout_fault, a);
+    st = layout_compare_objects(a->source.d.db, audit_on_layout_fault, a);
     if (st == 0 && !a->stopped)
         st = schema_has_table(a->source.d.db, "leaves", &a->has_log);
     if (st == 0)
@@ -186,7 +186,7 @@ int audit_add_note(struct audit *a, struct slice note)
     return signed_notes_add_foreign(&a->notes, &a->trail, note, SIGNED_ANCHOR);
 }
 
-int audit_add_note_beside_key(struct audit *a, struct slice note)
+int audit_add_local_note(struct audit *a, struct slice note)
 {
     return signed_notes_add_foreign(&a->notes, &a->trail, note, SIGNED_KEPT);
 }

@@ -46,10 +46,9 @@ struct audit_vault {
     int64_t unsigned_leaves; /* number of leaves after the newest valid signed note */
     int64_t anchored;        /* number of leaves that a signed note from an anchor covers */
     int64_t checkpoints;     /* number of checkpoints stored in the vault */
-    int64_t notes,
-        kept;      /* number of notes added by audit_add_note() and audit_add_note_beside_key() */
-    int64_t wrong; /* number of faults passed to on_wrong() */
-    bool trusted;  /* true: a leaf `key` of the log states the key that the user gave */
+    int64_t notes, kept; /* number of notes added by audit_add_note() and audit_add_local_note() */
+    int64_t wrong;       /* number of faults passed to on_wrong() */
+    bool trusted;        /* true: a leaf `key` of the log states the key that the user gave */
     bool has_key;
     struct public_key key; /* the key in use at the end of the log */
 };
@@ -77,7 +76,7 @@ MI_MUST int audit_add_note(struct audit *a, struct slice note);
 /* Adds a note that is stored next to the key. The note is not an anchor, but the log must be a
  * continuation of the log that the note has signed. MI_EINVAL: the note is not a signed
  * checkpoint. */
-MI_MUST int audit_add_note_beside_key(struct audit *a, struct slice note);
+MI_MUST int audit_add_local_note(struct audit *a, struct slice note);
 /* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
 /* MI_ENOENT: the session was removed meanwhile. */

@@ -50,7 +50,7 @@ static void called_set_fault(struct called *x, enum audit_kind kind, int64_t seq
 static bool row_equals_call(sqlite3_stmt *q, const struct call *c)
 {
     for (size_t i = 0; i < fields_of_call.n; i++) {
-        struct cell is = db_cell(q, (int)i + 1), want = field_get(&fields_of_call.list[i], c);
+        struct cell is = db_get_cell(q, (int)i + 1), want = field_get(&fields_of_call.list[i], c);
         if (is.type != want.type || is.number != want.number || !slice_eq(is.text, want.text))
             return false;
     }

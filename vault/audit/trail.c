@@ -53,7 +53,7 @@ int trail_request_tree_root(struct trail *t, uint64_t size)
     return 0;
 }
 
-const struct digest *trail_root_at(const struct trail *t, uint64_t size)
+const struct digest *trail_find_root_of_size(const struct trail *t, uint64_t size)
 {
     size_t low = 0, high = t->root_n;
     while (low < high) {

@@ -88,7 +88,7 @@ void trail_close(struct trail *t);
  * trail_read_new_leaves(). */
 MI_MUST int trail_request_tree_root(struct trail *t, uint64_t size);
 /* Returns a root requested with trail_request_tree_root(); NULL if the log is shorter. */
-const struct digest *trail_root_at(const struct trail *t, uint64_t size);
+const struct digest *trail_find_root_of_size(const struct trail *t, uint64_t size);
 /* Returns the key that was in use when the log had `size` leaves; NULL if there was none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */

@@ -346,7 +346,7 @@ static int import_hide_form_secrets(struct import *d, const struct query_message
         return 0;
     bool from_client = m->direction == ROW_C2S;
     if (rpc_read(m->body, &x) == 0)
-        (void)forms_note_rpc(&d->forms, redact_get_current_sanitizer(), &x, from_client);
+        (void)forms_read_rpc(&d->forms, redact_get_current_sanitizer(), &x, from_client);
     int st = from_client ? forms_hide_secrets(&d->forms, m->body, &d->hidden, &n) : 0;
     if (n > 0)
         r->body = buf_slice(&d->hidden);

@@ -69,7 +69,7 @@ static int end_overdue_request(struct cassette_reader *r, int64_t now_us, bool *
 {
     struct postponed_error error;
     const struct pairing_request *q = NULL;
-    *ret_more = postponed_remove_due_error(&r->postponed, now_us, &error);
+    *ret_more = postponed_errors_remove_due(&r->postponed, now_us, &error);
     if (*ret_more)
         q = pairing_find(&r->pairing, (int64_t)error.seq);
     return q != NULL && !q->answered ? note_refused_answer(r, q->seq) : 0;
@@ -96,7 +96,7 @@ static int report_server_noise(struct cassette_reader *r, const struct server_li
     /* If the table is full, the oldest request is ended first, as in proxy/session/invalid_line. */
     if (postponed_errors_are_full(&r->postponed))
         st = end_overdue_request(r, INT64_MAX, &more);
-    postponed_add_error(&r->postponed, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
+    postponed_errors_add(&r->postponed, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;
 }
 
@@ -186,7 +186,7 @@ void server_side_open(struct cassette_reader *r)
 void server_side_close(struct cassette_reader *r)
 {
     server_lines_close(&r->server);
-    postponed_close(&r->postponed);
+    postponed_errors_close(&r->postponed);
     buf_close(&r->names);
     buf_close(&r->id);
     buf_close(&r->mended);

@@ -324,7 +324,7 @@ int call_rows_read(struct query *q, const struct call_question *x, const char *c
         calls.since_us = INT64_MIN;
         calls.until_us = INT64_MAX;
     }
-    where_add_call(&w, &calls);
+    where_add_call_conditions(&w, &calls);
     if (st == 0 && !none && (q->has_calls || missing.n > 0)) {
         const char *at = x->around != NULL ? strstr(x->around, "@calls") : NULL;
         if (at != NULL)
@@ -410,7 +410,7 @@ static int call_rows_on_cells(void *ctx, sqlite3_stmt *st)
     struct cell cell[CELLS_MAX];
     size_t n = size_min((size_t)sqlite3_column_count(st), CELLS_MAX);
     for (size_t i = 0; i < n; i++)
-        cell[i] = db_cell(st, (int)i);
+        cell[i] = db_get_cell(st, (int)i);
     return p->fn(p->ctx, cell, n) ? 0 : 1;
 }
 

@@ -305,7 +305,7 @@ static void cost_sort_tokens(uint32_t *tokens, uint32_t *scratch, size_t n)
 }
 
 /* Counts the results of a tool that have at most `tokens` tokens. The results are sorted. */
-static size_t cost_count_results_within(const struct cost_results *r, uint32_t tokens)
+static size_t cost_count_results_within_tokens(const struct cost_results *r, uint32_t tokens)
 {
     size_t from = 0, to = r->n;
     while (from < to) {
@@ -345,7 +345,7 @@ static int64_t cost_compute_percentile(const struct cost_tool *tool, size_t tool
         uint32_t middle = from + (to - from) / 2;
         size_t have = 0;
         for (size_t i = 0; i < tool_n; i++)
-            have += cost_count_results_within(&tool[i].results, middle);
+            have += cost_count_results_within_tokens(&tool[i].results, middle);
         if (have >= enough)
             to = middle;
         else

@@ -219,7 +219,7 @@ static void filter_add_tool(struct where *w, const char *method, const char *tar
     filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL);
 }
 
-void where_add_call(struct where *w, const struct filter *f)
+void where_add_call_conditions(struct where *w, const struct filter *f)
 {
     filter_add_name(w, "c.method", f->method);
     filter_add_tool(w, "c.method", "c.target", f->tool);
@@ -234,7 +234,7 @@ void where_add_call(struct where *w, const struct filter *f)
     if (f->until_us != INT64_MAX)
         filter_add_time(w, "s.started_at_us + c.t_us < ", f->until_us);
     if (f->also != NULL)
-        where_add_call(w, f->also);
+        where_add_call_conditions(w, f->also);
 }
 
 /* SQL for the method or target of a message. For an answer, it is the method or target of the
@@ -284,7 +284,7 @@ void where_add_message(struct where *w, const struct filter *f, int64_t started_
         where_add_message(w, f->also, started_at_us);
 }
 
-void where_add_event(struct where *w, const struct filter *f, int64_t started_at_us)
+void where_add_event_conditions(struct where *w, const struct filter *f, int64_t started_at_us)
 {
     if (f->since_us != INT64_MIN)
         filter_add_time(w, "e.t_us >= ", f->since_us - started_at_us);

@@ -11,7 +11,7 @@ struct event_reader {
     /* the next event, borrowed from `page`; NULL: the next page must be read */
     struct page_row *next;
     int64_t session_id, after; /* `after`: id of the last row that was read */
-    query_event_fn fn; /* callback for events; set to NULL after the last event */
+    query_event_fn fn;         /* callback for events; set to NULL after the last event */
 };
 
 #define LISTS                                                                                      \
@@ -20,8 +20,8 @@ struct event_reader {
 
 /* Passes the events up to the time t_us to the callback. *ret_more: false if the callback has
  * stopped the reading. */
-static int pass_events_until_time(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
-                                  bool *ret_more)
+static int deliver_events_until_time(struct query *q, struct event_reader *w, int64_t t_us,
+                                     void *ctx, bool *ret_more)
 {
     *ret_more = true;
     while (w->fn != NULL && *ret_more) {
@@ -56,7 +56,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
     bool more = true;
     if (x->filter != NULL) {
         where_add_message(&w, x->filter, x->started_at_us);
-        where_add_event(&events.where, x->filter, x->started_at_us);
+        where_add_event_conditions(&events.where, x->filter, x->started_at_us);
         events.fn = filter_has_call(x->filter) ? NULL : on_event;
     }
     buf_adds(&w.sql, x->lists ? " AND (m.method IN " LISTS " OR r.method IN " LISTS ")" : "");
@@ -67,7 +67,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
         if (st < 0 || page == NULL)
             break;
         for (struct page_row *h = page; st == 0 && more && h != NULL; h = h->next) {
-            st = pass_events_until_time(q, &events, h->message.t_us, ctx, &more);
+            st = deliver_events_until_time(q, &events, h->message.t_us, ctx, &more);
             if (st == 0 && more)
                 more = on_message(ctx, &h->message);
             from = h->message.seq + 1;
@@ -75,7 +75,7 @@ int query_messages_and_events(struct query *q, const struct message_question *x,
         page_free(page);
     }
     if (st == 0 && more)
-        st = pass_events_until_time(q, &events, INT64_MAX, ctx, &more);
+        st = deliver_events_until_time(q, &events, INT64_MAX, ctx, &more);
     page_free(events.page);
     where_clause_close(&events.where);
     where_clause_close(&w);

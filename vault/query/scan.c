@@ -161,7 +161,7 @@ int query_find_matching(struct query *q, const struct message_question *x, size_
     sqlite3_stmt *st = NULL;
     int rc = SQLITE_DONE, status = find_statuses_of_own_answers(q, x, &own.statuses);
     rows.to = rows.to < SCHEMA_SEQ_MAX ? rows.to : SCHEMA_SEQ_MAX;
-    where_add_call(&w, &own);
+    where_add_call_conditions(&w, &own);
     where_add_message(&w, x->filter, x->started_at_us);
     if (status == 0 && w.sql.failed)
         status = MI_ENOMEM;

@@ -100,7 +100,7 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     return st < 0 || found ? st : MI_ENOENT;
 }
 
-int tool_list_of_session(struct query *q, const struct query_session *s, struct tool_list *ret)
+int tool_list_load_session(struct query *q, const struct query_session *s, struct tool_list *ret)
 {
     struct reading l = {.q = q};
     int64_t number = s->number;

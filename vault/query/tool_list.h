@@ -33,8 +33,8 @@ MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_f
                            const char *except_uid, int64_t before, struct tool_list *ret);
 /* Reads the list of tools of this session. Returns what tool_list_read() returns. MI_ENOENT: the
  * session has no list. */
-MI_MUST int tool_list_of_session(struct query *q, const struct query_session *s,
-                                 struct tool_list *ret);
+MI_MUST int tool_list_load_session(struct query *q, const struct query_session *s,
+                                   struct tool_list *ret);
 void tool_list_close(struct tool_list *l); /* safe to call twice */
 
 #endif

@@ -229,7 +229,7 @@ int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask, 
 
 /* Finds the rows with seq >= from. They start at index *ret; if `backwards`, they end before index
  * *ret instead. */
-static void page_find_rows_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
+static void page_find_rows_from_seq(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;
     while (low < high) {
@@ -249,8 +249,8 @@ static int copy_rows_of_cached_page(const struct kept *k, const struct remote_as
 {
     const struct page *p = k->page;
     size_t first, end;
-    page_find_rows_from(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
-    page_find_rows_from(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
+    page_find_rows_from_seq(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
+    page_find_rows_from_seq(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
     size_t n = size_min(end - first, (size_t)ask->rows);
     bool reversed = k->backwards != ask->backwards;
     int st = page_copy_rows(p, ask, reversed ? end - n : first, n, reversed, ret);
@@ -475,7 +475,7 @@ int pages_find_summary(struct remote *r, int64_t id, struct page **ret, size_t *
 bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret)
 {
     size_t i;
-    page_find_rows_from(p, backwards ? seq + 1 : seq, backwards, &i);
+    page_find_rows_from_seq(p, backwards ? seq + 1 : seq, backwards, &i);
     *ret = i;
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }

@@ -79,7 +79,7 @@ static int batch_table_next(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-static int batch_table_at_end(sqlite3_vtab_cursor *cursor)
+static int batch_table_is_at_end(sqlite3_vtab_cursor *cursor)
 {
     const struct cursor *c = (const struct cursor *)cursor;
     return c->at >= c->n;
@@ -110,7 +110,7 @@ static const sqlite3_module module = {
     .xClose = close_cursor,
     .xFilter = batch_table_first,
     .xNext = batch_table_next,
-    .xEof = batch_table_at_end,
+    .xEof = batch_table_is_at_end,
     .xColumn = batch_table_column,
     .xRowid = batch_table_rowid,
 };

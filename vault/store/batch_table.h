@@ -28,24 +28,24 @@ MI_MUST int batch_table_connect(const struct batch_table *table, const void *row
 
 /* Helpers for `column`: they set the result to a text, a number or a cell. The result stays NULL if
  * the text is {NULL, 0}, or if `has` is false. */
-static inline void batch_result_text(sqlite3_context *to, struct slice s)
+static inline void batch_set_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)
         sqlite3_result_text64(to, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-static inline void batch_result_number(sqlite3_context *to, bool has, int64_t n)
+static inline void batch_set_result_number(sqlite3_context *to, bool has, int64_t n)
 {
     if (has)
         sqlite3_result_int64(to, n);
 }
 
-static inline void batch_result_cell(sqlite3_context *to, struct cell v)
+static inline void batch_set_result_cell(sqlite3_context *to, struct cell v)
 {
     if (v.type == CELL_INT)
         sqlite3_result_int64(to, v.number);
     else
-        batch_result_text(to, v.text);
+        batch_set_result_text(to, v.text);
 }
 
 #endif

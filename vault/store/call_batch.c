@@ -58,7 +58,7 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
     if (i == 0)
         sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
     else if ((size_t)i <= fields_of_call.n)
-        batch_result_cell(to, field_get(&fields_of_call.list[i - 1], c));
+        batch_set_result_cell(to, field_get(&fields_of_call.list[i - 1], c));
     else if ((size_t)i == fields_of_call.n + 1 && c->operation_seq != 0)
         sqlite3_result_int64(to, c->operation_seq);
     else if ((size_t)i == fields_of_call.n + 2 && c->result.tokens >= 0)

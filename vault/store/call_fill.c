@@ -94,7 +94,7 @@ static int call_fill_run_step(struct call_fill *f, struct writer *w)
     return st;
 }
 
-int call_fill_next_rows(struct call_fill *f, struct writer *w, int64_t wait_us, bool *ret_more)
+int call_fill_add_next_rows(struct call_fill *f, struct writer *w, int64_t wait_us, bool *ret_more)
 {
     *ret_more = true;
     if (f->session_id == 0) {

@@ -28,7 +28,7 @@ struct call_fill {
 };
 
 /* Adds the calls of a limited number of messages. *ret_more: false if no session is left. */
-MI_MUST int call_fill_next_rows(struct call_fill *f, struct writer *w, int64_t wait_us,
-                                bool *ret_more);
+MI_MUST int call_fill_add_next_rows(struct call_fill *f, struct writer *w, int64_t wait_us,
+                                    bool *ret_more);
 
 #endif

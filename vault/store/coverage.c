@@ -107,7 +107,8 @@ static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 /* Reads the commitments of the last, incomplete group. */
 static int load_incomplete_group(struct coverage *c, sqlite3 *db)
 {
-    struct slots s = {.to = &c->places, .from = c->places.n - places_count_ungrouped(&c->places)};
+    struct slots s = {.to = &c->places,
+                      .from = c->places.n - places_count_ungrouped_records(&c->places)};
     int st = 0;
     if (s.from == c->places.n)
         return 0;
@@ -237,7 +238,7 @@ int coverage_add_message(struct coverage *c, struct batch_row *row, struct slice
     if (!row->covered)
         return 0;
     c->last_seq = (uint64_t)row->seq;
-    if (salts_take_next(&c->salts, &row->salt) < 0)
+    if (salts_take_next_salt(&c->salts, &row->salt) < 0)
         return MI_EIO;
     record_begin_digest(&r, &row->salt, "message");
     MESSAGE_FIELDS(ADD_OPEN)
@@ -255,7 +256,7 @@ int coverage_add_event(struct coverage *c, struct covered_event *e)
     e->covered = c->covered;
     if (!c->covered)
         return 0;
-    if (salts_take_next(&c->salts, &e->salt) < 0)
+    if (salts_take_next_salt(&c->salts, &e->salt) < 0)
         return MI_EIO;
     record_begin_digest(&r, &e->salt, "event");
     record_add_number(&r, e->t_us);
@@ -292,7 +293,7 @@ static int coverage_choose_end_salt(struct coverage *c, sqlite3_stmt *q, int i, 
         struct digest now = commitment_of_row(q, i + 2, BUNDLE_END, ret);
         *ret_same = digest_eq(&now, &stored);
     }
-    return *ret_same ? 0 : salts_take_next(&c->salts, ret);
+    return *ret_same ? 0 : salts_take_next_salt(&c->salts, ret);
 }
 
 /* Stores the record `end`, and adds the leaf `seal`. */

@@ -120,7 +120,7 @@ bool db_is_outdated(const struct db *d)
 
 /* ---- statements ---- */
 
-struct cell db_cell(sqlite3_stmt *q, int column)
+struct cell db_get_cell(sqlite3_stmt *q, int column)
 {
     switch (sqlite3_column_type(q, column)) {
     case SQLITE_INTEGER:

@@ -97,7 +97,7 @@ static inline struct cell db_text(struct slice text)
 
 /* Returns the value of a column of the current row; CELL_NULL for NULL, and for a number with a
  * fraction. Texts are borrowed until the next step. */
-struct cell db_cell(sqlite3_stmt *q, int column);
+struct cell db_get_cell(sqlite3_stmt *q, int column);
 /* Binds n values, starting at parameter `first`. Texts are borrowed until the statement is reset.
  * Values for which there is no parameter are ignored. */
 void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);

@@ -307,7 +307,7 @@ static int compare_objects(struct comparing *c, sqlite3 *db)
     return st;
 }
 
-int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
+int layout_compare_objects(sqlite3 *db, layout_fn fn, void *ctx)
 {
     struct comparing c = {.fn = fn, .ctx = ctx};
     int64_t version = 0;
@@ -350,7 +350,7 @@ static void copy_name_of_misleading_table(void *ctx, const struct layout_fault *
 int layout_find_misleading_table(sqlite3 *db, struct buf *error)
 {
     struct buf name = {0};
-    int st = layout_compare(db, copy_name_of_misleading_table, &name);
+    int st = layout_compare_objects(db, copy_name_of_misleading_table, &name);
     if (st == 0 && name.n > 0) {
         buf_printf(error,
                    "its table %s or an index of it is not as mcp-interposer makes it, so what it "

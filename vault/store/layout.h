@@ -34,7 +34,7 @@ struct layout_fault {
 
 typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);
 
-MI_MUST int layout_compare(sqlite3 *db, layout_fn fn, void *ctx);
+MI_MUST int layout_compare_objects(sqlite3 *db, layout_fn fn, void *ctx);
 /* Checks the database for a reader. Returns MI_EINVAL, with a clause in `error`, if an object can
  * make queries return wrong results; otherwise 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int layout_find_misleading_table(sqlite3 *db, struct buf *error);

@@ -52,7 +52,7 @@ int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_i
             .direction = value_find_by_word(&row_directions, connect_column(q, 2)),
         };
         for (size_t i = 0; i < fields_of_operation.n; i++)
-            field_set(&fields_of_operation.list[i], &op, db_cell(q, FIRST + (int)i));
+            field_set(&fields_of_operation.list[i], &op, db_get_cell(q, FIRST + (int)i));
         operations_add_stored_row(to, &op, connect_column(q, 3), connect_column(q, 4));
     }
     int st = rc == SQLITE_DONE ? 0 : failure_keep(db);

@@ -58,7 +58,7 @@ static int restate_read_old_commitment(struct run *run, sqlite3_stmt *q, struct 
     *ret_has = rc == SQLITE_ROW && commitment_read_digest(q, 0, &line->old);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return failure_keep(run->r->db);
-    return *ret_has ? salts_take_next(run->r->salts, salt) : 0;
+    return *ret_has ? salts_take_next_salt(run->r->salts, salt) : 0;
 }
 
 /* Moves the old commitment to `replaced`, and stores the new one with `update`, whose ?1 is

@@ -99,8 +99,8 @@ static size_t row_batch_count(const void *rows)
 #define RESULT(name, type, null, ...)                                                              \
     case C_##name:                                                                                 \
         FIELD_EITHER(FIELD_NUMBER_##type,                                                          \
-                     batch_result_number(to, BATCH_HAS_##null(name), row->name),                   \
-                     batch_result_text(to, row->name));                                            \
+                     batch_set_result_number(to, BATCH_HAS_##null(name), row->name),               \
+                     batch_set_result_text(to, row->name));                                        \
         break;
 
 static void row_batch_column(const void *rows, size_t at, sqlite3_context *to, int i)

@@ -107,7 +107,7 @@ bool running_client_has_exited(const struct running *r)
            process_start(r->client_pid) != r->client_start;
 }
 
-size_t running_read_process_group(const struct running *r, struct process *ret, size_t max)
+size_t read_running_process_group(const struct running *r, struct process *ret, size_t max)
 {
     if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
         !running_pids_are_valid(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
@@ -133,8 +133,7 @@ static int running_set_error(sqlite3 *db, const char *vault, struct buf *error)
 
 /* Connects to the database. MI_ENOENT: the database or the table does not exist. The caller closes
  * *ret even after an error. */
-static int running_connect_database(sqlite3 **ret, const char *vault, bool writes,
-                                    struct buf *error)
+static int running_list_connect(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
 {
     char path[PATH_MAX];
     int64_t version = 0;
@@ -264,7 +263,7 @@ int running_list_open(struct running_list *ret, const char *vault, struct buf *e
 {
     sqlite3 *db;
     *ret = (struct running_list){.lock = -1};
-    int st = running_connect_database(&db, vault, false, error);
+    int st = running_list_connect(&db, vault, false, error);
     if (st == 0) {
         st = running_load_list(db, ret);
         if (st == MI_ESTORE)
@@ -289,7 +288,7 @@ void running_list_close(struct running_list *l)
     *l = (struct running_list){.lock = -1};
 }
 
-static int running_run_statement(sqlite3 *db, const char *sql, int64_t id)
+static int running_list_run_statement(sqlite3 *db, const char *sql, int64_t id)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -335,12 +334,12 @@ static int session_has_grown(sqlite3 *db, int64_t id, bool *ret)
     return st;
 }
 
-static int running_end_session(sqlite3 *db, int64_t id, bool forget)
+static int end_running_session(sqlite3 *db, int64_t id, bool forget)
 {
     bool grown = false;
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    int st = running_run_statement(
+    int st = running_list_run_statement(
         db,
         "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
         " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
@@ -351,7 +350,7 @@ static int running_end_session(sqlite3 *db, int64_t id, bool forget)
     if (st == 0 && (ended || grown))
         st = running_seal_session(db, id);
     if (st == 0 && forget)
-        st = running_run_statement(db, "DELETE FROM running WHERE session_id = ?1", id);
+        st = running_list_run_statement(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
     return st; /* closing the connection rolls back an open transaction */
@@ -360,9 +359,9 @@ static int running_end_session(sqlite3 *db, int64_t id, bool forget)
 int running_end_dead_session(const char *vault, int64_t session_id, bool forget, struct buf *error)
 {
     sqlite3 *db;
-    int st = running_connect_database(&db, vault, true, error);
+    int st = running_list_connect(&db, vault, true, error);
     if (st == 0) {
-        st = running_end_session(db, session_id, forget);
+        st = end_running_session(db, session_id, forget);
         if (st == MI_ESTORE)
             (void)running_set_error(db, vault, error);
     }
@@ -400,7 +399,7 @@ int running_close_dead_sessions(const char *vault)
         if (running_row_state(&l, row) != SESSION_DIED ||
             (!row->ended && session_has_journal(row->uid)))
             continue;
-        bool left = running_read_process_group(&row->r, group, GROUP_MAX) > 0;
+        bool left = read_running_process_group(&row->r, group, GROUP_MAX) > 0;
         if (!left || !row->ended)
             st = running_end_dead_session(vault, row->session_id, !left, &error);
     }

@@ -71,7 +71,7 @@ bool running_pids_are_valid(const struct running *r);
 bool running_client_has_exited(const struct running *r);
 /* Sets `ret` to the live processes of the server's group, at most `max` of them. Returns their
  * number. Returns 0 if there are none, or if another group may have the same id by now. */
-size_t running_read_process_group(const struct running *r, struct process *ret, size_t max);
+size_t read_running_process_group(const struct running *r, struct process *ret, size_t max);
 
 /* Closes the session of a dead proxy, unless it is closed already: sets its end_reason to `killed`,
  * and its end to the time of its last message. A closed session is sealed again if its recorder has

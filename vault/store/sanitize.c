@@ -134,7 +134,7 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
     struct slice body = k->level == RECORD_MINIMAL ? (struct slice){0} : r->body;
     /* a truncated body must not end within a secret */
     if (body.p != NULL && r->findings & FINDING(FIND_TOO_LONG))
-        body.n = redact_find_end_of_whole_words(body, REDACT_CUT_WORD);
+        body.n = find_end_of_whole_words(body, REDACT_CUT_WORD);
     struct slice method, target;
     int st = rules != NULL ? sanitize_make_valid(k, r, body, ret) : MI_ENOMEM;
     if (st < 0)

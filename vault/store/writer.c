@@ -4,7 +4,7 @@
 #include "redact/sanitizer.h"
 #include "vault/store/checkpoint.h"
 #include "vault/store/commitment.h"
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
@@ -358,7 +358,7 @@ int writer_add_row(struct writer *s, int64_t session_id, const char *uid, const 
     return writer_end_without_lock(s, own, st);
 }
 
-bool writer_left_body_unchanged(const struct writer *s)
+bool writer_last_body_is_unchanged(const struct writer *s)
 {
     return s->left_body;
 }

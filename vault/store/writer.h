@@ -29,7 +29,7 @@
 struct writer;
 
 /* sync_full: every commit survives a power failure. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite reports that the database is damaged (see damaged_move_database()). After
+ * MI_EPROTO if SQLite reports that the database is damaged (see damaged_db_move_aside()). After
  * MI_ESTORE, MI_EBUSY and MI_EPROTO, `error` has a sentence. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
@@ -73,7 +73,7 @@ MI_MUST int writer_add_row(struct writer *s, int64_t session_id, const char *uid
                            const struct row *r);
 /* Whether the sanitizer did not change the body of the message that was added last. If so, parts of
  * the body may also be written to other files. */
-bool writer_left_body_unchanged(const struct writer *s);
+bool writer_last_body_is_unchanged(const struct writer *s);
 /* Returns the sanitized body of the message that was added last, wherever it is stored; {NULL, 0}:
  * the message has no body. Valid until the next call. */
 struct slice writer_get_last_body(const struct writer *s);

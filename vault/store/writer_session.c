@@ -75,7 +75,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     int read = ledger_last_id(s->db, &last);
     if (read < 0)
         return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
-    if (salts_take_next(&s->coverage.salts, &salt) < 0)
+    if (salts_take_next_salt(&s->coverage.salts, &salt) < 0)
         return writer_mark_coverage_failed(s, MI_EIO);
     SESSION_FIELDS(CUT)
     n.interposer_version = slice_of(MI_VERSION);

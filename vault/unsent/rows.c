@@ -121,7 +121,7 @@ int unsent_read_rows(struct unsent *u, enum unsent_rows what, const int64_t key[
         return st;
     while (st == 0 && n < UNSENT_ROWS && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         for (int i = 0; i < sqlite3_column_count(q) && i < CELLS_MAX; i++) {
-            cell[i] = db_cell(q, i);
+            cell[i] = db_get_cell(q, i);
             bytes += sizeof(int64_t) + cell[i].text.n;
         }
         if (what == UNSENT_MESSAGES)

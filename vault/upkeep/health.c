@@ -133,7 +133,7 @@ int health_check(const char *vault, struct buf *error)
     int64_t version;
     struct faults faults = {.error = error};
     int st = health_connect_to_vault(vault, &d, &version, error);
-    if (st == 0 && layout_compare(d.db, append_fault, &faults) < 0)
+    if (st == 0 && layout_compare_objects(d.db, append_fault, &faults) < 0)
         st = db_fail(&d);
     /* the check evaluates the constraints of the tables, so the tables must be those of this
      * program */

@@ -32,7 +32,7 @@ static bool read_index(struct slice token, size_t *ret)
 
 /* Returns the element with this index; type JSON_NONE if there is none: then *ret_n is the number
  * of elements of the array. */
-static struct json_value json_set_element(struct json_value array, size_t index, size_t *ret_n)
+static struct json_value json_find_element(struct json_value array, size_t index, size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -52,7 +52,7 @@ static struct json_value find_child_by_token(struct json_value parent, struct sl
     if (parent.type == JSON_OBJECT)
         return json_get(parent, buf_str(b));
     if (parent.type == JSON_ARRAY && read_index(token, &index))
-        return json_set_element(parent, index, &n);
+        return json_find_element(parent, index, &n);
     return (struct json_value){0};
 }
 
@@ -89,8 +89,9 @@ static bool append_value_in_new_objects(struct buf *out, struct slice rest, stru
 }
 
 /* Adds a member or an element at the end of `into`, which is an object or array inside `text`. */
-static int json_set_append(struct buf *out, struct slice text, struct json_value into,
-                           struct slice token, struct slice rest, struct slice value, struct buf *b)
+static int json_insert_at_end(struct buf *out, struct slice text, struct json_value into,
+                              struct slice token, struct slice rest, struct slice value,
+                              struct buf *b)
 {
     size_t end = (size_t)(into.text.p + into.text.n - text.p) - 1;
     struct json_walk w = json_walk_begin(into);
@@ -107,8 +108,8 @@ static int json_set_append(struct buf *out, struct slice text, struct json_value
     return good ? 0 : MI_EINVAL;
 }
 
-static int json_set_replace(struct buf *out, struct slice text, struct slice old, struct slice rest,
-                            struct slice value, struct buf *b)
+static int json_replace_value(struct buf *out, struct slice text, struct slice old,
+                              struct slice rest, struct slice value, struct buf *b)
 {
     size_t at = (size_t)(old.p - text.p);
     buf_add(out, text.p, at);
@@ -122,11 +123,11 @@ static bool token_is_next_index(struct json_value array, struct slice token, str
 {
     size_t index = SIZE_MAX, n;
     bool is_index = read_index(token, &index);
-    (void)json_set_element(array, SIZE_MAX, &n);
+    (void)json_find_element(array, SIZE_MAX, &n);
     if (slice_is(token, "-") || (is_index && index == n))
         return true;
     if (is_index)
-        buf_printf(error, "is beyond the end of an array of %zu elements", n);
+        buf_printf(error, "is beyond the end of an array of length %zu", n);
     else
         buf_adds(error, "names a member of an array; write an index, or - to add an element");
     return false;
@@ -143,7 +144,7 @@ static int set_value_at_pointer(struct buf *out, struct slice text, struct slice
             return MI_EINVAL;
         }
         if (at.type == JSON_NULL) /* null counts as missing: replace it by an object */
-            return json_set_replace(out, text, at.text, here, value, b);
+            return json_replace_value(out, text, at.text, here, value, b);
         if (at.type != JSON_OBJECT && at.type != JSON_ARRAY) {
             buf_printf(error, "is inside of %s",
                        at.type == JSON_STRING   ? "a string"
@@ -156,10 +157,10 @@ static int set_value_at_pointer(struct buf *out, struct slice text, struct slice
             !token_is_next_index(at, token, error))
             return MI_EINVAL;
         if (next.type == JSON_NONE)
-            return json_set_append(out, text, at, token, rest, value, b);
+            return json_insert_at_end(out, text, at, token, rest, value, b);
         at = next;
     }
-    return json_set_replace(out, text, at.text, (struct slice){"", 0}, value, b);
+    return json_replace_value(out, text, at.text, (struct slice){"", 0}, value, b);
 }
 
 int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,

@@ -9,7 +9,7 @@
 /* ---- hashes --------------------------------------------------------------------------------- */
 
 /* Returns the end of the string or other scalar that begins at p. */
-static const char *end_of_scalar_at(const char *p, const char *end)
+static const char *find_end_of_scalar(const char *p, const char *end)
 {
     if (*p == '"') {
         for (p++; p < end && *p != '"'; p++)
@@ -43,7 +43,7 @@ uint64_t protocol_hash_value(struct json_value v)
             p++;
             continue;
         }
-        const char *to = end_of_scalar_at(p, end);
+        const char *to = find_end_of_scalar(p, end);
         struct slice scalar = {p, (size_t)(to - p)};
         uint64_t hash = *p == '"' ? rpc_id_hash_json((struct json_value){JSON_STRING, scalar})
                                   : rpc_id_hash(scalar);

@@ -32,7 +32,7 @@ static const struct {
                                    "Some clients then end the session."},
     [RULE_UNKNOWN_REVISION] =
         {"unknown-revision", SEVERITY_NOTE,
-         "Client and server use a revision of the protocol that the interposer does not know.",
+         "The message names a revision of the protocol that the interposer does not know.",
          "The revision is newer than the interposer. Rules that depend on the revision are not "
          "checked."},
     [RULE_UNKNOWN_METHOD] = {"unknown-method", SEVERITY_NOTE, "No revision of MCP has this method.",

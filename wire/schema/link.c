@@ -48,7 +48,7 @@ struct schema_names {
     struct buf want, part;           /* buffers that the search for a target uses */
 };
 
-static const struct json_node *schema_node_at(const struct schema_names *n, uint32_t at)
+static const struct json_node *schema_get_node_at_index(const struct schema_names *n, uint32_t at)
 {
     return &n->tree->node[at];
 }
@@ -80,9 +80,9 @@ static struct slice schema_id_of_node(struct schema_names *n, uint32_t at)
     uint32_t id = n->s->rule_of[at] != SCHEMA_NO_RULE
                       ? json_tree_get(n->tree, at, d == DIALECT_DRAFT4 ? "id" : "$id")
                       : 0;
-    struct slice uri = id != 0
-                           ? schema_names_unescape(n, json_string_raw(schema_node_at(n, id)->value))
-                           : (struct slice){0};
+    struct slice uri =
+        id != 0 ? schema_names_unescape(n, json_string_raw(schema_get_node_at_index(n, id)->value))
+                : (struct slice){0};
     if (uri.n == 0 || *uri.p == '#' ||
         (d <= DIALECT_DRAFT7 && json_tree_get(n->tree, at, "$ref") != 0))
         return (struct slice){0};
@@ -102,7 +102,7 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
 static int set_base_addresses(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
-        uint32_t above = at > 0 ? n->base[schema_node_at(n, at)->up] : 0;
+        uint32_t above = at > 0 ? n->base[schema_get_node_at_index(n, at)->up] : 0;
         struct slice id = schema_id_of_node(n, at);
         n->base[at] = id.p != NULL ? at : above;
         if (id.p == NULL)
@@ -130,7 +130,7 @@ static bool reserve_texts(struct schema_names *n)
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
     size_t need = 1;
     for (uint32_t at = 1; at < n->tree->n; at++) {
-        const struct json_node *v = schema_node_at(n, at);
+        const struct json_node *v = schema_get_node_at_index(n, at);
         need += v->key.p != NULL ? v->key.n : INDEX_MAX;
         for (size_t i = 0; i < MI_COUNT(names) && v->value.type == JSON_STRING; i++)
             if (json_key_is(v->key, names[i]))
@@ -142,8 +142,9 @@ static bool reserve_texts(struct schema_names *n)
 static bool add_members(struct schema_names *n, uint32_t parent)
 {
     size_t index = 0;
-    for (uint32_t c = schema_node_at(n, parent)->child; c != 0; c = schema_node_at(n, c)->next) {
-        struct slice name = schema_node_at(n, c)->key;
+    for (uint32_t c = schema_get_node_at_index(n, parent)->child; c != 0;
+         c = schema_get_node_at_index(n, c)->next) {
+        struct slice name = schema_get_node_at_index(n, c)->key;
         if (name.p == NULL) {
             size_t from = n->texts.n;
             buf_uint(&n->texts, index++);
@@ -162,7 +163,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
  * `$recursiveAnchor` of true, which has no name. */
 static bool add_anchor(struct schema_names *n, uint32_t at)
 {
-    const struct json_node *v = schema_node_at(n, at);
+    const struct json_node *v = schema_get_node_at_index(n, at);
     enum dialect d = n->s->dialect;
     if (v->key.n == 0 || n->s->rule_of[v->up] == SCHEMA_NO_RULE)
         return true;

@@ -21,7 +21,7 @@ static int schema_allocate_arrays(struct schema *s)
     return 0;
 }
 
-static int schema_open_prepare(struct schema *s, struct slice text, struct buf *why)
+static int schema_parse_text(struct schema *s, struct slice text, struct buf *why)
 {
     s->text = malloc(text.n + 1);
     if (s->text == NULL)
@@ -74,7 +74,7 @@ int schema_open(struct schema **ret, struct slice text, struct schema_limits *li
     if (s->limits->memory.max == 0)
         s->limits->memory.max = SCHEMA_BYTES_MAX;
     s->work = work_begin_with_limits(SCHEMA_OPEN_STEPS, s->limits->cpu_us);
-    int st = schema_open_prepare(s, text, why);
+    int st = schema_parse_text(s, text, why);
     if (st == 0)
         st = schema_compile(s, 0);
     if (st == 0)

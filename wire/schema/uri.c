@@ -14,7 +14,7 @@ static struct slice schema_uri_split_head(struct slice *rest, size_t n)
 }
 
 /* Returns the number of bytes that precede the first character of the set. */
-static size_t uri_length_before_char(struct slice s, const char *set)
+static size_t uri_count_bytes_before_char(struct slice s, const char *set)
 {
     size_t n = 0;
     while (n < s.n && strchr(set, s.p[n]) == NULL)
@@ -27,12 +27,12 @@ static struct uri uri_split(struct slice s)
     struct uri u = {0};
     if (s.n == 0)
         return u;
-    size_t n = uri_length_before_char(s, ":/?");
+    size_t n = uri_count_bytes_before_char(s, ":/?");
     if (n > 0 && n < s.n && s.p[n] == ':')
         u.scheme = schema_uri_split_head(&s, n + 1);
     if (s.n >= 2 && memcmp(s.p, "//", 2) == 0)
         u.authority = schema_uri_split_head(
-            &s, 2 + uri_length_before_char((struct slice){s.p + 2, s.n - 2}, "/?"));
+            &s, 2 + uri_count_bytes_before_char((struct slice){s.p + 2, s.n - 2}, "/?"));
     const char *query = s.n > 0 ? memchr(s.p, '?', s.n) : NULL;
     u.path = schema_uri_split_head(&s, query != NULL ? (size_t)(query - s.p) : s.n);
     u.query = s;

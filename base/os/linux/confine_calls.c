@@ -137,7 +137,7 @@ int confine_system_calls(struct confine_denied *ret)
     return st == 0 ? 0 : MI_EIO;
 }
 
-void confine_call_name(uint32_t call, struct buf *b)
+void system_call_append_name(uint32_t call, struct buf *b)
 {
     char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)call);
     if (name != NULL)
@@ -147,7 +147,7 @@ void confine_call_name(uint32_t call, struct buf *b)
     free(name);
 }
 
-void confine_append_library_version(struct buf *b)
+void libseccomp_append_version(struct buf *b)
 {
     const struct scmp_version *v = seccomp_version();
     buf_printf(b, "libseccomp %u.%u.%u", v->major, v->minor, v->micro);

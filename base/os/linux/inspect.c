@@ -140,14 +140,14 @@ void inspect_wait(pid_t pid, struct inspect_wait *ret)
 
 /* ---- descriptors ---------------------------------------------------------------------------- */
 
-bool inspect_have_same_open_file(pid_t a, pid_t b, int fd)
+bool processes_have_same_open_file(pid_t a, pid_t b, int fd)
 {
     char of_a[64], of_b[64];
     return read_fd_link(a, fd, of_a, sizeof of_a) == 0 &&
            read_fd_link(b, fd, of_b, sizeof of_b) == 0 && strcmp(of_a, of_b) == 0;
 }
 
-bool inspect_have_same_command(pid_t a, pid_t b)
+bool processes_have_same_command(pid_t a, pid_t b)
 {
     char of_a[1024], of_b[1024]; /* each argument ends with a NUL */
     size_t a_n = read_proc_file(a, "cmdline", of_a, sizeof of_a);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /* Runs in the child between vfork and exec, while the child shares the parent's memory. */
-static void spawn_exec_in_child(char *const argv[], const sigset_t *mask, spawn_fn prepare,
-                                const void *ctx, volatile int *ret_errno)
+static void exec_in_spawned_child(char *const argv[], const sigset_t *mask, spawn_fn prepare,
+                                  const void *ctx, volatile int *ret_errno)
 {
     int e = prepare(ctx);
     if (e == 0) {
@@ -29,7 +29,7 @@ int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = vfork();
     if (pid == 0)
-        spawn_exec_in_child(argv, mask != NULL ? mask : &before, prepare, ctx, &error);
+        exec_in_spawned_child(argv, mask != NULL ? mask : &before, prepare, ctx, &error);
     int e = pid < 0 ? errno : error;
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (pid > 0 && e != 0)
@@ -42,7 +42,7 @@ int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void
 }
 
 /* close_range() exists in glibc 2.34 and later, and in Linux 5.9 and later. */
-void spawn_close_fds_from(int first)
+void close_fds_from_number(int first)
 {
     if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) != 0)
         for (int i = first; i < 1024; i++)

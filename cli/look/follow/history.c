@@ -11,13 +11,13 @@ struct gathering {
 /* Whether a row of this time would be added. If it is too old, older rows need not be read. */
 static bool history_would_keep_row(const struct gathering *g, int64_t at_us)
 {
-    return at_us >= g->filter->since_us && newest_would_keep_row(g->to, at_us);
+    return at_us >= g->filter->since_us && newest_rows_would_keep_row(g->to, at_us);
 }
 
 static bool history_add_row(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
 {
     struct newest_row row = {at_us, g->session->id, number, is_event};
-    g->status = newest_add_row(g->to, &row);
+    g->status = newest_rows_add(g->to, &row);
     return g->status == 0;
 }
 
@@ -43,7 +43,7 @@ int history_add_session(struct newest *to, struct query *q, const struct filter 
                         const struct query_session *s, int64_t seq, int64_t event)
 {
     struct gathering g = {.to = to, .filter = f, .session = s};
-    if (to->max == 0 || (s->ended_at_us != 0 && !newest_would_keep_row(to, s->ended_at_us)))
+    if (to->max == 0 || (s->ended_at_us != 0 && !newest_rows_would_keep_row(to, s->ended_at_us)))
         return 0;
     /* The filter has no start time: history_on_message() stops at the first message that is too
      * old. */

@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-void newest_open(struct newest *l, size_t max)
+void newest_rows_open(struct newest *l, size_t max)
 {
     *l = (struct newest){.max = max};
 }
 
-void newest_close(struct newest *l)
+void newest_rows_close(struct newest *l)
 {
     free(l->row);
     *l = (struct newest){0};
@@ -28,7 +28,7 @@ static int newest_compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-bool newest_would_keep_row(const struct newest *l, int64_t at_us)
+bool newest_rows_would_keep_row(const struct newest *l, int64_t at_us)
 {
     return l->n < l->max || (l->max > 0 && at_us >= l->row[0].at_us);
 }
@@ -41,7 +41,7 @@ static void swap_newest_rows(struct newest_row *a, struct newest_row *b)
 }
 
 /* Moves the first row down to its place in the heap. */
-static void newest_sift_heap_down(struct newest *l)
+static void newest_rows_sift_down(struct newest *l)
 {
     for (size_t i = 0, child; (child = 2 * i + 1) < l->n; i = child) {
         if (child + 1 < l->n && newest_compare(&l->row[child + 1], &l->row[child]) < 0)
@@ -53,28 +53,28 @@ static void newest_sift_heap_down(struct newest *l)
 }
 
 /* Moves the last row up to its place in the heap. */
-static void newest_sift_heap_up(struct newest *l)
+static void newest_rows_sift_up(struct newest *l)
 {
     for (size_t i = l->n - 1; i > 0 && newest_compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;
          i = (i - 1) / 2)
         swap_newest_rows(&l->row[i], &l->row[(i - 1) / 2]);
 }
 
-int newest_add_row(struct newest *l, const struct newest_row *row)
+int newest_rows_add(struct newest *l, const struct newest_row *row)
 {
     if (l->n < l->max) {
         if (!GROW(l->row, l->n, l->cap))
             return MI_ENOMEM;
         l->row[l->n++] = *row;
-        newest_sift_heap_up(l);
+        newest_rows_sift_up(l);
     } else if (l->max > 0 && newest_compare(row, &l->row[0]) > 0) {
         l->row[0] = *row;
-        newest_sift_heap_down(l);
+        newest_rows_sift_down(l);
     }
     return 0;
 }
 
-void newest_sort_rows(struct newest *l)
+void newest_rows_sort(struct newest *l)
 {
     if (l->n > 1)
         qsort(l->row, l->n, sizeof *l->row, newest_compare);

@@ -1,6 +1,6 @@
 /* newest.h - keeps the newest rows of several sessions: the number of each row, not its content.
  *
- * Owns      the rows; newest_close() frees them.
+ * Owns      the rows; newest_rows_close() frees them.
  * Limits    `max` rows of 32 bytes each; beyond them, a newer row replaces the oldest.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -17,17 +17,17 @@ struct newest_row {
 
 struct newest {
     struct newest_row
-        *row; /* owned; a heap whose first row is the oldest, until newest_sort_rows() */
+        *row; /* owned; a heap whose first row is the oldest, until newest_rows_sort() */
     size_t n, cap, max;
 };
 
-void newest_open(struct newest *l, size_t max);
-void newest_close(struct newest *l);
-/* Whether newest_add_row() would keep a row of this time. Returns false if there are `max` newer
+void newest_rows_open(struct newest *l, size_t max);
+void newest_rows_close(struct newest *l);
+/* Whether newest_rows_add() would keep a row of this time. Returns false if there are `max` newer
  * rows already. */
-bool newest_would_keep_row(const struct newest *l, int64_t at_us);
-MI_MUST int newest_add_row(struct newest *l, const struct newest_row *row);
-void newest_sort_rows(
+bool newest_rows_would_keep_row(const struct newest *l, int64_t at_us);
+MI_MUST int newest_rows_add(struct newest *l, const struct newest_row *row);
+void newest_rows_sort(
     struct newest *l); /* sorts the rows, oldest first; no row can be added later */
 
 #endif

@@ -339,12 +339,12 @@ static void print_consecutive_rows(struct tail *t, size_t from, size_t end)
  * their newest row on. */
 static int tail_begin_following(struct tail *t, int64_t last)
 {
-    newest_open(&t->history, (size_t)last);
+    newest_rows_open(&t->history, (size_t)last);
     int st = query_read_change_counter(t->q, &t->version);
     if (st == 0)
         st = query_sessions(t->q, 0, tail_on_old_session, t);
     t->status = t->status == 0 ? st : t->status;
-    newest_sort_rows(&t->history);
+    newest_rows_sort(&t->history);
     if (!t->page.json && !t->follow && t->history.n == 0 && last > 0)
         session_warn_empty_list(t->q, "no matching message");
     else if (!t->page.json && t->status == 0)
@@ -354,7 +354,7 @@ static int tail_begin_following(struct tail *t, int64_t last)
         end = history_find_run_end(&t->history, i, RUN_MAX);
         print_consecutive_rows(t, i, end);
     }
-    newest_close(&t->history);
+    newest_rows_close(&t->history);
     return t->status;
 }
 

@@ -155,7 +155,7 @@ int tail_page_print(struct tail_page *p)
 void tail_page_erase_open_calls(struct tail_page *p)
 {
     if (p->open_shown)
-        out_raw(&p->out, "\r\033[K");
+        out_add_raw(&p->out, "\r\033[K");
     p->open_shown = false;
 }
 

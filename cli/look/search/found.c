@@ -48,14 +48,14 @@ static void print_found_subject(struct out *o, struct slice method, struct slice
 {
     size_t wanted = out_width(o, method) + 1 + out_width(o, target);
     if (wanted + 2 > left) {
-        out_raw(o, "\n  ");
+        out_add_raw(o, "\n  ");
         left = o->columns - size_min(o->columns, 2);
     }
-    out_raw(o, "  ");
+    out_add_raw(o, "  ");
     left -= size_min(left, 2);
     left -= size_min(left, out_add_fitting_text(o, OUT_PLAIN, method, size_min(40, left)) + 1);
     if (target.p != NULL) {
-        out_raw(o, " ");
+        out_add_raw(o, " ");
         out_add_fitting_text(o, OUT_PLAIN, target, size_min(60, left));
     }
 }
@@ -77,7 +77,7 @@ static void print_found_title(struct out *o, const struct found *f)
     out_write_styled(o, OUT_BOLD, session);
     out_printf(o, "%s  ", seq);
     out_print_styled_words(o, OUT_DIM, when.s);
-    out_raw(o, "  ");
+    out_add_raw(o, "  ");
     out_write_styled(o, OUT_CYAN, slice_of(f->server));
     out_printf(o, "  %s  ", out_direction_arrow(o, to_server));
     out_print_styled_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN,
@@ -101,7 +101,7 @@ static void print_found_context(struct out *o, const struct found *f)
     struct slice around = found_get_context(f, BEFORE, piped ? rest : 4 * columns);
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
-    out_raw(o, "    ");
+    out_add_raw(o, "    ");
     out_text(o, before);
     columns -= size_min(columns, out_width(o, before));
     out_add_fitting_text(o, OUT_YELLOW, at, columns);
@@ -120,7 +120,7 @@ static void print_found_preview(struct out *o, const struct found *f)
     struct buf b = {0};
     preview_add_message(&b, m, m->body.p != NULL ? m->body : f->text, piped ? PIPED : 4 * columns);
     if (b.n > 0) {
-        out_raw(o, "    ");
+        out_add_raw(o, "    ");
         out_add_fitting_text(o, OUT_PLAIN, buf_slice(&b), columns);
         out_end_line(o);
     }

@@ -79,11 +79,11 @@ static int print_nothing_found(struct searching *s, struct query *q)
     int st = question_make_last_words_prefixes(&s->question)
                  ? find_messages(q, &s->question, 1, search_stop_at_match, &any)
                  : 0;
-    out_raw(&s->out, "nothing found");
+    out_add_raw(&s->out, "nothing found");
     if (any)
-        out_raw(&s->out,
-                "; whole words are searched: put a * after a TEXT, as in 'invoi*', to find "
-                "longer words");
+        out_add_raw(&s->out,
+                    "; whole words are searched: put a * after a TEXT, as in 'invoi*', to find "
+                    "longer words");
     out_end_line(&s->out);
     return st;
 }

@@ -288,7 +288,7 @@ static void timeline_print_body(struct timeline *t, struct slice body)
         pretty_print(t->out, scan.root, 4);
         return;
     }
-    out_raw(t->out, "    ");
+    out_add_raw(t->out, "    ");
     out_text(t->out, body);
     out_end_line(t->out);
 }
@@ -365,7 +365,8 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     if (is_stderr_or_noise(m)) {
         timeline_add_detail(t, m, body, error);
         if (t->bodies != BODIES_SHORT) {
-            out_raw(o, t->taken > layout_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
+            out_add_raw(o,
+                        t->taken > layout_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
             out_text(o, body);
         }
         out_end_line(o);

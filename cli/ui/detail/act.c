@@ -46,7 +46,7 @@ int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t
         return fold_detail_part(&s, DETAIL_FOLD, ret_line);
     int st = view_toggle_fold(v, &t, detail_count_unfold_bytes_left(d));
     if (st == 0)
-        *ret_line = s.base + 1 + detail_line_below_title(s.part, t.line);
+        *ret_line = s.base + 1 + detail_get_line_below_title(s.part, t.line);
     return st;
 }
 
@@ -117,7 +117,7 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
         else
             line = d->hit_at;
         if (!p->folded &&
-            detail_first_line(d, d->hit_part) + 1 + detail_line_below_title(p, line) == from) {
+            detail_first_line(d, d->hit_part) + 1 + detail_get_line_below_title(p, line) == from) {
             *ret_part = d->hit_part;
             *ret_at = d->hit_at + forward;
             return;
@@ -165,7 +165,7 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
         if (far && unfold_string_of_hit(d, &p->view, at, ret->line) == 0)
             view_find_line_and_column(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
-        ret->line = detail_line_below_title(p, ret->line);
+        ret->line = detail_get_line_below_title(p, ret->line);
     }
     ret->line += detail_first_line(d, part) + 1;
     d->has_hit = true;

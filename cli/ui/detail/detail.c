@@ -241,7 +241,7 @@ static size_t count_content_lines(struct part *p)
                          : p->rows.n;
 }
 
-size_t detail_line_below_title(struct part *p, size_t line)
+size_t detail_get_line_below_title(struct part *p, size_t line)
 {
     size_t n = count_content_lines(p);
     line -= size_min(line, detail_count_hidden_brackets(p));
@@ -343,7 +343,7 @@ static void draw_part_row(const struct head_rows *r, size_t i, struct cells *c)
 bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c)
 {
     struct spot s;
-    cells_begin(c, from, width, d->ascii);
+    cells_begin_line(c, from, width, d->ascii);
     if (!detail_locate_line(d, line, &s))
         return false;
     if (s.title) {

@@ -430,7 +430,7 @@ void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from
     static const char *const markers[] = {
         [PAIR_CHANGED] = "~ ", [PAIR_REMOVED] = "- ", [PAIR_ADDED] = "+ "};
     struct view_place place;
-    cells_begin(c, from, width, ascii);
+    cells_begin_line(c, from, width, ascii);
     if (row >= p->shown_n)
         return;
     const struct pair_row *r = &p->shown[row];

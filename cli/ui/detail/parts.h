@@ -89,7 +89,7 @@ static inline struct part *detail_add_part(struct detail *d, enum part_kind kind
  * them; otherwise 0. */
 size_t detail_count_hidden_brackets(const struct part *p);
 /* Converts a line number of the part's view to a line number that counts from the part's title. */
-size_t detail_line_below_title(struct part *p, size_t line);
+size_t detail_get_line_below_title(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);
 void head_add_text(struct head_rows *r, const char *label, enum cells_style style,

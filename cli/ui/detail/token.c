@@ -26,8 +26,8 @@ static size_t token_skip_string_blocks(struct slice s, size_t at)
     for (; s.n - at >= JSON_BLOCK; at += JSON_BLOCK) {
         struct json_block b = json_block_at(s.p + at);
         uint64_t carry = escaped_first;
-        uint64_t escapes = json_block_find_escapes(json_block_match(b, '\\'), &carry);
-        if ((json_block_match(b, '"') & ~(escapes << 1 | escaped_first)) != 0)
+        uint64_t escapes = json_block_find_escapes(json_block_find_byte(b, '\\'), &carry);
+        if ((json_block_find_byte(b, '"') & ~(escapes << 1 | escaped_first)) != 0)
             break;
         escaped_first = carry;
     }
@@ -43,7 +43,7 @@ static size_t token_skip_string_blocks(struct slice s, size_t at)
 
 /* Returns the offset after the closing quote, which is the first quote after an even number of
  * backslashes. */
-static size_t token_string_end(struct slice s, size_t at)
+static size_t token_find_string_end(struct slice s, size_t at)
 {
     unsigned quotes = 0;
     for (size_t i = at + 1; i < s.n; i++) {
@@ -70,7 +70,7 @@ static const char ends_word[256] = {
 size_t token_find_end(struct slice s, size_t at)
 {
     if (s.p[at] == '"')
-        return token_string_end(s, at);
+        return token_find_string_end(s, at);
     do
         at++;
     while (at < s.n && !ends_word[(unsigned char)s.p[at]]);
@@ -92,7 +92,7 @@ size_t token_skip_value(struct slice s, size_t at, size_t *ret_children)
         if (!structural[(unsigned char)c]) {
             at++;
         } else if (c == '"') {
-            at = token_string_end(s, at);
+            at = token_find_string_end(s, at);
         } else {
             at++;
             if (token_opens_container(c))

@@ -176,7 +176,7 @@ void view_add_token(struct cells *c, enum cells_style style, struct slice token)
 bool view_json_step_line(struct view *v, struct view_place *p);
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c);
 /* Returns the end of the value at `at`. A far end is cached. */
-size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
+size_t view_find_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
 /* These functions return the index of the first exception, unfolded string or note at or after
  * offset `at`. */

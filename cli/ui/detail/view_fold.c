@@ -76,7 +76,7 @@ static int open_inner_view(const struct view *v, size_t at, size_t end, struct v
 
 static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t room)
 {
-    size_t children, end = view_value_end(v, at, &children);
+    size_t children, end = view_find_value_end(v, at, &children);
     if (end - at > room)
         return MI_EFULL;
     struct inner in = {.at = at, .indent = view_count_indent_columns(depth) + 4, .view = NULL};

@@ -25,7 +25,7 @@ bool view_json_step_line(struct view *v, struct view_place *p)
         depth -= depth > 0;
         at++;
     } else if (!token_opens_container(s.p[at]) || view_is_folded(v, at, depth)) {
-        at = view_value_end(v, at, &children);
+        at = view_find_value_end(v, at, &children);
     } else if (view_json_is_empty(v, at)) {
         at = token_skip_blank(s, at + 1) + 1;
     } else {
@@ -111,7 +111,7 @@ static void draw_json_container(struct view *v, size_t at, size_t depth, struct 
     if (view_json_is_empty(v, at)) {
         cells_add_str(c, CELLS_DIM, object ? "{}" : "[]");
     } else if (view_is_folded(v, at, depth)) {
-        (void)view_value_end(v, at, &children);
+        (void)view_find_value_end(v, at, &children);
         cells_add_str(c, CELLS_DIM, object ? "{" : "[");
         cells_add_str(c, CELLS_FOLD, v->ascii ? "..." : "…");
         cells_add_str(c, CELLS_DIM, object ? "}" : "]");
@@ -145,7 +145,7 @@ static void draw_json_scalar(struct view *v, size_t at, struct cells *c)
         buf_close(&size);
         return;
     }
-    struct slice token = {v->text.p + at, view_value_end(v, at, &children) - at};
+    struct slice token = {v->text.p + at, view_find_value_end(v, at, &children) - at};
     view_add_token(c, style_of_token(token), token);
 }
 
@@ -167,7 +167,7 @@ static void draw_json_value(struct view *v, const struct view_place *p, size_t a
         draw_json_scalar(v, at, c);
     if (!cells_are_full(c) &&
         (!opens || view_json_is_empty(v, at) || view_is_folded(v, at, p->depth)))
-        draw_json_comma(v, view_value_end(v, at, &children), c);
+        draw_json_comma(v, view_find_value_end(v, at, &children), c);
 }
 
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)

@@ -76,7 +76,7 @@ size_t view_count_notes(const struct view *v, size_t at)
 
 /* ---- the ends of values --------------------------------------------------------------------- */
 
-size_t view_value_end(struct view *v, size_t at, size_t *ret_children)
+size_t view_find_value_end(struct view *v, size_t at, size_t *ret_children)
 {
     struct view_end *e = &v->end[at % VIEW_CACHE];
     if (e->end == 0 || e->at != at) {

@@ -82,7 +82,7 @@ int view_copy_value(struct view *v, const struct view_place *p, struct buf *b)
             return MI_ENOENT;
         at = path.level[path.n - 1].at;
     }
-    size_t end = view_value_end(v, at, &children);
+    size_t end = view_find_value_end(v, at, &children);
     if (v->text.p[at] != '"' || (!view_unescape_string(v, at, end, b) && !b->failed))
         buf_add(b, v->text.p + at, end - at);
     return b->failed ? MI_ENOMEM : 0;

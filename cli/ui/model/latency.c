@@ -13,7 +13,7 @@ static size_t latency_bucket_of_duration(int64_t us)
     return size_min(16 * (shift + 1) + (size_t)(v >> shift) - 16, LATENCY_BUCKETS - 1);
 }
 
-static int64_t latency_middle_of_bucket(size_t bucket)
+static int64_t latency_get_bucket_middle(size_t bucket)
 {
     if (bucket < 32)
         return (int64_t)bucket;
@@ -41,8 +41,8 @@ int64_t latency_percentile(const struct latency *l, int percent)
     for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
         seen += l->bucket[i];
         if (seen >= rank)
-            return latency_middle_of_bucket(i) < l->most_us ? latency_middle_of_bucket(i)
-                                                            : l->most_us;
+            return latency_get_bucket_middle(i) < l->most_us ? latency_get_bucket_middle(i)
+                                                             : l->most_us;
     }
     return l->most_us;
 }

@@ -239,14 +239,15 @@ static size_t screen_put_span(size_t x, size_t y, struct slice s, attr_t attribu
     return x;
 }
 
-void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c)
+void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
+                      const struct cells *c)
 {
     attr_t attribute;
     short pair;
     size_t at = x;
     for (size_t i = 0; i < c->n; i++) {
         paint_find_attributes(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
-        at = screen_put_span(at, y, cells_text_of_span(c, i), attribute, pair);
+        at = screen_put_span(at, y, cells_get_span_text(c, i), attribute, pair);
     }
     paint_find_attributes(kind, CELLS_PLAIN, false, &attribute, &pair);
     for (; at < x + width; at++)

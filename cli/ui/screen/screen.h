@@ -46,7 +46,8 @@ extern volatile sig_atomic_t screen_resized;
 
 void screen_clear(void); /* begins a new picture: call before its lines are drawn */
 /* Draws a line at column x of screen line y, padded with blanks to `width` columns. */
-void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
+void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
+                      const struct cells *c);
 void screen_draw_rule(size_t x, size_t y, size_t height); /* draws a vertical line */
 /* Shows the cursor at this position of the picture. */
 void screen_set_cursor(size_t x, size_t y);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void cells_begin(struct cells *c, size_t from, size_t width, bool ascii)
+void cells_begin_line(struct cells *c, size_t from, size_t width, bool ascii)
 {
     struct cells begun = {.text = c->text, .span = c->span, .cap = c->cap, .failed = c->failed};
     *c = begun;
@@ -36,7 +36,7 @@ bool cells_are_full(const struct cells *c)
     return c->column >= get_window_end_column(c);
 }
 
-struct slice cells_text_of_span(const struct cells *c, size_t span)
+struct slice cells_get_span_text(const struct cells *c, size_t span)
 {
     return (struct slice){c->text.p + c->span[span].at, c->span[span].n};
 }

@@ -10,7 +10,7 @@
  *           character in half, a blank replaces the half. The time to add a text depends on its
  *           columns up to the end of the window, not on its length.
  * Owns      the text in the window; cells_close() frees it.
- * Errors    if memory runs out, `failed` is set and the line is incomplete. cells_begin() does
+ * Errors    if memory runs out, `failed` is set and the line is incomplete. cells_begin_line() does
  *           not reset `failed`.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_TEXT_CELLS_H
@@ -73,7 +73,7 @@ struct cells {
 };
 
 /* Begins a new line, and uses the memory of the previous line again. `c` may be zeroed. */
-void cells_begin(struct cells *c, size_t from, size_t width, bool ascii);
+void cells_begin_line(struct cells *c, size_t from, size_t width, bool ascii);
 void cells_close(struct cells *c);
 void cells_add_text(struct cells *c, enum cells_style style, struct slice text); /* recorded text */
 void cells_add_str(struct cells *c, enum cells_style style, const char *text);
@@ -88,7 +88,7 @@ void cells_cut_with_ellipsis(struct cells *c);
 /* Marks each match of the needle in the window, by setting `found` of the spans of the match.
  * Ignores case. */
 void cells_mark_matches(struct cells *c, struct slice needle);
-struct slice cells_text_of_span(const struct cells *c, size_t span);
+struct slice cells_get_span_text(const struct cells *c, size_t span);
 
 /* Returns the columns of a text without tabs, at most `max`. */
 size_t cells_text_columns(struct slice text, bool ascii, size_t max);

@@ -112,7 +112,7 @@ static bool mcpfile_json_scan_member(struct mcpfile_scan *s)
     mcpfile_push_key(s, v.key);
     bool good = mcpfile_json_skip_blank(s) && mcpfile_scan_value(s, &v);
     if (good) {
-        v.end = mcpfile_offset(s);
+        v.end = mcpfile_get_offset(s);
         mcpfile_collect(s, &v);
     }
     mcpfile_pop_to_depth(s, depth);
@@ -122,7 +122,7 @@ static bool mcpfile_json_scan_member(struct mcpfile_scan *s)
 static bool scan_json_object(struct mcpfile_scan *s)
 {
     size_t outer = s->object;
-    s->object = mcpfile_offset(s);
+    s->object = mcpfile_get_offset(s);
     s->p++;
     bool good = mcpfile_json_skip_blank(s);
     while (good && !mcpfile_next_is(s, '}'))

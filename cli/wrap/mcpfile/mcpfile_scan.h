@@ -35,7 +35,7 @@ struct mcpfile_scan {
     bool no_memory;
 };
 
-static inline size_t mcpfile_offset(const struct mcpfile_scan *s)
+static inline size_t mcpfile_get_offset(const struct mcpfile_scan *s)
 {
     return (size_t)(s->p - s->f->text.p);
 }

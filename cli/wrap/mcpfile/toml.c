@@ -127,7 +127,7 @@ static bool scan_toml_key(struct mcpfile_scan *s, struct span *ret)
 static bool scan_toml_inline_table(struct mcpfile_scan *s)
 {
     size_t outer = s->object;
-    s->object = mcpfile_offset(s);
+    s->object = mcpfile_get_offset(s);
     s->p++;
     bool good = mcpfile_toml_skip_blank(s);
     while (good && !mcpfile_next_is(s, '}'))
@@ -161,10 +161,10 @@ static bool mcpfile_toml_scan_pair(struct mcpfile_scan *s, bool on_line)
     skip_toml_blanks(s);
     if (!mcpfile_scan_value(s, &v))
         return false;
-    v.end = mcpfile_offset(s);
+    v.end = mcpfile_get_offset(s);
     if (on_line) {
         skip_toml_comment(s);
-        v.end = mcpfile_offset(s);
+        v.end = mcpfile_get_offset(s);
     }
     mcpfile_collect(s, &v);
     mcpfile_pop_to_depth(s, depth);
@@ -209,7 +209,7 @@ static void enter_toml_list(struct mcpfile_scan *s)
 static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
 {
     struct span key;
-    size_t at = mcpfile_offset(s);
+    size_t at = mcpfile_get_offset(s);
     mcpfile_pop_to_depth(s, 0);
     s->object = 0;
     s->p++;

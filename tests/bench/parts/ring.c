@@ -112,7 +112,7 @@ static _Noreturn void run_reader(int fd, bool sleeps, const int wakes[2])
     while (!ring_is_finished(&r)) {
         if (read_all(&r) > 0 && ring_release_records(&r))
             wake(wakes[0]);
-        if (sleeps && ring_reader_sleep(&r)) {
+        if (sleeps && ring_put_reader_to_sleep(&r)) {
             wait_until_woken(wakes[1]);
             ring_mark_reader_awake(&r);
         }

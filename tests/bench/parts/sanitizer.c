@@ -12,7 +12,7 @@
 static const char code[] =
     "static int read_all(struct settings *s, char **argv)\\n{\\n\\tfor (int i = 0; i < s->n; i++) {"
     "\\n\\t\\tif (strcmp(argv[i], \\\"--name\\\") == 0)\\n\\t\\t\\treturn fail(s, \\\"no name\\\");"
-    "\\n\\t}\\n\\treturn token_skip_separators(s) != NULL ? 0 : -1; /* caf\xC3\xA9 */\\n}\\n";
+    "\\n\\t}\\n\\treturn token_skip_to_next(s) != NULL ? 0 : -1; /* caf\xC3\xA9 */\\n}\\n";
 static const char object[] =
     "{\"id\":481516,\"name\":\"notes.md\",\"size\":2342,\"tags\":[\"a\",\"b\",null],\"open\":true,"
     "\"owner\":{\"id\":7,\"login\":\"bob\"},\"ratio\":0.25,\"url\":\"https://example.org/notes/"

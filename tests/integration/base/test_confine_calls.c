@@ -113,7 +113,7 @@ static void try_what_leads_out(void)
     DENIED(setns(0, 0));
     DENIED(chroot("/"));
     struct buf name = {0};
-    confine_call_name(atomic_load(&denied.last), &name);
+    system_call_append_name(atomic_load(&denied.last), &name);
     FACT(strcmp(buf_str(&name), "chroot") == 0);
 }
 
@@ -198,7 +198,7 @@ static void test_confine_calls_without_a_name_are_numbers(void **state)
 {
     (void)state;
     struct buf name = {0};
-    confine_call_name(4000, &name);
+    system_call_append_name(4000, &name);
     assert_string_equal(buf_str(&name), "4000");
     buf_close(&name);
 }

@@ -57,7 +57,7 @@ static void assert_totals(const struct outbox *o, uint64_t staged, uint64_t rele
     assert_int_equal(o->staged, staged);
     assert_int_equal(o->released, released);
     assert_int_equal(o->written, written);
-    assert_int_equal(outbox_bytes(o), staged - written);
+    assert_int_equal(outbox_count_bytes(o), staged - written);
 }
 
 static void assert_got(struct peer *p, const char *text)
@@ -361,14 +361,14 @@ static void test_outbox_reset_accepts_again_and_counts_bytes_of_the_old_peer(voi
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_int_equal(outbox_add_copy(&o, slice_of("lost")), 0);
     outbox_discard_after_error(&o);
-    assert_int_equal(outbox_accepted_bytes(&o), 3);
+    assert_int_equal(outbox_count_accepted_bytes(&o), 3);
     outbox_reset(&o);
     assert_int_equal(outbox_add_copy(&o, slice_of("two")), 0);
     assert_totals(&o, 10, 7, 7);
-    assert_int_equal(outbox_accepted_bytes(&o), 3);
+    assert_int_equal(outbox_count_accepted_bytes(&o), 3);
     outbox_release_staged_bytes(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
-    assert_int_equal(outbox_accepted_bytes(&o), 6);
+    assert_int_equal(outbox_count_accepted_bytes(&o), 6);
     assert_got(&p, "onetwo");
     outbox_close(&o);
     peer_close(&p);

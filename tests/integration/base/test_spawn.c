@@ -81,7 +81,7 @@ static void test_spawn_close_from_closes_the_rest(void **state)
     if (pid == 0) {
         int kept = dup2(STDERR_FILENO, 100), first = dup2(STDERR_FILENO, 101);
         int last = dup2(STDERR_FILENO, 900);
-        spawn_close_fds_from(101);
+        close_fds_from_number(101);
         bool good =
             fcntl(kept, F_GETFD) >= 0 && fcntl(first, F_GETFD) < 0 && fcntl(last, F_GETFD) < 0;
         _exit(good ? 0 : 1);

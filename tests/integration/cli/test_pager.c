@@ -58,7 +58,7 @@ static void test_pager_gets_all_of_the_output(void **state)
     pager_open(&p, &o);
     assert_true(p.pid > 0);
     for (int i = 0; i < 100000; i++)
-        out_raw(&o, "line\n");
+        out_add_raw(&o, "line\n");
     assert_int_equal(out_close(&o), EXIT_FINE);
     pager_close(&p);
     (void)signal(SIGINT, SIG_DFL);

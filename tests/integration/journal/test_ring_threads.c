@@ -118,7 +118,7 @@ static void *run_reader(void *ctx)
         if (n > 0) {
             if (ring_release_records(&t->r))
                 wake(t->to_writer);
-        } else if (ring_reader_sleep(&t->r)) {
+        } else if (ring_put_reader_to_sleep(&t->r)) {
             wait_until_woken(t->to_reader);
             ring_mark_reader_awake(&t->r);
         }

@@ -57,7 +57,7 @@ static void check_end(const char *script, const char *text, bool unread)
         assert_int_equal(live_receive_line(l, in_s(20), &line), LIVE_ENDED);
         live_append_end_text(l, &said);
         assert_string_equal(buf_str(&said), text);
-        assert_int_equal(live_read_output(l), unread ? 0 : live_sent_bytes(l));
+        assert_int_equal(live_read_output(l), unread ? 0 : live_count_sent_bytes(l));
         assert_int_equal(live_next_wait_us(l), -1);
         buf_close(&said);
         (void)live_close(l, 200000);

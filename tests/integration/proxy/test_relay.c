@@ -290,10 +290,10 @@ static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
     size_t in = put_until_full(f, 999);
     assert_true(f->r.stops & RELAY_FULL);
     assert_false(ev_is_active(&f->r.read_watch));
-    assert_in_range(outbox_bytes(&f->box), RELAY_HIGH, RELAY_HIGH + RELAY_TURN + LINE_CHUNK);
+    assert_in_range(outbox_count_bytes(&f->box), RELAY_HIGH, RELAY_HIGH + RELAY_TURN + LINE_CHUNK);
     uint64_t read_before = f->bytes;
     /* until RELAY_LOW */
-    while (outbox_bytes(&f->box) > RELAY_LOW) {
+    while (outbox_count_bytes(&f->box) > RELAY_LOW) {
         assert_int_equal(f->bytes, read_before);
         assert_true(f->r.stops & RELAY_FULL);
         take(f, 4096);
@@ -370,7 +370,7 @@ static void test_relay_closed_counts_bytes_never_read(void **state)
     struct fixture *f = *state;
     char c[4];
     put(f, "one\ntwo\n", 8);
-    while (outbox_accepted_bytes(&f->box) < 8)
+    while (outbox_count_accepted_bytes(&f->box) < 8)
         turn(f);
     assert_int_equal(read(f->out_r, c, 3), 3);
     int other = dup(f->out_r);
@@ -389,7 +389,7 @@ static void test_relay_closed_reader_is_noticed_without_a_write(void **state)
 {
     struct fixture *f = *state;
     put(f, "one\n", 4);
-    while (outbox_accepted_bytes(&f->box) < 4)
+    while (outbox_count_accepted_bytes(&f->box) < 4)
         turn(f);
     relay_watch_closing(&f->r);
     turn(f);
@@ -406,7 +406,7 @@ static void test_relay_muted_writes_nothing_and_counts_what_is_not_read(void **s
     struct fixture *f = *state;
     relay_watch_closing(&f->r);
     put(f, "one\n", 4);
-    while (outbox_accepted_bytes(&f->box) < 4)
+    while (outbox_count_accepted_bytes(&f->box) < 4)
         turn(f);
     relay_stop_writing(&f->r);
     put(f, "two\n", 4);
@@ -419,7 +419,7 @@ static void test_relay_muted_writes_nothing_and_counts_what_is_not_read(void **s
     assert_false(f->box.broken);
     relay_close_output(&f->r);
     assert_int_equal(f->r.unread, 4);
-    assert_int_equal(outbox_accepted_bytes(&f->box), 4);
+    assert_int_equal(outbox_count_accepted_bytes(&f->box), 4);
 }
 
 /* Nothing more can be staged: the peer must see the end of the stream. */

@@ -540,7 +540,7 @@ static void test_recorder_message_that_never_fits_is_recorded_without_its_body(v
     limit_files(MIB);
     begin_pass(f);
     limit_files(RLIM_INFINITY);
-    size_t max = ring_record_max(&f->r->ring);
+    size_t max = ring_max_record_size(&f->r->ring);
     assert_in_range(max, 100000, MIB);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
     assert_int_equal(add_and_publish(f, MIB), RECORDER_PUBLISHED);

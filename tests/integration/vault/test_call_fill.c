@@ -202,7 +202,7 @@ static void fill_all(struct fixture *f)
     struct call_fill fill = {0};
     bool more = true;
     for (int n = 0; more; n++) {
-        assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
+        assert_int_equal(call_fill_add_next_rows(&fill, f->w, 0, &more), 0);
         assert_true(n < 1000);
     }
 }
@@ -315,7 +315,7 @@ static void test_call_fill_session_without_messages_and_removed_session(void **s
     write_session(f, "01ARZ3NDEKTSV4RRFFQ69G5FAW", 300, true);
     forget_calls(f);
     sql_rows(&f->t, "DELETE FROM messages WHERE session_id = 1");
-    assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
+    assert_int_equal(call_fill_add_next_rows(&fill, f->w, 0, &more), 0);
     assert_int_equal(fill.session_id, 2);
     sql_rows(&f->t, "DELETE FROM sessions WHERE id = 2");
     fill_all(f);
@@ -338,7 +338,7 @@ static void test_call_fill_does_not_disturb_the_session_that_is_recorded(void **
         struct row a = {
             .kind = KIND_RESULT, .direction = ROW_S2C, .seq = seq + 1, .request_seq = seq};
         assert_int_equal(writer_add_row(f->w, 2, UID, &q), 0);
-        assert_int_equal(call_fill_next_rows(&fill, f->w, 0, &more), 0);
+        assert_int_equal(call_fill_add_next_rows(&fill, f->w, 0, &more), 0);
         assert_int_equal(writer_add_row(f->w, 2, UID, &a), 0);
     }
     char sql[200];
@@ -366,7 +366,7 @@ static bool fill_in_child(struct fixture *f, int64_t us)
             writer_open(&f->w, &f->d, false, &f->error) < 0)
             _exit(1);
         while (more)
-            if (call_fill_next_rows(&fill, f->w, 1000000, &more) < 0 && !writer_is_busy(f->w))
+            if (call_fill_add_next_rows(&fill, f->w, 1000000, &more) < 0 && !writer_is_busy(f->w))
                 _exit(2);
         _exit(0);
     }

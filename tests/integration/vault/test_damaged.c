@@ -1,5 +1,5 @@
 /* A database is put aside if it is damaged, and only then; once, and without overwriting anything. */
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 
 #include "tests/support/vault_unit.h"
 #include "vault/store/schema.h"
@@ -55,14 +55,14 @@ static void test_damaged_leaves_a_sound_database(void **state)
 {
     struct fixture *f = *state;
     char name[DAMAGED_NAME_MAX];
-    assert_int_equal(damaged_move_database(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(damaged_db_move_aside(&f->dir, name, &f->why), MI_ENOENT);
     pid_t locker = sql_lock(&f->t, 0);
-    assert_int_equal(damaged_move_database(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(damaged_db_move_aside(&f->dir, name, &f->why), MI_ENOENT);
     sql_unlock(locker);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM sessions"), "1");
     assert_int_equal(unlink(in_vault(f, VAULT_DB, "")), 0);
-    assert_int_equal(damaged_move_database(&f->dir, name, &f->why), MI_ENOENT);
-    assert_int_equal(damaged_count_databases(f->dir.fd, name), 0);
+    assert_int_equal(damaged_db_move_aside(&f->dir, name, &f->why), MI_ENOENT);
+    assert_int_equal(damaged_db_count(f->dir.fd, name), 0);
 }
 
 static void test_damaged_renames_all_files_and_overwrites_none(void **state)
@@ -76,10 +76,10 @@ static void test_damaged_renames_all_files_and_overwrites_none(void **state)
         write_at(in_vault(f, VAULT_DB, ""), 0, text, sizeof text);
         write_at(in_vault(f, VAULT_DB, ""), 26, part, 1);
         write_at(in_vault(f, VAULT_DB, "-wal"), 0, part, 1);
-        assert_int_equal(damaged_move_database(&f->dir, name[i], &f->why), 0);
+        assert_int_equal(damaged_db_move_aside(&f->dir, name[i], &f->why), 0);
         assert_string_equal(buf_str(&f->why), "file is not a database");
         assert_false(exists(in_vault(f, VAULT_DB, "")) || exists(in_vault(f, VAULT_DB, "-wal")));
-        assert_int_equal(damaged_count_databases(f->dir.fd, newest), i + 1);
+        assert_int_equal(damaged_db_count(f->dir.fd, newest), i + 1);
     }
     for (size_t i = 0; i < MI_COUNT(name); i++) {
         char *db = slurp(in_vault(f, name[i], ""), NULL);
@@ -102,7 +102,7 @@ static void test_damaged_of_several_processes_renames_once(void **state)
         if (pid[i] == 0) {
             char name[DAMAGED_NAME_MAX];
             struct buf why = {0};
-            int st = damaged_move_database(&f->dir, name, &why);
+            int st = damaged_db_move_aside(&f->dir, name, &why);
             _exit(st == 0 ? 10 : st == MI_ENOENT ? 0 : 1);
         }
     }
@@ -114,7 +114,7 @@ static void test_damaged_of_several_processes_renames_once(void **state)
         done += WEXITSTATUS(status) == 10;
     }
     assert_int_equal(done, 1);
-    assert_int_equal(damaged_count_databases(f->dir.fd, NULL), 1);
+    assert_int_equal(damaged_db_count(f->dir.fd, NULL), 1);
 }
 
 int main(void)

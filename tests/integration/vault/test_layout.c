@@ -36,7 +36,7 @@ static void on_fault(void *ctx, const struct layout_fault *f)
 static void expect_faults(sqlite3 *db, const char *expected)
 {
     struct faults x = {0};
-    assert_int_equal(layout_compare(db, on_fault, &x), 0);
+    assert_int_equal(layout_compare_objects(db, on_fault, &x), 0);
     assert_string_equal(buf_str(&x.text), expected);
     buf_close(&x.text);
 }

@@ -50,8 +50,8 @@ static pid_t kid(struct fixture *f)
 static struct running of_group(struct fixture *f)
 {
     struct running r;
-    running_describe_self(&r);
-    running_describe_server(&r, f->kid[0], f->kid[0]);
+    describe_running_self(&r);
+    describe_running_server(&r, f->kid[0], f->kid[0]);
     return r;
 }
 
@@ -70,7 +70,7 @@ static void test_running_self_is_this_process_and_live(void **state)
 {
     (void)state;
     struct running r;
-    running_describe_self(&r);
+    describe_running_self(&r);
     assert_int_equal(r.pid, getpid());
     assert_int_equal(r.client_pid, getppid());
     assert_true(r.pid_start == process_start(getpid()));
@@ -85,7 +85,7 @@ static void test_running_proxy_with_another_start_time_has_exited(void **state)
 {
     (void)state;
     struct running r;
-    running_describe_self(&r);
+    describe_running_self(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
     assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
@@ -101,7 +101,7 @@ static void test_running_on_another_machine_is_elsewhere(void **state)
 {
     (void)state;
     struct running r;
-    running_describe_self(&r);
+    describe_running_self(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
     row.r.pid_namespace++; /* another container of this machine */
@@ -203,7 +203,7 @@ static void test_running_session_of_another_namespace_is_judged_by_its_lock(void
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd = running_lock_open(dir);
-    running_describe_self(&r);
+    describe_running_self(&r);
     r.pid_namespace++;
     struct running_row row = row_of(r);
     row.session_id = 5;
@@ -232,14 +232,14 @@ static void test_running_group_is_the_recorded_one(void **state)
     struct running r = of_group(f);
     assert_int_equal(r.server_pid, f->kid[0]);
     assert_int_equal(r.server_session, getsid(0));
-    assert_int_equal(running_read_process_group(&r, p, 4), 2);
-    assert_int_equal(running_read_process_group(&r, p, 1), 1);
+    assert_int_equal(read_running_process_group(&r, p, 4), 2);
+    assert_int_equal(read_running_process_group(&r, p, 1), 1);
     struct running other = r;
     other.boot[0] ^= 1;
-    assert_int_equal(running_read_process_group(&other, p, 4), 0);
+    assert_int_equal(read_running_process_group(&other, p, 4), 0);
     other = r;
     other.pid_namespace++;
-    assert_int_equal(running_read_process_group(&other, p, 4), 0);
+    assert_int_equal(read_running_process_group(&other, p, 4), 0);
 }
 
 static void test_running_group_with_another_start_time_is_not_the_same(void **state)
@@ -250,9 +250,9 @@ static void test_running_group_with_another_start_time_is_not_the_same(void **st
     kid(f);
     struct running r = of_group(f);
     r.server_start++;
-    assert_int_equal(running_read_process_group(&r, p, 4), 0);
+    assert_int_equal(read_running_process_group(&r, p, 4), 0);
     r.server_start -= 2;
-    assert_int_equal(running_read_process_group(&r, p, 4), 0);
+    assert_int_equal(read_running_process_group(&r, p, 4), 0);
 }
 
 /* A launcher has exited: the members of its group are younger, and in its session. */
@@ -266,14 +266,14 @@ static void test_running_group_without_its_leader_is_known_by_age_and_session(vo
     kill(f->kid[0], SIGKILL);
     siginfo_t si;
     assert_int_equal(waitid(P_PID, (id_t)f->kid[0], &si, WEXITED | WNOWAIT), 0);
-    assert_int_equal(running_read_process_group(&r, p, 4), 1);
+    assert_int_equal(read_running_process_group(&r, p, 4), 1);
     assert_int_equal(p[0].pid, f->kid[1]);
     struct running other = r;
     other.server_session++;
-    assert_int_equal(running_read_process_group(&other, p, 4), 0);
+    assert_int_equal(read_running_process_group(&other, p, 4), 0);
     other = r;
     other.server_start = process_start(f->kid[1]) + 1;
-    assert_int_equal(running_read_process_group(&other, p, 4), 0);
+    assert_int_equal(read_running_process_group(&other, p, 4), 0);
 }
 
 static void test_running_group_is_never_our_own_or_every_process(void **state)
@@ -281,13 +281,13 @@ static void test_running_group_is_never_our_own_or_every_process(void **state)
     (void)state;
     struct process p[4];
     struct running r;
-    running_describe_self(&r);
-    running_describe_server(&r, getpid(), getpgrp());
-    assert_int_equal(running_read_process_group(&r, p, 4), 0);
+    describe_running_self(&r);
+    describe_running_server(&r, getpid(), getpgrp());
+    assert_int_equal(read_running_process_group(&r, p, 4), 0);
     r.server_group = 0;
-    assert_int_equal(running_read_process_group(&r, p, 4), 0);
+    assert_int_equal(read_running_process_group(&r, p, 4), 0);
     r.server_group = 1;
-    assert_int_equal(running_read_process_group(&r, p, 4), 0);
+    assert_int_equal(read_running_process_group(&r, p, 4), 0);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

@@ -20,7 +20,7 @@ static void add(struct check_report *r, bool from_client, const char *names, bre
                               .method = slice_of("tools/call"),
                               .target = slice_of("a\nb"),
                               .finding = names != NULL ? slice_of(names) : (struct slice){0}};
-    assert_true(check_add_message(r, &m, broken, detail, (void *)(uintptr_t)with_detail));
+    assert_true(check_report_add_message(r, &m, broken, detail, (void *)(uintptr_t)with_detail));
 }
 
 static void open_with(struct check_report *r, const char *fail_on, const char *ignore)
@@ -29,8 +29,8 @@ static void open_with(struct check_report *r, const char *fail_on, const char *i
     check_report_open(r);
     assert_true(check_set_failing_findings(r, fail_on, &error));
     assert_true(check_ignore_findings(r, ignore, &error));
-    check_add_recording(r, slice_of("uid"), 12, 3);
-    check_set_server(r, slice_of("files"));
+    check_report_add_recording(r, slice_of("uid"), 12, 3);
+    check_report_set_server(r, slice_of("files"));
     buf_close(&error);
 }
 
@@ -47,7 +47,7 @@ static void json_of(const struct check_report *r, struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
-    check_print_json(r, &j);
+    check_report_print_json(r, &j);
     json_out_end(&j);
 }
 
@@ -124,7 +124,7 @@ static void test_findings_of_the_other_side_are_omitted(void **state)
     assert_int_equal(r.recordings[0].n, 0);
     add(&r, true, "crlf", 0, NULL);
     assert_int_equal(r.recordings[0].n, 1);
-    assert_string_equal(check_finding_sender(&r.recordings[0].findings[0]), "client");
+    assert_string_equal(finding_sender_name(&r.recordings[0].findings[0]), "client");
     check_report_close(&r);
 }
 
@@ -224,7 +224,7 @@ static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
     struct json_scan scan;
     open_with(&r, "error", "");
     add(&r, true, "crlf,not-json", RULE(RULE_UNKNOWN_METHOD), "crlf");
-    check_add_recording(&r, slice_of("a b#\xc3\xa9/c.jsonl"), 0, 0);
+    check_report_add_recording(&r, slice_of("a b#\xc3\xa9/c.jsonl"), 0, 0);
     add(&r, true, "bom", 0, NULL);
     json_of(&r, &b);
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
@@ -249,10 +249,10 @@ static void test_findings_junit_report_groups_by_name(void **state)
     add(&r, true, "crlf", 0, "crlf");
     add(&r, true, "crlf", 0, NULL);
     add(&r, true, "bom", 0, NULL);
-    check_add_recording(&r, slice_of("quiet"), 13, 5);
+    check_report_add_recording(&r, slice_of("quiet"), 13, 5);
     struct report report = {.junit = true};
     check_add_cases(&r, &report);
-    report_junit(&report, &b);
+    report_write_junit(&report, &b);
     report_close(&report);
     const char *text = buf_str(&b);
     assert_non_null(strstr(text, "<testsuite name=\"uid\""));

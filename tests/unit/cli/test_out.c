@@ -58,7 +58,7 @@ static void test_out_fill_line_breaks_between_words_on_a_terminal(void **state)
     (void)state;
     size_t columns = o.columns;
     o.columns = 20;
-    out_raw(&o, "ok   ");
+    out_add_raw(&o, "ok   ");
     size_t from = o.b.n;
     out_text(&o, slice_of("one two three four fifteen-columns x"));
     out_fill_line(&o, from, 5);
@@ -66,7 +66,7 @@ static void test_out_fill_line_breaks_between_words_on_a_terminal(void **state)
     out_fill_line(&o, 0, 5);
     printed("\n");
     o.columns = OUT_UNLIMITED;
-    out_raw(&o, "ok   one two three four fifteen-columns x");
+    out_add_raw(&o, "ok   one two three four fifteen-columns x");
     out_fill_line(&o, 5, 5);
     printed("ok   one two three four fifteen-columns x\n");
     o.columns = columns;

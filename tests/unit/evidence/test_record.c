@@ -220,7 +220,7 @@ static void test_salts_all_differ_and_none_stays_in_the_pool(void **state)
     static struct salt got[N];
     static const uint8_t zero[SALT_N];
     for (size_t i = 0; i < N; i++) {
-        assert_int_equal(salts_take_next(&pool, &got[i]), 0);
+        assert_int_equal(salts_take_next_salt(&pool, &got[i]), 0);
         assert_memory_equal(pool.pool + pool.left, zero, SALT_N);
     }
     qsort(got, N, sizeof got[0], compare);

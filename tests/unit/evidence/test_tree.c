@@ -184,7 +184,7 @@ static void test_places_are_groups_in_a_tree(void **state)
         if (!digest_eq(&got, &want))
             fail_msg("the root over %zu records", sizes[i]);
         assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);
-        assert_int_equal(places_count_ungrouped(&p), sizes[i] % PLACES_GROUP);
+        assert_int_equal(places_count_ungrouped_records(&p), sizes[i] % PLACES_GROUP);
     }
 }
 

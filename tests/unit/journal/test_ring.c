@@ -185,7 +185,7 @@ static void test_ring_passes_records_of_each_size(void **state)
     (void)state;
     struct pair p;
     open_pair(&p, SMALL, SMALL);
-    size_t max = ring_record_max(&p.w), step = unit_slow() ? 97 : unit_sample(3);
+    size_t max = ring_max_record_size(&p.w), step = unit_slow() ? 97 : unit_sample(3);
     assert_true(max > (size_t)2 * 4096);
     uint64_t end = 0;
     for (size_t n = 0; n <= max; n += step) {
@@ -285,7 +285,7 @@ static void test_ring_accepts_a_long_record_only_while_empty(void **state)
     (void)state;
     struct pair p;
     open_pair(&p, SMALL, 100);
-    size_t max = ring_record_max(&p.w);
+    size_t max = ring_max_record_size(&p.w);
     /* at every position: the end of the record before moves by 8 */
     for (size_t lap = 0; lap < 2100; lap++) {
         publish(&p, 1, 0);
@@ -475,16 +475,16 @@ static void test_ring_returns_its_memory_in_parts(void **state)
     open_pair(&p, (uint64_t)16 << 20, (uint64_t)8 << 20);
     for (int lap = 0; lap < 3; lap++) {
         pass_burst(&p);
-        assert_true(ring_memory_bytes(&p.w) >= (size_t)8 << 20);
-        while (ring_memory_bytes(&p.w) > RING_KEPT) {
-            size_t before = ring_memory_bytes(&p.w);
+        assert_true(ring_memory_size(&p.w) >= (size_t)8 << 20);
+        while (ring_memory_size(&p.w) > RING_KEPT) {
+            size_t before = ring_memory_size(&p.w);
             ring_return_memory(&p.w, (size_t)1 << 20);
-            assert_true(ring_memory_bytes(&p.w) < before);
-            assert_true(before - ring_memory_bytes(&p.w) <= (size_t)1 << 20);
-            assert_true(memory_of(&p) <= ring_memory_bytes(&p.w) + OTHER_MEMORY);
+            assert_true(ring_memory_size(&p.w) < before);
+            assert_true(before - ring_memory_size(&p.w) <= (size_t)1 << 20);
+            assert_true(memory_of(&p) <= ring_memory_size(&p.w) + OTHER_MEMORY);
         }
         ring_return_memory(&p.w, SIZE_MAX);
-        assert_int_equal(ring_memory_bytes(&p.w), RING_KEPT);
+        assert_int_equal(ring_memory_size(&p.w), RING_KEPT);
     }
     /* not that of records */
     assert_true(add(&p, 1, 600000));
@@ -611,11 +611,11 @@ static void test_ring_wakes_a_sleeping_reader_once(void **state)
     struct pair p;
     open_pair(&p, SMALL, SMALL);
     publish(&p, 1, 10);
-    assert_false(ring_reader_sleep(&p.r)); /* there is a record */
+    assert_false(ring_put_reader_to_sleep(&p.r)); /* there is a record */
     publish(&p, 2, 10);
     take(&p, 1, 10);
     take(&p, 2, 10);
-    assert_true(ring_reader_sleep(&p.r)); /* although nothing is released */
+    assert_true(ring_put_reader_to_sleep(&p.r)); /* although nothing is released */
     assert_false(ring_publish_records(&p.w));
     assert_true(add(&p, 3, 10));
     assert_true(ring_publish_records(&p.w));
@@ -623,7 +623,7 @@ static void test_ring_wakes_a_sleeping_reader_once(void **state)
     ring_mark_reader_awake(&p.r);
     take(&p, 3, 10);
     take(&p, 4, 10);
-    assert_true(ring_reader_sleep(&p.r));
+    assert_true(ring_put_reader_to_sleep(&p.r));
     ring_mark_reader_awake(&p.r);
     publish(&p, 5, 10); /* it woke up for another reason */
     close_pair(&p);
@@ -655,14 +655,14 @@ static void test_ring_that_ended_is_finished_when_all_is_stored(void **state)
     (void)state;
     struct pair p;
     open_pair(&p, SMALL, SMALL);
-    assert_true(ring_reader_sleep(&p.r));
+    assert_true(ring_put_reader_to_sleep(&p.r));
     assert_true(add(&p, 1, 10));
     assert_true(ring_mark_ended(&p.w)); /* publishes, and wakes */
-    assert_false(ring_reader_sleep(&p.r));
+    assert_false(ring_put_reader_to_sleep(&p.r));
     assert_false(ring_is_finished(&p.r));
     take(&p, 1, 10);
     assert_false(ring_is_finished(&p.r));
-    assert_false(ring_reader_sleep(&p.r)); /* not even without records */
+    assert_false(ring_put_reader_to_sleep(&p.r)); /* not even without records */
     assert_false(ring_release_records(&p.r));
     assert_true(ring_is_finished(&p.r));
     assert_true(ring_is_finished(&p.w));

@@ -129,7 +129,7 @@ static int use(int fd, size_t *ret_n)
     (void)!ring_release_records(&r);
     st = read_all(&r, ret_n);
     (void)!ring_release_records(&r);
-    (void)!ring_reader_sleep(&r);
+    (void)!ring_put_reader_to_sleep(&r);
     (void)ring_is_finished(&r);
     (void)ring_unread_bytes(&r);
     ring_close(&r);

@@ -375,7 +375,7 @@ static void run_reader(void)
     for (at_place(4, &r, 0); !ring_is_finished(&r); at_place(4, &r, 0)) {
         if (read_records())
             continue;
-        if (ring_reader_sleep(&r)) {
+        if (ring_put_reader_to_sleep(&r)) {
             wait_until_woken();
             at_place(5, &r, 0);
             ring_mark_reader_awake(&r);

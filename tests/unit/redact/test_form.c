@@ -45,7 +45,7 @@ static bool says(struct forms *f, const struct redact *r, bool from_client, cons
         else
             buf_addc(&b, *p == '\'' ? '"' : *p);
     assert_int_equal(rpc_read(buf_slice(&b), &m), 0);
-    bool asks = forms_note_rpc(f, r, &m, from_client);
+    bool asks = forms_read_rpc(f, r, &m, from_client);
     buf_close(&b);
     return asks;
 }

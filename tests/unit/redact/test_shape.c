@@ -32,7 +32,7 @@ static void hide(const struct shapes *s, struct slice text, struct buf *out)
     struct shape_hit h;
     size_t at = 0;
     buf_clear(out);
-    while (shapes_find_next(s, text, at, &h)) {
+    while (shapes_find_next_hit(s, text, at, &h)) {
         assert_true(h.n > 0 && h.from >= at && h.from + h.n <= text.n);
         buf_add(out, text.p + at, h.from - at);
         buf_printf(out, "[redacted:%s]", h.rule);
@@ -59,7 +59,7 @@ static bool found_exactly(const struct shapes *s, const struct corpus_case *k)
     struct shape_hit h;
     size_t at = 0, i = 0;
     bool rule = false;
-    while (shapes_find_next(s, text, at, &h)) {
+    while (shapes_find_next_hit(s, text, at, &h)) {
         if (i == k->marks || h.from != k->mark[i].from || h.n != k->mark[i].n) {
             print_message("%s:%zu: %s finds '%.*s' in '%s'\n", SECRETS, k->line, h.rule,
                           (int)size_min(h.n, 120), text.p + h.from, text.p);
@@ -100,7 +100,7 @@ static void test_shape_lookalikes_are_kept(void **state)
         struct shape_hit h;
         struct slice text = {c.now.text, c.now.n};
         n++;
-        if (shapes_find_next(*state, text, 0, &h))
+        if (shapes_find_next_hit(*state, text, 0, &h))
             print_message("%s:%zu: %s takes '%.*s' in '%s'\n", LOOKALIKES, c.now.line, h.rule,
                           (int)size_min(h.n, 120), text.p + h.from, text.p);
         else
@@ -262,19 +262,19 @@ static void test_shape_texts_can_be_searched_alternately(void **state)
         slice_of("AKIAQ7RT5WZX3NBP2LKM,aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d password=hunter22");
     struct slice b = slice_of("password=hunter2 secret=hunter3");
     struct shape_hit h;
-    assert_true(shapes_find_next(*state, a, 0, &h));
+    assert_true(shapes_find_next_hit(*state, a, 0, &h));
     assert_string_equal(h.rule, "aws-access-key-id");
     size_t at = h.from + h.n;
-    assert_true(shapes_find_next(*state, b, 0, &h));
+    assert_true(shapes_find_next_hit(*state, b, 0, &h));
     assert_int_equal(h.from, 9);
-    assert_true(shapes_find_next(*state, a, at, &h));
+    assert_true(shapes_find_next_hit(*state, a, at, &h));
     assert_string_equal(h.rule, "aws-secret-key");
     at = h.from + h.n;
-    assert_true(shapes_find_next(*state, b, 16, &h));
+    assert_true(shapes_find_next_hit(*state, b, 16, &h));
     assert_int_equal(h.from, 24);
-    assert_true(shapes_find_next(*state, a, at, &h));
+    assert_true(shapes_find_next_hit(*state, a, at, &h));
     assert_string_equal(h.rule, "assignment");
-    assert_false(shapes_find_next(*state, a, h.from + h.n, &h));
+    assert_false(shapes_find_next_hit(*state, a, h.from + h.n, &h));
 }
 
 /* ---- the user's patterns ---- */
@@ -357,7 +357,7 @@ static void test_shape_user_pattern_over_the_step_limit_is_stopped_and_logged_on
     buf_addc(&text, '!');
     log_set_sink(count_warning, NULL);
     for (int i = 0; i < 2; i++)
-        assert_false(shapes_find_next(*state, buf_slice(&text), 0, &h));
+        assert_false(shapes_find_next_hit(*state, buf_slice(&text), 0, &h));
     log_set_sink(NULL, NULL);
     assert_int_equal(warnings, 1);
     buf_close(&text);

@@ -1,7 +1,7 @@
 /* The heap and the hash map, compared with simple implementations. */
 #include "tests/support/unit.h"
 
-#include "replay/mock/due.h"
+#include "replay/mock/due_heap.h"
 #include "replay/plan/map.h"
 
 #define N 300
@@ -16,23 +16,23 @@ static void test_due_is_sorted_by_time_and_then_by_order(void **state)
     for (size_t round = 0; round < 20000; round++) {
         struct due *one = &d[unit_random(&r, N)];
         if (unit_random(&r, 3) == 0)
-            due_remove(&h, one);
+            due_heap_remove(&h, one);
         else
-            assert_int_equal(due_set_time(&h, one, (int64_t)unit_random(&r, 50)), 0);
+            assert_int_equal(due_heap_set_time(&h, one, (int64_t)unit_random(&r, 50)), 0);
         const struct due *first = NULL;
         for (size_t i = 0; round % 64 == 0 && i < N; i++)
             if (d[i].place != 0 && (first == NULL || d[i].at_us < first->at_us ||
                                     (d[i].at_us == first->at_us && d[i].order < first->order)))
                 first = &d[i];
         if (round % 64 == 0)
-            assert_ptr_equal(due_get_earliest(&h), first);
+            assert_ptr_equal(due_heap_get_earliest(&h), first);
     }
     int64_t last = -1;
-    for (struct due *one; (one = due_get_earliest(&h)) != NULL; due_remove(&h, one)) {
+    for (struct due *one; (one = due_heap_get_earliest(&h)) != NULL; due_heap_remove(&h, one)) {
         assert_true(one->at_us >= last);
         last = one->at_us;
     }
-    due_close(&h);
+    due_heap_close(&h);
 }
 
 static void test_map_keeps_the_last_value(void **state)

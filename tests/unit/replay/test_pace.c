@@ -8,26 +8,26 @@ static void test_pace_speed_zero_is_at_once(void **state)
 {
     (void)state;
     const struct pace p = {0};
-    assert_int_equal(pace_send_time(&p, mark, 900500, 0, false), 1000);
-    assert_int_equal(pace_send_time(&p, mark, 900500, 1500, false), 1500);
+    assert_int_equal(pace_compute_send_time(&p, mark, 900500, 0, false), 1000);
+    assert_int_equal(pace_compute_send_time(&p, mark, 900500, 1500, false), 1500);
 }
 
 static void test_pace_notification_is_followed_by_a_gap_at_any_speed(void **state)
 {
     (void)state;
     const struct pace p = {0}, fast = {1e6};
-    assert_int_equal(pace_send_time(&p, mark, 900500, 2000, true), 2000 + PACE_GAP_US);
-    assert_int_equal(pace_send_time(&fast, mark, 501, 2000, true), 2000 + PACE_GAP_US);
+    assert_int_equal(pace_compute_send_time(&p, mark, 900500, 2000, true), 2000 + PACE_GAP_US);
+    assert_int_equal(pace_compute_send_time(&fast, mark, 501, 2000, true), 2000 + PACE_GAP_US);
 }
 
 static void test_pace_speed_divides_the_recorded_distance(void **state)
 {
     (void)state;
     const struct pace one = {1}, two = {2}, half = {0.5};
-    assert_int_equal(pace_send_time(&one, mark, 10500, 0, false), 11000);
-    assert_int_equal(pace_send_time(&two, mark, 10500, 0, false), 6000);
-    assert_int_equal(pace_send_time(&half, mark, 10500, 0, false), 21000);
-    assert_int_equal(pace_send_time(&one, mark, 400, 0, false),
+    assert_int_equal(pace_compute_send_time(&one, mark, 10500, 0, false), 11000);
+    assert_int_equal(pace_compute_send_time(&two, mark, 10500, 0, false), 6000);
+    assert_int_equal(pace_compute_send_time(&half, mark, 10500, 0, false), 21000);
+    assert_int_equal(pace_compute_send_time(&one, mark, 400, 0, false),
                      1000); /* recorded before the mark: due at once */
 }
 
@@ -35,7 +35,7 @@ static void test_pace_far_future_does_not_overflow(void **state)
 {
     (void)state;
     const struct pace slow = {1e-3};
-    assert_true(pace_send_time(&slow, mark, INT64_MAX / 2, 0, false) > 0);
+    assert_true(pace_compute_send_time(&slow, mark, INT64_MAX / 2, 0, false) > 0);
 }
 
 static void test_pace_patience_exceeds_the_recorded_clients(void **state)

@@ -77,7 +77,7 @@ static void test_rewrite_missing_place_is_an_error_only_for_the_id(void **state)
     assert_int_equal(rewrite_message(&b, slice_of("{\"x\":1}"), with), MI_EPROTO);
     assert_int_equal(rewrite_message(&b, slice_of("[1]"), with), MI_EPROTO);
     assert_int_equal(rewrite_message(&b, slice_of("{"), with), MI_EPROTO);
-    assert_int_equal(rewrite_find_value(slice_of("{"), REWRITE_ID).type, JSON_NONE);
+    assert_int_equal(message_get_value_to_rewrite(slice_of("{"), REWRITE_ID).type, JSON_NONE);
     buf_close(&b);
 }
 

@@ -38,11 +38,11 @@ static void test_report_junit_has_suites_with_their_own_counts(void **state)
     (void)state;
     struct report r = {.junit = true};
     struct buf b = {0};
-    report_suite(&r, slice_of("a<b"), slice_of("g"), 1);
+    report_begin_suite(&r, slice_of("a<b"), slice_of("g"), 1);
     add(&r, &(struct some){.outcome = REPORT_FAILED, .rule.name = "t"});
     add(&r, &(struct some){.outcome = REPORT_SKIPPED});
-    report_suite(&r, slice_of("empty"), slice_of("g"), 1);
-    report_junit(&r, &b);
+    report_begin_suite(&r, slice_of("empty"), slice_of("g"), 1);
+    report_write_junit(&r, &b);
     assert_false(b.failed);
     const char *text = buf_str(&b);
     find(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
@@ -81,9 +81,9 @@ static void test_report_junit_case_is_written_for_each_outcome(void **state)
         struct some c = rows[i].c;
         struct buf b = {0};
         c.name = "n\n";
-        report_suite(&r, slice_of("s"), slice_of("g"), 1);
+        report_begin_suite(&r, slice_of("s"), slice_of("g"), 1);
         add(&r, &c);
-        report_junit(&r, &b);
+        report_write_junit(&r, &b);
         find(buf_str(&b), "    <testcase classname=\"g\" name=\"n\\n\" time=\"");
         find(buf_str(&b), rows[i].want);
         buf_close(&b);
@@ -129,7 +129,7 @@ static void test_report_sarif_lists_what_was_found_with_its_place(void **state)
     };
     struct report r = {.sarif = true};
     struct buf b = {0};
-    report_suite(&r, slice_of("s"), slice_of("g"), 1);
+    report_begin_suite(&r, slice_of("s"), slice_of("g"), 1);
     report_rule(&r, &note);
     for (size_t i = 0; i < MI_COUNT(cases); i++)
         add(&r, &cases[i]);
@@ -166,7 +166,7 @@ static void test_report_form_that_was_not_asked_for_is_not_kept(void **state)
 {
     (void)state;
     struct report r = {0};
-    report_suite(&r, slice_of("s"), slice_of("g"), 1);
+    report_begin_suite(&r, slice_of("s"), slice_of("g"), 1);
     add(&r, &(struct some){.outcome = REPORT_FAILED, .rule.name = "t"});
     assert_int_equal(r.cases.n + r.results.n, 0);
     report_close(&r);

@@ -195,7 +195,7 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
 {
     (void)state;
     struct walks list = {0};
-    struct walk *w = walks_add_session(&list, 7);
+    struct walk *w = session_walks_add(&list, 7);
     assert_non_null(w);
     step(w, message(1, KIND_REQUEST, ROW_C2S, 0));
     step(w, message(2, KIND_REQUEST, ROW_C2S, 0));
@@ -217,7 +217,7 @@ static void test_a_call_is_closed_once_by_an_answer_or_a_cancellation(void **sta
     step(w, own);
     assert_int_equal(walk_take_open_call(w), 4);
     assert_int_equal(walk_take_open_call(w), 0);
-    walks_drop_saved_sessions(&list, true);
+    session_walks_drop_saved(&list, true);
 }
 
 static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void **state)
@@ -226,24 +226,24 @@ static void test_sessions_are_kept_by_id_until_they_are_complete_and_saved(void 
     static const int64_t ids[] = {50, 10, 30, 20, 40};
     struct walks list = {0};
     for (size_t i = 0; i < MI_COUNT(ids); i++)
-        assert_non_null(walks_add_session(&list, ids[i]));
+        assert_non_null(session_walks_add(&list, ids[i]));
     for (size_t i = 0; i < MI_COUNT(ids); i++)
-        assert_int_equal(walks_find_session(&list, ids[i])->id, ids[i]);
-    assert_null(walks_find_session(&list, 25));
-    struct walk *w = walks_find_session(&list, 20);
+        assert_int_equal(session_walks_find(&list, ids[i])->id, ids[i]);
+    assert_null(session_walks_find(&list, 25));
+    struct walk *w = session_walks_find(&list, 20);
     step(w, message(1, KIND_REQUEST, ROW_C2S, 0));
     w->complete = true;
     w->saved = false;
-    walks_drop_saved_sessions(&list, false);
+    session_walks_drop_saved(&list, false);
     assert_int_equal(list.n, 5);
     w->saved = true;
-    walks_drop_saved_sessions(&list, false);
+    session_walks_drop_saved(&list, false);
     assert_int_equal(list.n, 4);
-    assert_null(walks_find_session(&list, 20));
-    walks_remove_session(&list, 50);
-    assert_null(walks_find_session(&list, 50));
-    assert_int_equal(walks_find_session(&list, 40)->id, 40);
-    walks_drop_saved_sessions(&list, true);
+    assert_null(session_walks_find(&list, 20));
+    session_walks_remove(&list, 50);
+    assert_null(session_walks_find(&list, 50));
+    assert_int_equal(session_walks_find(&list, 40)->id, 40);
+    session_walks_drop_saved(&list, true);
     assert_int_equal(list.n, 0);
 }
 

@@ -51,7 +51,7 @@ static void shows(const struct row *row, const char *json, const char *csv)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    show_json(&j, &list, row);
+    show_row_as_json(&j, &list, row);
     assert_string_equal(buf_str(&b), json);
     buf_clear(&b);
     show_csv(&b, &list, row);

@@ -12,7 +12,7 @@ static void flat(const struct cells *c, struct buf *b)
         bool escape = c->span[i].style == CELLS_ESCAPE, found = c->span[i].found;
         buf_adds(b, found ? "(" : "");
         buf_adds(b, escape ? "<" : "");
-        buf_slice_add(b, cells_text_of_span(c, i));
+        buf_slice_add(b, cells_get_span_text(c, i));
         buf_adds(b, escape ? ">" : "");
         buf_adds(b, found ? ")" : "");
     }
@@ -23,7 +23,7 @@ static void check_line(const struct cells *c)
 {
     size_t at = 0, columns = 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct slice text = cells_text_of_span(c, i);
+        struct slice text = cells_get_span_text(c, i);
         assert_int_equal(c->span[i].at, at);
         assert_int_equal(c->span[i].columns, text_count_columns(text));
         at += text.n;
@@ -53,7 +53,7 @@ static void check_samples(const struct sample *s, size_t n, bool ascii)
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(s[i].text);
         char *copy = unit_copy(s[i].text, len);
-        cells_begin(&c, 0, 200, ascii);
+        cells_begin_line(&c, 0, 200, ascii);
         cells_add_text(&c, CELLS_PLAIN, (struct slice){copy, len});
         check_line(&c);
         flat(&c, &b);
@@ -124,7 +124,7 @@ static void test_cells_window_is_a_part_of_the_line(void **state)
     size_t all = strlen(columns);
     for (size_t from = 0; from <= all + 1; from++)
         for (size_t width = 0; width <= all + 2; width++) {
-            cells_begin(&c, from, width, false);
+            cells_begin_line(&c, from, width, false);
             cells_add_text(&c, CELLS_PLAIN, slice_of(line));
             check_line(&c);
             size_t shown = 0;
@@ -156,7 +156,7 @@ static void test_cells_cut_escape_has_more(void **state)
     (void)state;
     struct cells c = {0};
     for (size_t width = 0; width < 6; width++) {
-        cells_begin(&c, 0, width, false);
+        cells_begin_line(&c, 0, width, false);
         cells_add_str(&c, CELLS_PLAIN, "\x1b");
         assert_int_equal(c.more, width < 4);
         assert_int_equal(c.text.n, size_min(width, 4));
@@ -180,7 +180,7 @@ static void test_cells_random_bytes_are_safe(void **state)
         char *copy = unit_copy(buf_slice(&b).p, b.n);
         bool ascii = unit_random(&r, 2) == 0;
         for (size_t split = 0; split <= b.n; split++) {
-            cells_begin(&c, 0, SIZE_MAX, ascii);
+            cells_begin_line(&c, 0, SIZE_MAX, ascii);
             cells_add_text(&c, CELLS_PLAIN, (struct slice){copy, split});
             cells_add_text(&c, CELLS_STRING, (struct slice){copy + split, b.n - split});
             check_line(&c);
@@ -234,7 +234,7 @@ static void test_cells_tabs_are_blanks_from_the_origin(void **state)
 {
     (void)state;
     struct cells c = {0};
-    cells_begin(&c, 0, 40, false);
+    cells_begin_line(&c, 0, 40, false);
     cells_add_blanks(&c, 3);
     c.tabs = true;
     c.origin = c.column;
@@ -249,7 +249,7 @@ static void test_cells_mark_splits_spans(void **state)
     (void)state;
     struct cells c = {0};
     struct buf b = {0};
-    cells_begin(&c, 0, 80, false);
+    cells_begin_line(&c, 0, 80, false);
     cells_add_str(&c, CELLS_KEY, "key");
     cells_add_str(&c, CELLS_DIM, ": ");
     cells_add_str(&c, CELLS_STRING, "v\xe4\xb8\xadKEy\x1b.");
@@ -282,7 +282,7 @@ static void test_cells_do_not_read_beyond_the_window(void **state)
     for (size_t i = 0; i < MI_COUNT(texts); i++) {
         size_t n = strlen(texts[i]);
         char *copy = unit_copy(texts[i], n);
-        cells_begin(&c, 2, 5, false);
+        cells_begin_line(&c, 2, 5, false);
         cells_add_text(&c, CELLS_PLAIN, (struct slice){copy, n + (i == 0 ? 1000000 : 0)});
         assert_true(cells_are_full(&c) && c.more);
         free(copy);
@@ -343,7 +343,7 @@ static void test_cells_ellipsis_takes_the_last_column_of_a_cut_line(void **state
     struct cells c = {0};
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
-        cells_begin(&c, 0, samples[i].width, samples[i].ascii);
+        cells_begin_line(&c, 0, samples[i].width, samples[i].ascii);
         cells_add_str(&c, CELLS_PLAIN, samples[i].text);
         cells_cut_with_ellipsis(&c);
         check_line(&c);
@@ -361,14 +361,14 @@ static void test_cells_without_memory_have_failed_in_later_lines_too(void **stat
 {
     (void)state;
     struct cells c = {.text = {.max = 4}};
-    cells_begin(&c, 0, 80, false);
+    cells_begin_line(&c, 0, 80, false);
     cells_add_str(&c, CELLS_PLAIN, "more than 4 bytes");
     assert_true(c.failed);
-    cells_begin(&c, 0, 80, false);
+    cells_begin_line(&c, 0, 80, false);
     cells_add_str(&c, CELLS_PLAIN, "x");
     assert_true(c.failed);
     cells_close(&c);
-    cells_begin(&c, 0, 80, false);
+    cells_begin_line(&c, 0, 80, false);
     assert_false(c.failed);
 }
 

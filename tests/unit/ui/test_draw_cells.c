@@ -16,7 +16,7 @@ static bool fails(struct ui *u, const char *name, size_t room)
 {
     const struct thing t = {slice_of(name)};
     u->scratch.max = room;
-    cells_begin(&u->cells, 0, 80, false);
+    cells_begin_line(&u->cells, 0, 80, false);
     draw_row_cells(u, &list, &t);
     return u->cells.failed;
 }

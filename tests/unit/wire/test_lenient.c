@@ -7,7 +7,7 @@
 static char *id_of(const char *text, size_t n, struct lenient *ret)
 {
     char *copy = unit_copy(text, n);
-    lenient_read((struct slice){copy, n}, ret);
+    lenient_json_read((struct slice){copy, n}, ret);
     char *id = NULL;
     if (ret->id.type != JSON_NONE) {
         id = strndup(ret->id.text.p, ret->id.text.n);
@@ -159,7 +159,7 @@ static void test_lenient_calls_and_answers_are_told_apart(void **state)
         struct lenient l;
         free(id_of(rows[i].text, strlen(rows[i].text), &l));
         bool answers = rows[i].answer || (strstr(rows[i].text, "jsonrpc") != NULL && !l.is_call);
-        assert_int_equal(lenient_line_is_answer(&l), l.id.type != JSON_NONE && answers);
+        assert_int_equal(lenient_json_line_is_answer(&l), l.id.type != JSON_NONE && answers);
         if (l.is_call != rows[i].call || l.is_answer != rows[i].answer)
             fail_msg("%s: call %d, answer %d", rows[i].text, l.is_call, l.is_answer);
     }
@@ -219,7 +219,7 @@ static void test_lenient_next_reads_each_object_of_a_line(void **state)
         struct slice rest = {copy, n};
         struct buf got = {0};
         struct lenient l;
-        while (lenient_read_next_object(&rest, &l)) {
+        while (lenient_json_read_next_object(&rest, &l)) {
             buf_slice_add(&got, l.id.type != JSON_NONE ? l.id.text : slice_of("-"));
             buf_addc(&got, ' ');
         }
@@ -232,7 +232,7 @@ static void test_lenient_next_reads_each_object_of_a_line(void **state)
 static void expect_excerpt(const char *text, size_t at, const char *want)
 {
     struct buf b = {0};
-    lenient_append_excerpt(slice_of(text), at, &b);
+    lenient_json_append_excerpt(slice_of(text), at, &b);
     assert_string_equal(buf_str(&b), want);
     buf_close(&b);
 }
@@ -254,7 +254,7 @@ static void test_lenient_excerpt_is_visible_and_around_the_flaw(void **state)
         buf_adds(&text, "\xC3\xA9");
     for (size_t at = 0; at <= text.n; at++) {
         struct buf b = {0};
-        lenient_append_excerpt(buf_slice(&text), at, &b);
+        lenient_json_append_excerpt(buf_slice(&text), at, &b);
         assert_null(strstr(buf_str(&b), "\\x"));
         buf_close(&b);
     }
@@ -281,7 +281,7 @@ static void test_lenient_fault_names_the_byte(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf b = {0};
-        lenient_append_fault(rows[i].kind, slice_of(rows[i].text), rows[i].at, &b);
+        lenient_json_append_fault(rows[i].kind, slice_of(rows[i].text), rows[i].at, &b);
         assert_string_equal(buf_str(&b), rows[i].want);
         buf_close(&b);
     }

@@ -54,7 +54,7 @@ static void test_set_impossible_places_are_refused_with_the_reason(void **state)
     check("{\"a\":\"x\"}", "/a/b", "1", "!is inside of a string");
     check("{\"a\":1}", "/a/b", "1", "!is inside of a number");
     check("{\"a\":true}", "/a/b", "1", "!is inside of true or false");
-    check("{\"a\":[1]}", "/a/3", "1", "!is beyond the end of an array of 1 elements");
+    check("{\"a\":[1]}", "/a/3", "1", "!is beyond the end of an array of length 1");
     check("{\"a\":[1]}", "/a/01", "1", "!names a member of an array");
     check("{\"a\":[1]}", "/a/b", "1", "!names a member of an array");
     check("{\"a\":1}", "a", "1", "!is not a JSON pointer");

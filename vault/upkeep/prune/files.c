@@ -2,7 +2,7 @@
 
 #include "base/grow.h"
 #include "base/os/file.h"
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 #include "vault/upkeep/prune/database.h"
 
 #include <dirent.h>
@@ -67,7 +67,7 @@ static int file_is_orphaned_body(struct prune *p, const char *name, const struct
     int64_t has;
     *ret_until = 0;
     if (strlen(name) != UID_LEN || file_changed_us(st) >= p->now_us - DAY_US ||
-        damaged_count_databases(p->dir.fd, NULL) > 0)
+        damaged_db_count(p->dir.fd, NULL) > 0)
         return 0;
     int found = db_read_number(&p->d, P_HAS_UID, &has, DB_WITH(db_text(slice_of(name))));
     return found == MI_ENOENT ? 1 : found;

@@ -1,4 +1,4 @@
-#include "vault/store/damaged.h"
+#include "vault/store/damaged_db.h"
 
 #include "base/clock.h"
 #include "vault/store/connect.h"
@@ -52,7 +52,7 @@ static bool database_is_damaged(const char *path, struct buf *why)
 
 /* ---- renaming ---- */
 
-static bool damaged_lock_dir(int fd)
+static bool damaged_db_lock_dir(int fd)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -64,7 +64,7 @@ static bool damaged_lock_dir(int fd)
     return false;
 }
 
-static bool damaged_name_is_free(int dir, const char *name, const char *suffix)
+static bool damaged_db_name_is_free(int dir, const char *name, const char *suffix)
 {
     char path[DAMAGED_NAME_MAX + 8];
     struct stat st;
@@ -72,7 +72,7 @@ static bool damaged_name_is_free(int dir, const char *name, const char *suffix)
     return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
-static bool damaged_choose_name(int dir, char ret[DAMAGED_NAME_MAX])
+static bool damaged_db_choose_name(int dir, char ret[DAMAGED_NAME_MAX])
 {
     char when[24] = "";
     struct tm tm;
@@ -82,8 +82,8 @@ static bool damaged_choose_name(int dir, char ret[DAMAGED_NAME_MAX])
     for (int i = 0; i < NAMES_MAX; i++) {
         snprintf(ret, DAMAGED_NAME_MAX, i == 0 ? DAMAGED_PREFIX "%s" : DAMAGED_PREFIX "%s.%d", when,
                  i);
-        if (damaged_name_is_free(dir, ret, "") && damaged_name_is_free(dir, ret, "-wal") &&
-            damaged_name_is_free(dir, ret, "-shm"))
+        if (damaged_db_name_is_free(dir, ret, "") && damaged_db_name_is_free(dir, ret, "-wal") &&
+            damaged_db_name_is_free(dir, ret, "-shm"))
             return true;
     }
     errno = EEXIST;
@@ -106,7 +106,7 @@ static int rename_database_files(int dir, const char *name)
     return 0;
 }
 
-int damaged_move_database(const struct vault_dir *dir, char ret_name[DAMAGED_NAME_MAX],
+int damaged_db_move_aside(const struct vault_dir *dir, char ret_name[DAMAGED_NAME_MAX],
                           struct buf *why)
 {
     char path[PATH_MAX], name[DAMAGED_NAME_MAX];
@@ -115,8 +115,9 @@ int damaged_move_database(const struct vault_dir *dir, char ret_name[DAMAGED_NAM
     buf_clear(why);
     if (own < 0)
         return MI_EIO;
-    if (n > 0 && (size_t)n < sizeof path && damaged_lock_dir(own) && database_is_damaged(path, why))
-        st = damaged_choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
+    if (n > 0 && (size_t)n < sizeof path && damaged_db_lock_dir(own) &&
+        database_is_damaged(path, why))
+        st = damaged_db_choose_name(own, name) ? rename_database_files(own, name) : MI_EIO;
     int e = errno;
     close(own);
     errno = e;
@@ -134,7 +135,7 @@ static bool is_damaged_database_copy(const char *name)
            strcmp(name + n - 4, "-wal") != 0 && strcmp(name + n - 4, "-shm") != 0;
 }
 
-void damaged_visit_databases(int dir, void (*call)(void *ctx, const char *name), void *ctx)
+void damaged_db_visit_all(int dir, void (*call)(void *ctx, const char *name), void *ctx)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -159,10 +160,10 @@ static void count_damaged_database(void *ctx, const char *name)
         snprintf(t->newest, sizeof t->newest, "%s", name);
 }
 
-size_t damaged_count_databases(int dir, char ret_newest[DAMAGED_NAME_MAX])
+size_t damaged_db_count(int dir, char ret_newest[DAMAGED_NAME_MAX])
 {
     struct tally t = {.n = 0};
-    damaged_visit_databases(dir, count_damaged_database, &t);
+    damaged_db_visit_all(dir, count_damaged_database, &t);
     if (ret_newest != NULL)
         memcpy(ret_newest, t.newest, sizeof t.newest);
     return t.n;

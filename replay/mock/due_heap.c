@@ -1,21 +1,21 @@
-#include "replay/mock/due.h"
+#include "replay/mock/due_heap.h"
 
 #include "base/grow.h"
 
 #include <stdlib.h>
 
-void due_close(struct due_heap *h)
+void due_heap_close(struct due_heap *h)
 {
     free(h->list);
     *h = (struct due_heap){0};
 }
 
-static bool due_is_earlier(const struct due *a, const struct due *b)
+static bool due_heap_is_earlier(const struct due *a, const struct due *b)
 {
     return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
 }
 
-static void due_set_heap_slot(struct due_heap *h, size_t i, struct due *d)
+static void due_heap_set_slot(struct due_heap *h, size_t i, struct due *d)
 {
     h->list[i] = d;
     d->place = i + 1;
@@ -23,9 +23,9 @@ static void due_set_heap_slot(struct due_heap *h, size_t i, struct due *d)
 
 static void due_heap_sift_up(struct due_heap *h, size_t i, struct due *d)
 {
-    for (; i > 0 && due_is_earlier(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
-        due_set_heap_slot(h, i, h->list[(i - 1) / 2]);
-    due_set_heap_slot(h, i, d);
+    for (; i > 0 && due_heap_is_earlier(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
+        due_heap_set_slot(h, i, h->list[(i - 1) / 2]);
+    due_heap_set_slot(h, i, d);
 }
 
 static void due_heap_sift_down(struct due_heap *h, size_t i, struct due *d)
@@ -34,21 +34,21 @@ static void due_heap_sift_down(struct due_heap *h, size_t i, struct due *d)
         size_t child = 2 * i + 1;
         if (child >= h->n)
             break;
-        if (child + 1 < h->n && due_is_earlier(h->list[child + 1], h->list[child]))
+        if (child + 1 < h->n && due_heap_is_earlier(h->list[child + 1], h->list[child]))
             child++;
-        if (!due_is_earlier(h->list[child], d))
+        if (!due_heap_is_earlier(h->list[child], d))
             break;
-        due_set_heap_slot(h, i, h->list[child]);
+        due_heap_set_slot(h, i, h->list[child]);
         i = child;
     }
-    due_set_heap_slot(h, i, d);
+    due_heap_set_slot(h, i, d);
 }
 
-int due_set_time(struct due_heap *h, struct due *d, int64_t at_us)
+int due_heap_set_time(struct due_heap *h, struct due *d, int64_t at_us)
 {
     if (d->place == 0 && !GROW(h->list, h->n, h->cap))
         return MI_ENOMEM;
-    due_remove(h, d);
+    due_heap_remove(h, d);
     d->at_us = at_us;
     d->order = h->orders++;
     h->n++;
@@ -56,7 +56,7 @@ int due_set_time(struct due_heap *h, struct due *d, int64_t at_us)
     return 0;
 }
 
-void due_remove(struct due_heap *h, struct due *d)
+void due_heap_remove(struct due_heap *h, struct due *d)
 {
     if (d->place == 0)
         return;
@@ -65,7 +65,7 @@ void due_remove(struct due_heap *h, struct due *d)
     d->place = 0;
     if (last == d)
         return;
-    if (due_is_earlier(last, d))
+    if (due_heap_is_earlier(last, d))
         due_heap_sift_up(h, i, last);
     else
         due_heap_sift_down(h, i, last);
