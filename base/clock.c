@@ -26,7 +26,7 @@ int64_t clock_thread_us(void)
     return clock_read_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static struct tm utc_fields_of_time(int64_t wall_us)
+static struct tm convert_time_to_utc_fields(int64_t wall_us)
 {
     time_t s = (time_t)(wall_us / 1000000);
     struct tm tm = {0};
@@ -36,14 +36,14 @@ static struct tm utc_fields_of_time(int64_t wall_us)
 
 void clock_utc_text(int64_t wall_us, char *ret)
 {
-    struct tm tm = utc_fields_of_time(wall_us);
+    struct tm tm = convert_time_to_utc_fields(wall_us);
     size_t n = strftime(ret, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(ret + n, CLOCK_TEXT_MAX - n, ".%03dZ", (int)(wall_us / 1000 % 1000));
 }
 
 void clock_utc_day(int64_t wall_us, char *ret)
 {
-    struct tm tm = utc_fields_of_time(wall_us);
+    struct tm tm = convert_time_to_utc_fields(wall_us);
     if (strftime(ret, CLOCK_TEXT_MAX, "%Y-%m-%d", &tm) == 0)
         ret[0] = '\0';
 }

@@ -12,7 +12,7 @@ static uint64_t sip_rotate(uint64_t x, unsigned bits)
     return x << bits | x >> (64 - bits);
 }
 
-static void sip_rounds(struct sip *s, int n)
+static void run_sip_rounds(struct sip *s, int n)
 {
     while (n-- > 0) {
         s->v0 += s->v1;
@@ -39,7 +39,7 @@ static uint64_t read_little_endian(const char *p, size_t n)
 static void sip_add(struct sip *s, uint64_t word)
 {
     s->v3 ^= word;
-    sip_rounds(s, 2);
+    run_sip_rounds(s, 2);
     s->v0 ^= word;
 }
 
@@ -52,7 +52,7 @@ uint64_t keyed_hash(const struct hash_key *key, struct slice bytes)
         sip_add(&s, read_little_endian(bytes.p + at, 8));
     sip_add(&s, (uint64_t)bytes.n << 56 | read_little_endian(bytes.p + at, bytes.n - at));
     s.v2 ^= 0xff;
-    sip_rounds(&s, 4);
+    run_sip_rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 

@@ -1,6 +1,6 @@
 #include "base/nearest.h"
 
-struct nearest nearest_begin(const char *word)
+struct nearest nearest_begin_search(const char *word)
 {
     return (struct nearest){.word = word, .distance = SIZE_MAX};
 }

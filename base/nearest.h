@@ -14,7 +14,7 @@ struct nearest {
     size_t distance;  /* edit distance between `word` and `best`; 1 if `word` is a prefix */
 };
 
-struct nearest nearest_begin(const char *word);
+struct nearest nearest_begin_search(const char *word);
 /* Stores the candidate in n->best if it is close enough, and closer than all previous
  * candidates. */
 void nearest_add_candidate(struct nearest *n, const char *candidate);

@@ -85,7 +85,7 @@ static int opt_fail_unknown_option(struct opt_set *s, const char *written, const
     char word[NEAREST_MAX + 2]; /* a name longer than NEAREST_MAX has no nearest candidate */
     s->unknown = written;
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
-    struct nearest nearest = nearest_begin(word);
+    struct nearest nearest = nearest_begin_search(word);
     for (size_t i = 0; i < s->n; i++)
         nearest_add_candidate(&nearest, s->table[i].name);
     if (nearest.best == NULL)
@@ -199,7 +199,7 @@ int opt_set_from_config(struct opt_set *s, const char *name, const char *value)
     return 0;
 }
 
-static size_t opt_must_find(const struct opt_set *s, const char *name)
+static size_t opt_find_existing_option(const struct opt_set *s, const char *name)
 {
     size_t i = opt_find(s, name, strlen(name));
     assert(i < s->n); /* the table has no option of this name */
@@ -208,14 +208,14 @@ static size_t opt_must_find(const struct opt_set *s, const char *name)
 
 const char *opt_get(const struct opt_set *s, const char *name)
 {
-    return s->value[opt_must_find(s, name)];
+    return s->value[opt_find_existing_option(s, name)];
 }
 
 /* `*at` is source * OPT_MANY_MAX + index of a value. All values are tested once for each source, so
  * that the values are returned in the order of their sources. */
 const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
-    size_t i = opt_must_find(s, name);
+    size_t i = opt_find_existing_option(s, name);
     for (; *at < (OPT_FLAG + 1) * OPT_MANY_MAX; ++*at) {
         size_t k = *at % OPT_MANY_MAX;
         if (k >= s->many_n || s->many[k].i != i || s->many[k].from != *at / OPT_MANY_MAX)
@@ -234,7 +234,7 @@ bool opt_is_on(const struct opt_set *s, const char *name)
 
 enum opt_from opt_get_source(const struct opt_set *s, const char *name)
 {
-    return s->from[opt_must_find(s, name)];
+    return s->from[opt_find_existing_option(s, name)];
 }
 
 #define HELP_COLUMNS 80

@@ -44,7 +44,7 @@ static void *allocate_from_quota(size_t n, void *quota)
     return b + 1;
 }
 
-static void free_from_quota(void *p, void *quota)
+static void free_and_return_to_quota(void *p, void *quota)
 {
     if (p == NULL)
         return;
@@ -215,8 +215,8 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
     int st = 0;
     if (rules->quota != NULL) {
         rules->quota->refused = false;
-        p->memory =
-            pcre2_general_context_create(allocate_from_quota, free_from_quota, rules->quota);
+        p->memory = pcre2_general_context_create(allocate_from_quota, free_and_return_to_quota,
+                                                 rules->quota);
         st = p->memory == NULL ? pattern_memory_error_code(rules) : 0;
     }
     if (st == 0)
@@ -288,8 +288,8 @@ enum pattern_result pattern_search(struct pattern *p, struct slice text, struct 
                                               text.n, 0, 0, p->data, p->context));
 }
 
-enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
-                                 struct slice *ret)
+enum pattern_result pattern_find_match(struct pattern *p, const struct pattern_piece *piece,
+                                       struct slice *ret)
 {
     struct slice text = piece->text;
     uint32_t options = PCRE2_NOTEMPTY | (piece->more_front ? PCRE2_NOTBOL : 0) |

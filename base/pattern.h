@@ -52,8 +52,8 @@ void pattern_close(struct pattern *p); /* `p` may be NULL */
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w);
 /* Finds the first match that is not empty. On PATTERN_YES, *ret is group 1, or the whole match if
  * group 1 is empty. Only for rules without `ecma`. */
-enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
-                                 struct slice *ret);
+enum pattern_result pattern_find_match(struct pattern *p, const struct pattern_piece *piece,
+                                       struct slice *ret);
 /* Appends the version of the loaded PCRE2 library, such as "10.42". */
 void pattern_append_library_version(struct buf *b);
 

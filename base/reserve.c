@@ -33,7 +33,7 @@ static union head *reserve_allocate(size_t n)
     return h;
 }
 
-static void reserve_free(union head *h)
+static void reserve_free_block(union head *h)
 {
     if (!block_is_in_reserve(h))
         free(h);
@@ -45,7 +45,7 @@ static void reserve_move_contents(union head *to, union head *old, size_t n)
     if (old == NULL)
         return;
     memcpy(to + 1, old + 1, size_min(old->n, n));
-    reserve_free(old);
+    reserve_free_block(old);
 }
 
 void *reserve_realloc(void *p, long n)
@@ -53,7 +53,7 @@ void *reserve_realloc(void *p, long n)
     union head *old = p != NULL ? (union head *)p - 1 : NULL, *h = NULL;
     if (n <= 0) {
         if (old != NULL)
-            reserve_free(old);
+            reserve_free_block(old);
         return NULL;
     }
     bool leaves_reserve = old != NULL && block_is_in_reserve(old);

@@ -281,7 +281,7 @@ void text_append_wrapped(struct buf *b, struct slice text, size_t indent, size_t
     }
 }
 
-void text_clause_to_sentence(struct buf *b, struct slice clause)
+void text_append_as_sentence(struct buf *b, struct slice clause)
 {
     if (clause.n == 0)
         return;

@@ -115,7 +115,7 @@ void text_append_xml(struct buf *b, struct slice text);
  * that is longer than a line is not broken. */
 void text_append_wrapped(struct buf *b, struct slice text, size_t indent, size_t columns);
 /* Writes a clause as a sentence, with a capital letter and a full stop. */
-void text_clause_to_sentence(struct buf *b, struct slice clause);
+void text_append_as_sentence(struct buf *b, struct slice clause);
 /* Returns the longest prefix of at most max bytes that does not split a character. */
 struct slice text_prefix(struct slice s, size_t max);
 

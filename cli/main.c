@@ -37,7 +37,7 @@ static int fail_usage_for_client(const char *error)
 static int fail_unknown_command(const char *name, report_fn report)
 {
     char text[LOG_LINE_MAX];
-    struct nearest n = nearest_begin(name);
+    struct nearest n = nearest_begin_search(name);
     for (size_t i = 0; table_of_commands[i] != NULL; i++)
         nearest_add_candidate(&n, table_of_commands[i]->name);
     nearest_add_candidate(&n, "help");
@@ -62,7 +62,7 @@ static int print_help(const char *name, const char *verb)
 {
     if (name == NULL || strcmp(name, "help") == 0 || is_help_option(name)) {
         struct buf b = {0};
-        command_append_all_help(&b, table_of_commands);
+        command_append_help_of_all(&b, table_of_commands);
         return run_print_to_stdout(&b);
     }
     const struct command *c = command_find(table_of_commands, name);

@@ -31,7 +31,7 @@ int run_unknown_verb(const struct command *c, const char *verb)
 {
     char text[LOG_LINE_MAX];
     struct buf verbs = {0};
-    struct nearest n = nearest_begin(verb != NULL ? verb : "");
+    struct nearest n = nearest_begin_search(verb != NULL ? verb : "");
     for (size_t i = 0; c->verbs[i] != NULL; i++) {
         const char *name = strchr(c->verbs[i]->name, ' ') + 1;
         nearest_add_candidate(&n, name);
@@ -50,7 +50,7 @@ int run_unknown_verb(const struct command *c, const char *verb)
     return command_fail_usage(c, text);
 }
 
-static int run_with_journals(const struct settings *s, run_fn run, char **argv)
+static int run_with_journal_dir(const struct settings *s, run_fn run, char **argv)
 {
     char *journals;
     int status = settings_journal_dir(s, &journals);
@@ -68,7 +68,7 @@ int run_command(const struct command *c, run_fn run, int argc, char **argv)
     int status = EXIT_TROUBLE;
     switch (settings_read_all_sources(&s, table_of_commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
-        status = run_with_journals(&s, run, argv);
+        status = run_with_journal_dir(&s, run, argv);
         break;
     case SETTINGS_HELP:
         status = run_help(c);

@@ -6,7 +6,7 @@
 void version_text(struct buf *b)
 {
     buf_printf(b, "mcp-interposer " MI_VERSION "\ncommit     %s\ntarget     %s%s\nlibraries  ",
-               version_commit, process_compile_target(),
+               version_commit, process_get_platform_name(),
                process_is_statically_linked() ? ", static" : "");
     libraries_append_versions(b);
     buf_addc(b, '\n');

@@ -251,7 +251,7 @@ static struct digest commitment_of_record(const struct bundle_record *r)
     return d;
 }
 
-static void bundle_record_name(const struct bundle_record *r, char ret[RECORD_NAME])
+static void make_record_name(const struct bundle_record *r, char ret[RECORD_NAME])
 {
     const char *kind = bundle_shape[r->kind].name;
     if (r->kind == BUNDLE_MESSAGE)
@@ -268,7 +268,7 @@ static int64_t last_redaction_time(const struct bundle *b, const struct bundle_r
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;
-    bundle_record_name(r, name);
+    make_record_name(r, name);
     size_t n = find_lines_of_record(b, slice_of(name), &line);
     /* The seal covers the record `end` as it was when the seal was written, so earlier redactions
      * of this record do not count. */
@@ -286,7 +286,7 @@ static int check_commitment_chain(const struct bundle *b, const struct bundle_re
     char name[RECORD_NAME];
     const struct bundle_line *line;
     struct digest at = *sealed, now = commitment_of_record(r);
-    bundle_record_name(r, name);
+    make_record_name(r, name);
     size_t n = find_lines_of_record(b, slice_of(name), &line);
     for (size_t i = 0; i < n; i++) {
         if (r->kind == BUNDLE_END && line[i].leaf < b->leaf[b->seal].n)

@@ -36,8 +36,8 @@
 
 enum bundle_kind { BUNDLE_SESSION, BUNDLE_MESSAGE, BUNDLE_EVENT, BUNDLE_END, BUNDLE_KINDS };
 
-/* Indexes of the fields of model/records.h that evidence covers. Index 0 is the field after the name
- * of the kind. */
+/* Indexes of the fields of model/records.h that evidence covers. Index 0 is the field after the
+ * name of the kind. */
 /* clang-format off */
 #define BUNDLE_SESSION_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_OPEN_##cover)(BUNDLE_SESSION_##name,)
 #define BUNDLE_SESSION_TAIL(name, t, n, s, cover, ...) FIELD_IF(FIELD_TAIL_##cover)(BUNDLE_SESSION_##name,)

@@ -42,7 +42,7 @@ struct row {
     breaches rules;
     /* Revision of an imported message if it differs from the session's; not in a journal. */
     struct slice revision;
-    /* false: the body has none of the members that link_from_message() reads (model/link.h) */
+    /* false: the body has none of the members that link_read_from_message() reads (model/link.h) */
     bool may_link;
     /* the parsed body, set by the recorder; NULL: not parsed yet; not in a journal */
     const struct rpc *read;

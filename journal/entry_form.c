@@ -136,7 +136,7 @@ static void get_event(struct in *i, struct row *r)
 
 /* Writes the fields of an update as texts. A number is a text of 8 bytes; NULL is a missing
  * text. */
-static void put_update(struct out *o, const struct session_update *u)
+static void put_session_update(struct out *o, const struct session_update *u)
 {
     for (size_t i = 0; i < fields_of_update.n; i++) {
         const struct record_field *f = &fields_of_update.list[i];
@@ -292,7 +292,7 @@ static void put_entry(struct out *o, const struct entry *e)
         put_event(o, &e->row);
         break;
     case ENTRY_UPDATE:
-        put_update(o, &e->update);
+        put_session_update(o, &e->update);
         break;
     case ENTRY_RUNNING:
         put_running(o, &e->running);

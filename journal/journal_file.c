@@ -116,7 +116,7 @@ int journal_file_open_dir(void)
     return fd;
 }
 
-static bool dir_has_room(int fd, struct buf *why)
+static bool dir_has_free_space(int fd, struct buf *why)
 {
     struct statvfs fs; /* a tmpfs without a size limit has f_blocks 0 */
     if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
@@ -181,7 +181,7 @@ static int create_named_journal(struct journal_file *f, struct buf *why)
     int dir = journal_dir_open(true, why);
     if (dir < 0)
         return MI_EIO;
-    if (!dir_has_room(dir, why)) {
+    if (!dir_has_free_space(dir, why)) {
         close(dir);
         return MI_EIO;
     }
@@ -370,7 +370,7 @@ static bool visit_journal_file(int dir, const char *name,
     return more;
 }
 
-int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
+int journal_file_visit_all(bool (*call)(void *ctx, const struct journal_file *f), void *ctx)
 {
     char after[UID_LEN + 1] = "";
     struct names names = {.n = BATCH};

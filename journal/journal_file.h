@@ -72,6 +72,7 @@ uint64_t journal_file_sum_sizes(const char *except_uid);
  * runs, the file is open and not locked; afterwards the file is closed. Files that a dead process
  * has left empty are removed. If the directory does not exist, `call` is not called. Returns 0 or
  * MI_EIO. */
-MI_MUST int journal_file_for_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
+MI_MUST int journal_file_visit_all(bool (*call)(void *ctx, const struct journal_file *f),
+                                   void *ctx);
 
 #endif

@@ -188,7 +188,7 @@ size_t ring_max_record_size(const struct ring *r)
     return (size_t)(steps / 2 * r->step - sizeof(struct ring_head));
 }
 
-uint64_t ring_unread_bytes(const struct ring *r)
+uint64_t ring_count_unread_bytes(const struct ring *r)
 {
     /* `tail` is read before `head`, so that the `head` read here is never below this `tail`. */
     uint64_t tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
@@ -199,14 +199,14 @@ bool ring_is_finished(const struct ring *r)
 {
     /* `ended` is read before `head`, so that `head` has its final value */
     return atomic_load_explicit(&r->shared->ended, memory_order_acquire) != 0 &&
-           ring_unread_bytes(r) == 0;
+           ring_count_unread_bytes(r) == 0;
 }
 
 /* ---- the writer ---- */
 
 /* Returns the element of g->table for the step of memory that contains this position. The element
  * may be damaged. */
-static volatile uint32_t *ring_entry_at(const struct ring *g, uint64_t position)
+static volatile uint32_t *ring_get_step_entry(const struct ring *g, uint64_t position)
 {
     return &g->table[position / g->step % (g->size / g->step)];
 }
@@ -216,7 +216,7 @@ static void ring_free_released_steps(struct ring *w, uint64_t tail)
 {
     uint64_t to = tail < w->end ? tail : w->end;
     for (; to >= w->freed + w->step; w->freed += w->step)
-        steps_mark_free(&w->steps, *ring_entry_at(w, w->freed));
+        steps_mark_free(&w->steps, *ring_get_step_entry(w, w->freed));
 }
 
 /* Returns the index of the step of memory after the step that the writer is filling. */
@@ -272,7 +272,7 @@ static void ring_advance_to_found_steps(struct ring *w)
         w->to = w->data + w->found.first * w->step;
     }
     for (size_t i = 0; i < w->found.n; i++, w->left += w->step)
-        *ring_entry_at(w, w->end + w->left) = (uint32_t)(w->found.first + i);
+        *ring_get_step_entry(w, w->end + w->left) = (uint32_t)(w->found.first + i);
     steps_mark_used(&w->steps, w->found);
     w->found.n = 0;
 }
@@ -341,7 +341,7 @@ static bool ring_allocate_records(const struct ring *r, uint64_t from, uint64_t 
 {
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
     for (uint64_t at = from - from % r->step; at < to; at += r->step) {
-        uint64_t i = *ring_entry_at(r, at);
+        uint64_t i = *ring_get_step_entry(r, at);
         if (i >= r->size / r->step || memory_allocate(r->fd, before + i * r->step, r->step) < 0)
             return false;
     }
@@ -355,7 +355,7 @@ static const char *ring_read_record_at(const struct ring *r, uint64_t at, uint64
 {
     if (at >= head)
         return NULL;
-    uint64_t i = *ring_entry_at(r, at);
+    uint64_t i = *ring_get_step_entry(r, at);
     if (i >= r->size / r->step)
         return NULL;
     uint64_t from = i * r->step + at % r->step, n = r->size - from;

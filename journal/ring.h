@@ -38,8 +38,8 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-/* size of a step in bytes, except in a small ring; larger steps are not faster, and the writer would
- * pause longer */
+/* size of a step in bytes, except in a small ring; larger steps are not faster, and the writer
+ * would pause longer */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX /* means "no position" */
@@ -140,7 +140,7 @@ struct slice ring_get_session_start(const struct ring *r);
 size_t ring_max_record_size(const struct ring *r);
 /* Returns how many bytes of records are published and not stored, including RING_SKIPPED. Any
  * process that has mapped the journal may call this function. */
-uint64_t ring_unread_bytes(const struct ring *r);
+uint64_t ring_count_unread_bytes(const struct ring *r);
 /* Returns whether the session has ended and all its records are stored. Any process that has mapped
  * the journal may call this function. */
 bool ring_is_finished(const struct ring *r);
@@ -150,8 +150,8 @@ bool ring_is_finished(const struct ring *r);
 /* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call
  * ring_add_record_head() with the same n; without ring_add_record_head() nothing is recorded.
  * Returns NULL with errno: ENOBUFS (no room until the reader releases records), EMSGSIZE (longer
- * than ring_max_record_size()), or the reason why no memory was allocated, such as ENOSPC. In the last
- * case, memory may be available after the next release. */
+ * than ring_max_record_size()), or the reason why no memory was allocated, such as ENOSPC. In the
+ * last case, memory may be available after the next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add_record_head(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible to the reader. Returns true if the reader sleeps; then wake the
@@ -188,8 +188,8 @@ MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */
 MI_MUST bool ring_put_reader_to_sleep(struct ring *r);
-/* Call this function each time ring_put_reader_to_sleep() has returned true. The event that wakes the
- * reader must be received before the next ring_put_reader_to_sleep(). */
+/* Call this function each time ring_put_reader_to_sleep() has returned true. The event that wakes
+ * the reader must be received before the next ring_put_reader_to_sleep(). */
 void ring_mark_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);

@@ -23,7 +23,7 @@ void steps_close(struct steps *s)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static bool step_has_memory(const struct steps *s, size_t i)
+static bool step_memory_is_allocated(const struct steps *s, size_t i)
 {
     return (s->state[i] & STEP_HAS_MEMORY) != 0;
 }
@@ -45,15 +45,15 @@ static int steps_allocate(struct steps *s, size_t first, size_t n)
 }
 
 /* Allocates memory for the steps of the run that have no memory. */
-static int steps_allocate_missing(struct steps *s, struct step_run run)
+static int steps_allocate_missing_memory(struct steps *s, struct step_run run)
 {
     for (size_t i = run.first, end = run.first + run.n; i < end;) {
         size_t n = 0;
-        if (step_has_memory(s, i)) {
+        if (step_memory_is_allocated(s, i)) {
             i++;
             continue;
         }
-        while (i + n < end && !step_has_memory(s, i + n))
+        while (i + n < end && !step_memory_is_allocated(s, i + n))
             n++;
         if (steps_allocate(s, i, n) < 0)
             return MI_EIO;
@@ -73,7 +73,7 @@ void steps_return_memory(struct steps *s, size_t keep, size_t most)
         s->memory_n--;
         most -= s->step;
     }
-    while (s->high > 0 && !step_has_memory(s, s->high - 1))
+    while (s->high > 0 && !step_memory_is_allocated(s, s->high - 1))
         s->high--;
 }
 
@@ -128,13 +128,13 @@ int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_
         errno = ENOBUFS;
         return MI_EIO;
     }
-    if (steps_allocate_missing(s, *ret) == 0)
+    if (steps_allocate_missing_memory(s, *ret) == 0)
         return 0;
     if (errno != ENOSPC)
         return MI_EIO;
     /* Free steps may hold enough memory: return it to the system, and try again. */
     steps_return_memory(s, 0, SIZE_MAX);
-    return steps_allocate_missing(s, *ret);
+    return steps_allocate_missing_memory(s, *ret);
 }
 
 void steps_mark_used(struct steps *s, struct step_run run)

@@ -181,7 +181,7 @@ static int call_set_begin_call(struct call_set *c, const struct call_message *m,
     return CALLS_BEGAN;
 }
 
-static struct call *call_set_find(const struct call_set *c, int64_t seq)
+static struct call *call_set_find_by_seq(const struct call_set *c, int64_t seq)
 {
     size_t n = c->n - c->first;
     if (n == 0)
@@ -211,7 +211,7 @@ int call_set_add_message(struct call_set *c, const struct call_message *m, struc
     if (seq == 0)
         return CALLS_NOTHING;
     *ret_seq = seq;
-    struct call *call = call_set_find(c, seq);
+    struct call *call = call_set_find_by_seq(c, seq);
     if (call == NULL)
         return CALLS_ELSEWHERE;
     if (!message_ends_call(call, m))

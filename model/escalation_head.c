@@ -15,7 +15,7 @@ static void escalation_head_add_value(struct buf *b, const struct record_field *
         text_append_json_truncated(b, v.text, ESCALATION_HEAD_TEXT_MAX);
 }
 
-void escalation_head_append_all(struct buf *b, const struct escalation_head *h)
+void escalation_head_append_fields(struct buf *b, const struct escalation_head *h)
 {
     buf_adds(b, LIMIT);
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {

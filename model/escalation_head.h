@@ -19,7 +19,7 @@
 #define ESCALATION_HEAD_TEXT_MAX 256
 
 /* Appends the front matter, with both lines `---`. Texts must be sanitized. */
-void escalation_head_append_all(struct buf *b, const struct escalation_head *h);
+void escalation_head_append_fields(struct buf *b, const struct escalation_head *h);
 /* Reads the front matter of a file. Fields that the file does not have are NULL. `texts` is cleared
  * first. */
 void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret);

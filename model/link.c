@@ -101,7 +101,7 @@ static struct link link_of_request(const struct rpc *m)
     return l.kind == LINK_RETRY || l.key != 0 ? l : (struct link){0};
 }
 
-struct link link_from_message(const struct rpc *m)
+struct link link_read_from_message(const struct rpc *m)
 {
     if (!link_may_exist_in_message(m))
         return (struct link){0};

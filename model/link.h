@@ -32,9 +32,9 @@ struct link {
     enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 
-/* Returns whether link_from_message() may find a link. This check is fast: it looks only at the
- * types of members that rpc_read() has found. */
+/* Returns whether link_read_from_message() may find a link. This check is fast: it looks only at
+ * the types of members that rpc_read() has found. */
 bool link_may_exist_in_message(const struct rpc *m);
-struct link link_from_message(const struct rpc *m);
+struct link link_read_from_message(const struct rpc *m);
 
 #endif

@@ -120,7 +120,7 @@ int live_send_line(struct live *l, struct slice line)
 static void live_end_input(struct live *l)
 {
     int n = 0;
-    size_t left = live_unsent_bytes(l);
+    size_t left = live_count_unsent_bytes(l);
     if (ioctl(l->in, FIONREAD, &n) == 0 && n > 0)
         left += (size_t)n;
     close_fd(&l->in);
@@ -153,7 +153,7 @@ static bool live_read_into_lines(struct live *l)
     return true;
 }
 
-static bool live_reap_if_exited(struct live *l)
+static bool live_reap_process_if_exited(struct live *l)
 {
     if (l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
         l->pid = 0;
@@ -165,7 +165,7 @@ static bool live_determine_end(struct live *l)
 {
     if (l->end != LIVE_RUNS || l->closed_us == 0)
         return l->end != LIVE_RUNS;
-    if (l->out < 0 && live_reap_if_exited(l))
+    if (l->out < 0 && live_reap_process_if_exited(l))
         l->end = LIVE_EXITED;
     else if (clock_mono_us() - l->closed_us >= l->follows_us)
         l->end = l->out < 0 ? LIVE_CLOSED_STDOUT : LIVE_CLOSED_STDIN;
@@ -186,7 +186,7 @@ static enum line_result live_next_line(struct live *l, struct slice *ret)
         enum line_result got = line_next(&l->lines, &line);
         bool last = got == LINE_NEED_MORE && l->out < 0;
         if (last)
-            got = line_take_unfinished(&l->lines, &line);
+            got = line_take_unfinished_line(&l->lines, &line);
         if (got == LINE_READY) {
             if (lines_add_received_line(&l->read, (struct slice){line.p, line.n}, last,
                                         clock_mono_us(), ret))
@@ -240,7 +240,7 @@ void live_get_watched_fds(const struct live *l, int *ret_read, int *ret_write, b
 {
     *ret_read = l->out;
     *ret_write = l->in;
-    *ret_waits = live_unsent_bytes(l) > 0;
+    *ret_waits = live_count_unsent_bytes(l) > 0;
 }
 
 int64_t live_next_wait_us(const struct live *l)
@@ -281,7 +281,7 @@ uint64_t live_read_output(const struct live *l)
     return l->sent - l->unread;
 }
 
-size_t live_unsent_bytes(const struct live *l)
+size_t live_count_unsent_bytes(const struct live *l)
 {
     return l->in >= 0 ? l->waiting.n - l->done : 0;
 }
@@ -298,7 +298,7 @@ pid_t live_pid(const struct live *l)
 static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {
-        if (live_reap_if_exited(l))
+        if (live_reap_process_if_exited(l))
             return true;
         int64_t now = clock_mono_us();
         if (now >= until_us)

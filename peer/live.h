@@ -65,7 +65,7 @@ uint64_t live_count_sent_bytes(const struct live *l);
 /* After LIVE_ENDED: returns the number of bytes of the sent lines that the server has
  * read. */
 uint64_t live_read_output(const struct live *l);
-size_t live_unsent_bytes(const struct live *l); /* bytes that wait to be written */
+size_t live_count_unsent_bytes(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);
 /* Closes the server's stdin, sends SIGTERM after half the grace time and SIGKILL at its end. l may
  * be NULL. Returns the exit status as a shell does. */

@@ -246,7 +246,7 @@ void incidents_escalate_auth_failure(struct incidents *t, const struct pending *
 void incidents_escalate_tools_rule(struct incidents *t, const char *happened)
 {
     struct buf sentence = {0};
-    text_clause_to_sentence(&sentence, slice_of(happened));
+    text_append_as_sentence(&sentence, slice_of(happened));
     struct escalation e = {
         .cause = ESCALATION_TOOLS_RULE,
         .action = "applied",

@@ -76,7 +76,7 @@ void server_process_connect(struct proxy *p, struct process_pipes pipes);
 void server_process_end_text(const struct proxy *p, struct buf *b);
 /* Returns how many bytes of the repeated handshake and of the outbox the server has read, counted
  * like pending.written_at. The number is exact once the server's stdin is closed. */
-uint64_t server_process_bytes_read(const struct proxy *p);
+uint64_t server_process_count_read_bytes(const struct proxy *p);
 
 /* ---- restart.c ---- */
 
@@ -108,7 +108,7 @@ void server_extend_timers(struct proxy *p);
 void server_skip_stalled_time(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server
  * require. */
-void server_update_reading(struct proxy *p);
+void server_pause_or_resume_reading(struct proxy *p);
 /* Call this function when the client has closed its output. */
 void server_on_client_closed(struct proxy *p);
 void server_on_output_closed(struct proxy *p);

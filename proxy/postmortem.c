@@ -41,7 +41,8 @@ void postmortem_read_processes(struct postmortem *ret, pid_t pid, pid_t group, i
                                .more = t.more,
                                .pipes = -1,
                                .sockets = -1,
-                               .unread_bytes = stdin_fd >= 0 ? inspect_unread_bytes(stdin_fd) : -1};
+                               .unread_bytes =
+                                   stdin_fd >= 0 ? count_unread_bytes_of_fd(stdin_fd) : -1};
     for (size_t i = 0; i < t.n; i++) {
         struct postmortem_process *p = &ret->process[i];
         p->p = t.process[i];
@@ -60,7 +61,7 @@ void postmortem_read_processes(struct postmortem *ret, pid_t pid, pid_t group, i
         return;
     ret->chosen = choose_process_to_show(ret, process_tree_find_server(&t));
     pid_t chosen = ret->process[ret->chosen].p.pid;
-    (void)inspect_count_pipes(chosen, POSTMORTEM_FDS, &ret->pipes, &ret->sockets);
+    (void)count_pipes_of_process(chosen, POSTMORTEM_FDS, &ret->pipes, &ret->sockets);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ void process_tree_sum_cpu_times(const struct process_tree *t, struct process_sam
     }
 }
 
-void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group)
+void process_tree_take_sample(struct process_sample *ret, pid_t pid, pid_t group)
 {
     struct process_tree t;
     process_tree_read(&t, pid, group);

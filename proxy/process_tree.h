@@ -44,7 +44,7 @@ size_t process_tree_find_server(const struct process_tree *t);
 /* Adds up the CPU time of the processes. */
 void process_tree_sum_cpu_times(const struct process_tree *t, struct process_sample *ret);
 /* Reads the tree and adds up the CPU time of its processes. */
-void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
+void process_tree_take_sample(struct process_sample *ret, pid_t pid, pid_t group);
 /* Returns the microseconds of CPU time between two samples; 0 if the sum is smaller now because
  * processes have ended. */
 int64_t process_tree_cpu_us_between(int64_t before_ticks, int64_t after_ticks);

@@ -301,7 +301,7 @@ static uint64_t count_bytes_read_by_client(void *owner)
 {
     const struct proxy *p = owner;
     uint64_t accepted = outbox_count_accepted_bytes(&p->traffic.out[ROW_S2C]);
-    int64_t unread = inspect_unread_bytes(p->relay[ROW_S2C].out.fd);
+    int64_t unread = count_unread_bytes_of_fd(p->relay[ROW_S2C].out.fd);
     return unread <= 0 ? accepted : accepted > (uint64_t)unread ? accepted - (uint64_t)unread : 0;
 }
 

@@ -109,7 +109,7 @@ void proxy_refuse_requests(const char *why)
         while ((found = line_next(&c.lines, &line)) != LINE_NEED_MORE)
             if (found == LINE_READY)
                 refuse_line_if_request(&c, &line);
-        if (ended && line_take_unfinished(&c.lines, &line) == LINE_READY)
+        if (ended && line_take_unfinished_line(&c.lines, &line) == LINE_READY)
             refuse_line_if_request(&c, &line);
     }
     line_close(&c.lines);

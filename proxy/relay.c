@@ -54,7 +54,7 @@ static void start_unfinished_timer(struct relay *r, double s)
 static void watch_incomplete_line(struct relay *r)
 {
     bool waits = r->calls->unfinished != NULL && ev_is_active(&r->read_watch) && !r->reported &&
-                 line_partial_bytes(&r->lines) > 0;
+                 line_count_partial_bytes(&r->lines) > 0;
     if (waits && !ev_is_active(&r->unfinished_timer))
         start_unfinished_timer(r, r->unfinished_s);
     else if (!waits && ev_is_active(&r->unfinished_timer))
@@ -66,7 +66,8 @@ static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int rev
     (void)revents;
     struct relay *r = w->data;
     relay_read_available_bytes(r); /* this process may have been stopped while bytes arrived */
-    if (!ev_is_active(&r->read_watch) || line_partial_bytes(&r->lines) == 0 || ev_is_active(w))
+    if (!ev_is_active(&r->read_watch) || line_count_partial_bytes(&r->lines) == 0 ||
+        ev_is_active(w))
         return;
     double quiet_s = ev_now(loop) - r->read_at;
     if (quiet_s < r->unfinished_s) {
@@ -74,7 +75,7 @@ static void relay_on_unfinished_timer(struct ev_loop *loop, ev_timer *w, int rev
         return;
     }
     r->reported = true;
-    r->calls->unfinished(r, line_partial_bytes(&r->lines));
+    r->calls->unfinished(r, line_count_partial_bytes(&r->lines));
 }
 
 static void relay_start_or_stop_reading(struct relay *r)
@@ -103,12 +104,12 @@ void relay_end_input(struct relay *r)
     if (relay_has_ended(r))
         return;
     relay_stop_reading(r);
-    if (line_take_unfinished(&r->lines, &line) == LINE_READY)
+    if (line_take_unfinished_line(&r->lines, &line) == LINE_READY)
         r->calls->last_line(r, &line);
     r->calls->closed(r);
 }
 
-int64_t relay_waited_us(const struct relay *r)
+int64_t relay_get_wait_us(const struct relay *r)
 {
     bool waits = (r->stops & RELAY_WAITS) != 0;
     return waits ? (int64_t)((ev_now(r->loop) - r->waits_at) * 1e6) : 0;
@@ -116,7 +117,7 @@ int64_t relay_waited_us(const struct relay *r)
 
 static bool pause_if_line_must_wait(struct relay *r, const struct line *line)
 {
-    if (r->calls->must_wait == NULL || !r->calls->must_wait(r, line->n, relay_waited_us(r))) {
+    if (r->calls->must_wait == NULL || !r->calls->must_wait(r, line->n, relay_get_wait_us(r))) {
         relay_pause(r, RELAY_WAITS, false);
         return false;
     }
@@ -217,12 +218,12 @@ static void read_lines(struct relay *r)
         if ((r->stops & RELAY_WAITS) != 0)
             return;
         turn += (size_t)got;
-        if (line_partial_bytes(&r->lines) >= RELAY_WIDE_AT)
+        if (line_count_partial_bytes(&r->lines) >= RELAY_WIDE_AT)
             relay_widen_pipe(&r->in_width, &r->in);
         if (r->in.shared || (size_t)got < n)
             /* the pipe is most likely empty; reading a shared descriptor again could block */
             return;
-        if (turn >= RELAY_TURN && line_partial_bytes(&r->lines) < turn)
+        if (turn >= RELAY_TURN && line_count_partial_bytes(&r->lines) < turn)
             return;
         if (outbox_count_bytes(r->box) >= RELAY_HIGH)
             return;

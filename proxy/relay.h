@@ -135,7 +135,7 @@ static inline bool relay_has_ended(const struct relay *r)
  * while RELAY_HELD is set. */
 void relay_continue(struct relay *r);
 /* Returns for how long a complete line has waited; 0 if no line waits. */
-int64_t relay_waited_us(const struct relay *r);
+int64_t relay_get_wait_us(const struct relay *r);
 /* Returns true while the relay does not read bytes that the peer may have sent. RELAY_PACED alone
  * does not count. */
 bool relay_is_paused(const struct relay *r);

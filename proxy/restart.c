@@ -39,7 +39,7 @@ static void answer_or_mark_pending_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
-    uint64_t read = server_process_bytes_read(p);
+    uint64_t read = server_process_count_read_bytes(p);
     bool cancelled = resend_reset_cancelled_requests(&t->open[ROW_C2S].cancelled, read);
     enum resend_end end = p->machine.cause == SERVER_CAUSE_HUNG ? RESEND_END_HUNG
                           : cancelled                           ? RESEND_END_CANCELLED
@@ -85,7 +85,7 @@ void restart_answer_or_keep_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     answer_or_mark_pending_requests(p);
-    repeats_note_process_ended(&t->repeats, server_process_bytes_read(p));
+    repeats_note_process_ended(&t->repeats, server_process_count_read_bytes(p));
     cancel_server_requests(p);
     /* The outbox has bytes for the old process. Requests of the old process are sent again from the
      * table of pending requests. */
@@ -93,7 +93,7 @@ void restart_answer_or_keep_requests(struct proxy *p)
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);
     outbox_open(&p->handshake_box);
-    tool_ask_restart(t);
+    tool_ask_list_tools_again(t);
     tools_forget_all(&t->tools); /* the new process may have other tools */
     timers_begin_new_process(&t->timers, t->open[ROW_C2S].open.oldest,
                              recorder_now_us(p->recorder));

@@ -50,7 +50,7 @@ static void reject_requests(struct proxy *p)
  * the server has not read. */
 static void reject_unread_requests(struct proxy *p)
 {
-    uint64_t read = server_process_bytes_read(p);
+    uint64_t read = server_process_count_read_bytes(p);
     struct buf why = {0};
     buf_printf(&why, "the server %s closed its stdin before it answered", p->cfg->name);
     for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
@@ -83,20 +83,21 @@ static void give_up_restart(struct proxy *p, struct buf *why)
             n == 1 ? "" : "s");
     incidents_escalate_crash_loop(
         &p->incidents, buf_str(why),
-        q != NULL && request_was_read(q, server_process_bytes_read(p)) ? q : NULL);
+        q != NULL && request_was_read(q, server_process_count_read_bytes(p)) ? q : NULL);
 }
 
 static void end_session(struct proxy *p, bool gives_up)
 {
     struct buf why = {0};
     bool unasked = server_state_was_ended_by_server(&p->machine);
-    uint64_t read = server_process_bytes_read(p);
+    uint64_t read = server_process_count_read_bytes(p);
     server_process_end_text(p, &why);
     if (gives_up)
         give_up_restart(p, &why);
     /* Read the requests that the client has already sent, so that they are answered as well. */
     relay_read_available_bytes(&p->relay[ROW_C2S]);
-    traffic_handle_tools_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
+    traffic_handle_tools_list_failure(&p->traffic,
+                                      why.failed ? "the session ended" : buf_str(&why));
     size_t pending = p->traffic.open[ROW_C2S].open.count;
     if (unasked && (p->exit_status != 0 || pending > 0))
         log_warn("the server exited: server=%s status=%d pending_requests=%zu", p->cfg->name,
@@ -155,7 +156,7 @@ static void carry_out_actions(struct proxy *p, unsigned todo)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-void server_update_reading(struct proxy *p)
+void server_pause_or_resume_reading(struct proxy *p)
 {
     relay_pause(&p->relay[ROW_C2S], RELAY_HELD,
                 p->holding || traffic_must_wait(&p->traffic) ||
@@ -204,15 +205,16 @@ MI_MUST static unsigned apply_event_to_state(struct proxy *p, enum server_event 
     int64_t now_us = clock_mono_us();
     enum server_state before = p->machine.state;
     p->machine.handshake_lost = p->traffic.handshake.initialize_lost;
-    p->machine.tried = p->resends && resend_has_pending_read_request(&p->traffic.open[ROW_C2S].open,
-                                                                     server_process_bytes_read(p));
+    p->machine.tried =
+        p->resends && resend_has_pending_read_request(&p->traffic.open[ROW_C2S].open,
+                                                      server_process_count_read_bytes(p));
     unsigned todo = server_state_apply_event(&p->machine, e, now_us);
     /* The event SHUTDOWN may have been reported in a state that ignores it, so it is reported again
      * in each new state. */
     if (p->traffic.client_said_shutdown && p->machine.state != before)
         todo |= server_state_apply_event(&p->machine, SERVER_EV_SHUTDOWN, now_us);
     if (p->machine.state != before) {
-        server_update_reading(p);
+        server_pause_or_resume_reading(p);
         set_state_timer(p, now_us);
     }
     return todo;

@@ -144,7 +144,7 @@ void server_process_end_text(const struct proxy *p, struct buf *b)
     }
 }
 
-uint64_t server_process_bytes_read(const struct proxy *p)
+uint64_t server_process_count_read_bytes(const struct proxy *p)
 {
     const struct relay *r = &p->relay[ROW_C2S];
     if (r->priority != NULL && !r->priority_complete)

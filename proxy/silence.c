@@ -26,7 +26,7 @@ void silence_on_new_process(struct proxy *p)
 
 static void take_process_sample(const struct proxy *p, struct process_sample *s)
 {
-    process_tree_sample(s, p->child.pid, p->child.group);
+    process_tree_take_sample(s, p->child.pid, p->child.group);
 }
 
 /* Returns true if the base sample was taken at about the time when a request was written. An
@@ -90,7 +90,7 @@ static void replace_buf_content(struct buf *to, struct slice from)
     buf_slice_add(to, from);
 }
 
-static struct slice slice_unless_failed(const struct buf *b, struct slice from)
+static struct slice slice_of_buf_unless_failed(const struct buf *b, struct slice from)
 {
     return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
 }
@@ -108,9 +108,9 @@ static void remember_request(struct proxy *p, const struct pending *q, int64_t w
     buf_clear(&s->found);
     s->call = (struct incident_call){
         .seq = q->request_seq,
-        .method = slice_unless_failed(&s->method, q->method),
-        .target = slice_unless_failed(&s->target, q->target),
-        .text = slice_unless_failed(&s->text, q->text),
+        .method = slice_of_buf_unless_failed(&s->method, q->method),
+        .target = slice_of_buf_unless_failed(&s->target, q->target),
+        .text = slice_of_buf_unless_failed(&s->text, q->text),
     };
     s->asked = (struct process_sample){0};
     s->messages = p->traffic.timers.server_messages;

@@ -31,7 +31,7 @@ static void end_unrecorded_session(struct proxy *p)
     outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!recorded)
         final_answers_drop_unrecorded(&p->traffic, "record-error", why);
-    traffic_handle_tools_list_failed(&p->traffic, why);
+    traffic_handle_tools_list_failure(&p->traffic, why);
     final_answers_send_record_errors(&p->traffic, "record-error", why);
     outbox_release_staged_bytes(&p->traffic.out[ROW_S2C]);
     relay_flush(&p->relay[ROW_S2C]);
@@ -118,7 +118,7 @@ static void watch_waiting_lines(struct proxy *p)
     for (int i = 0; i < 2; i++) {
         const struct relay *r = &p->relay[i];
         if ((r->stops & (RELAY_WAITS | RELAY_HELD)) == RELAY_WAITS)
-            recorder_watch_lag(p->recorder, r->waiting_n, relay_waited_us(r));
+            recorder_watch_lag(p->recorder, r->waiting_n, relay_get_wait_us(r));
     }
 }
 
@@ -145,7 +145,7 @@ static void turn_on_end(struct ev_loop *loop, ev_prepare *w, int revents)
     }
     p->holding = published == RECORDER_HOLD;
     p->pacing = !p->holding && recorder_must_slow_client(p->recorder);
-    server_update_reading(p);
+    server_pause_or_resume_reading(p);
     watch_waiting_lines(p);
     if (!p->holding) { /* The output is recorded in the journal, so it may be written. */
         outbox_release_staged_bytes(&p->handshake_box);

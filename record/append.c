@@ -51,14 +51,14 @@ void append_drop_waiting_messages(struct recorder *r)
                  bound_lowers_ring_limit(r)
                      ? "the vault cannot be written, and the messages that wait in "
                        "memory have reached --max-waiting"
-                 : ring_unread_bytes(&r->ring) > 0
+                 : ring_count_unread_bytes(&r->ring) > 0
                      ? "the recorder process is behind, and the journal in "
                        "memory is full"
                      : "the system has no memory for the journal");
     if (!r->losing && bound_lowers_ring_limit(r))
         bound_escalate_lost_messages(r);
     if (!r->losing)
-        r->full_at = ring_unread_bytes(&r->ring);
+        r->full_at = ring_count_unread_bytes(&r->ring);
     r->losing = true;
     for (; messages > 0; messages--)
         count_lost_message(r, r->seq - messages + 1);
@@ -140,7 +140,7 @@ static bool put_waiting_entry_into_ring(struct recorder *r, struct ring_head h, 
  * for many messages; otherwise there would be a gap after every few messages. */
 static bool report_lost_messages(struct recorder *r)
 {
-    if (r->losing && ring_unread_bytes(&r->ring) > r->full_at / 2)
+    if (r->losing && ring_count_unread_bytes(&r->ring) > r->full_at / 2)
         return false;
     struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
     if (r->lost.n > 0) {

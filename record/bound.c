@@ -37,7 +37,7 @@ bool bound_append_entry(struct recorder *r, const struct entry *e)
 {
     uint64_t limit = r->ring.limit;
     size_t n = form_size_of_entry(e);
-    r->ring.limit = ring_unread_bytes(&r->ring) + NOTE_ROOM + limit;
+    r->ring.limit = ring_count_unread_bytes(&r->ring) + NOTE_ROOM + limit;
     char *place = n <= NOTE_ROOM ? ring_reserve_record(&r->ring, n) : NULL;
     r->ring.limit = limit;
     if (place == NULL)

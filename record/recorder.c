@@ -403,7 +403,7 @@ static void wait_for_exit(struct recorder *r)
 
 static void log_unstored_entries(const struct recorder *r)
 {
-    unsigned long long behind = ring_unread_bytes(&r->ring);
+    unsigned long long behind = ring_count_unread_bytes(&r->ring);
     if (r->lost.n > 0)
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
     if (behind == 0)

@@ -33,7 +33,7 @@ bool recorder_is_behind(struct recorder *r, size_t n, int64_t waited_us)
 {
     if (n < RECORDER_LONG)
         return false;
-    size_t behind = r->has_ring ? ring_unread_bytes(&r->ring) : 0;
+    size_t behind = r->has_ring ? ring_count_unread_bytes(&r->ring) : 0;
     bool lags = behind > 0 && r->loop != NULL && r->worker.pid > 0 &&
                 behind + n > RECORDER_LAG_MAX && recorder_get_trouble(r) == RING_FINE;
     r->gave_up_lag = lags && (r->gave_up_lag || waited_us >= RECORDER_LAG_US);
@@ -55,7 +55,7 @@ bool recorder_must_slow_client(struct recorder *r)
 {
     bool took = r->took;
     r->took = false;
-    int64_t us = r->has_ring ? pace_delay_us(ring_unread_bytes(&r->ring), r->ring.limit) : 0;
+    int64_t us = r->has_ring ? pace_delay_us(ring_count_unread_bytes(&r->ring), r->ring.limit) : 0;
     if (us == 0 || r->loop == NULL || recorder_get_trouble(r) == RING_FAILING)
         return false;
     int64_t now = clock_mono_us();

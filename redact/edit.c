@@ -9,7 +9,7 @@
 
 /* ---- collecting --------------------------------------------------------------------------- */
 
-static bool edit_has_room(struct redact *r)
+static bool make_room_for_edit(struct redact *r)
 {
     if (r->edit_n < r->edit_cap)
         return true;
@@ -26,7 +26,7 @@ static bool edit_has_room(struct redact *r)
 
 void edit_add_replacement(struct redact *r, size_t from, size_t to, struct slice text)
 {
-    if (!edit_has_room(r))
+    if (!make_room_for_edit(r))
         return;
     r->edit[r->edit_n++] = (struct edit){from, to, r->texts.n, text.n};
     buf_slice_add(&r->texts, text);
@@ -34,7 +34,7 @@ void edit_add_replacement(struct redact *r, size_t from, size_t to, struct slice
 
 void add_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
 {
-    if (!edit_has_room(r))
+    if (!make_room_for_edit(r))
         return;
     size_t at = r->texts.n;
     r->again = true;
@@ -102,7 +102,7 @@ static bool edit_needs_escape(const struct redact *r, const struct edit *e)
     return false;
 }
 
-static void edit_escape_text(struct redact *r, struct edit *e)
+static void escape_edit_text(struct redact *r, struct edit *e)
 {
     static const char hex[] = "0123456789abcdef";
     size_t at = r->texts.n;
@@ -137,7 +137,7 @@ void edit_map_to_containing_text(struct redact *r, size_t first, struct slice ra
         e->from += base;
         e->to += base;
         if (edit_needs_escape(r, e))
-            edit_escape_text(r, e);
+            escape_edit_text(r, e);
     }
 }
 

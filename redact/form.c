@@ -35,7 +35,7 @@ static bool parse_next_word(struct slice *rest, struct word *ret)
     return ret->text.n > 0;
 }
 
-static bool word_is_one_of(struct slice word, const char *const *words)
+static bool word_is_in_word_list(struct slice word, const char *const *words)
 {
     char low[WORD_MAX];
     if (word.n > sizeof low)
@@ -53,7 +53,7 @@ static bool word_may_follow_secret(struct slice word)
         "that", "which", "with", "is",     "and",   "or",     "again", "if",     "at",
         "as",   "you",   "your", "we",     "below", "so",     "will",  "please", "value",
         "was",  "by",    "must", "should", "can",   "needed", "has",   NULL};
-    return word_is_one_of(word, words);
+    return word_is_in_word_list(word, words);
 }
 
 /* Whether a text with this word only mentions the secret after it: "the name of the secret". */
@@ -63,7 +63,7 @@ static bool word_only_mentions_secret(struct slice word)
         "of",    "about",     "without",  "no",   "not",   "never",   "don't",    "name",
         "path",  "link",      "url",      "many", "named", "count",   "label",    "reason",
         "whose", "reference", "location", "file", "when",  "purpose", "nickname", NULL};
-    return word_is_one_of(word, words);
+    return word_is_in_word_list(word, words);
 }
 
 /* Whether the text only mentions the secret that the last word names, instead of asking for it.
@@ -75,10 +75,10 @@ static bool secret_is_only_mentioned(const struct word *words, size_t n)
     static const char *const of[] = {"of", NULL};
     for (size_t i = n - 1; i > 0 && words[i].joined; i--) {
         struct slice word = words[i - 1].text;
-        if (word_is_one_of(word, both))
+        if (word_is_in_word_list(word, both))
             return false;
-        if (i > 1 && words[i - 1].joined && word_is_one_of(word, of) &&
-            word_is_one_of(words[i - 2].text, parts))
+        if (i > 1 && words[i - 1].joined && word_is_in_word_list(word, of) &&
+            word_is_in_word_list(words[i - 2].text, parts))
             return false;
         if (word_only_mentions_secret(word))
             return true;
@@ -294,7 +294,7 @@ static bool form_has_one_vague_field(struct json_value fields, struct slice *ret
     struct json_walk w = json_walk_begin(fields);
     if (!w.object || !json_walk_next(&w, ret_key, &one) || json_walk_next(&w, &key, &more))
         return false;
-    return word_is_one_of(*ret_key, names) && field_is_typed_by_person(one, &number);
+    return word_is_in_word_list(*ret_key, names) && field_is_typed_by_person(one, &number);
 }
 
 /* Notes a form. Returns whether it has secret fields. *budget: bytes that may still be read. */

@@ -10,7 +10,7 @@ bool text_looks_like_json(struct slice s, bool escaped)
 {
     if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !char_is_space(s.p[0]) && s.p[0] != '\\'))
         return false;
-    s = read_trim_white_space(s, escaped);
+    s = redact_trim_white_space(s, escaped);
     return s.n > 1 &&
            ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
 }

@@ -78,7 +78,7 @@ static bool text_is_header_name(struct slice s)
 const struct key_rule *option_find_header_rule(const struct keys *k, struct slice header,
                                                struct slice *ret_value)
 {
-    struct slice s = read_trim_white_space(header, true);
+    struct slice s = redact_trim_white_space(header, true);
     if (s.n > 0 && s.p[0] == '{') { /* JSON: --headers '{"NAME":"VALUE"}' */
         *ret_value = s;
         return &any_header;
@@ -86,10 +86,10 @@ const struct key_rule *option_find_header_rule(const struct keys *k, struct slic
     size_t n = 0;
     while (n < s.n && s.p[n] != ':' && s.p[n] != '=')
         n++;
-    struct slice name = read_trim_white_space((struct slice){s.p, n}, false);
+    struct slice name = redact_trim_white_space((struct slice){s.p, n}, false);
     if (n == s.n || !text_is_header_name(name))
         return NULL;
-    struct slice value = read_trim_white_space((struct slice){s.p + n + 1, s.n - n - 1}, true);
+    struct slice value = redact_trim_white_space((struct slice){s.p + n + 1, s.n - n - 1}, true);
     if (value_is_short_number(value) || slice_begins(value, "//"))
         return NULL; /* the string is host:port or a URL, not a header */
     *ret_value = redact_strip_auth_scheme(value);

@@ -64,7 +64,7 @@ static bool strings_may_need_redaction(const struct redact *r, struct slice json
         const char *behind = read_find_quote_or_escape(p + 1, end);
         bool escapes = behind < end && *behind == '\\', odd = false;
         behind = escapes ? read_string(p, end, &odd) : behind + (behind < end);
-        const char *next = read_skip_space(behind, end);
+        const char *next = redact_skip_space(behind, end);
         if (odd || next == end)
             return true;
         /* The text continues after the string, so the string has a closing quote. */

@@ -9,7 +9,7 @@ static const char *skip_blocks(const char *p, const char *end, bool *odd)
 {
     uint64_t escaped_first = 0;
     for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
-        struct json_block b = json_block_at(p);
+        struct json_block b = json_block_load(p);
         uint64_t carry = escaped_first;
         uint64_t escapes = json_block_find_escapes(json_block_find_byte(b, '\\'), &carry);
         uint64_t escaped = escapes << 1 | escaped_first;
@@ -52,7 +52,7 @@ size_t read_escapes(struct slice raw)
 #if JSON_BLOCKS
     uint64_t carry = 0;
     for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
-        struct json_block b = json_block_at(p);
+        struct json_block b = json_block_load(p);
         uint64_t slashes = json_block_find_byte(b, '\\');
         if ((slashes | carry) != 0)
             n += (size_t)__builtin_popcountll(json_block_find_escapes(slashes, &carry));
@@ -122,17 +122,17 @@ const char *read_value(const char *p, const char *end)
 bool read_member(struct read_members *m, struct slice *ret_key, struct slice *ret_value)
 {
     bool odd = false;
-    const char *p = read_skip_space(m->p, m->end);
+    const char *p = redact_skip_space(m->p, m->end);
     if (p < m->end && *p == ',')
-        p = read_skip_space(p + 1, m->end);
+        p = redact_skip_space(p + 1, m->end);
     if (p >= m->end || *p != '"')
         return false;
     const char *behind = read_string(p, m->end, &odd);
     *ret_key = read_quoted_text(p, behind, m->end);
-    p = read_skip_space(behind, m->end);
+    p = redact_skip_space(behind, m->end);
     if (p >= m->end || *p != ':')
         return false;
-    p = read_skip_space(p + 1, m->end);
+    p = redact_skip_space(p + 1, m->end);
     if (p >= m->end)
         return false;
     m->p = read_value(p, m->end);
@@ -140,7 +140,7 @@ bool read_member(struct read_members *m, struct slice *ret_key, struct slice *re
     return true;
 }
 
-struct slice read_trim_white_space(struct slice s, bool escaped)
+struct slice redact_trim_white_space(struct slice s, bool escaped)
 {
     while (s.n > 0) {
         if (char_is_space(s.p[0]))

@@ -15,8 +15,8 @@
 
 /* Returns s without white space at both ends. If `escaped` is true, escaped white space is removed
  * as well. */
-struct slice read_trim_white_space(struct slice s, bool escaped);
-static inline const char *read_skip_space(const char *p, const char *end)
+struct slice redact_trim_white_space(struct slice s, bool escaped);
+static inline const char *redact_skip_space(const char *p, const char *end)
 {
     while (p < end && char_is_space(*p))
         p++;

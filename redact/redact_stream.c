@@ -23,8 +23,8 @@ static void stream_output_new_part(struct redact_stream *s, struct slice text, s
     buf_slice_add(out, text);
 }
 
-static void stream_output_line(struct redact_stream *s, struct slice line, bool ended,
-                               struct buf *out)
+static void redact_and_output_line(struct redact_stream *s, struct slice line, bool ended,
+                                   struct buf *out)
 {
     struct redact *r = redact_get_current_sanitizer();
     size_t n = 0;
@@ -44,7 +44,7 @@ static void stream_output_words(struct redact_stream *s, struct buf *out)
     size_t n = find_end_of_whole_words(text, REDACT_WORD_MAX);
     if (n == 0)
         n = text.n;
-    stream_output_line(s, (struct slice){text.p, n}, false, out);
+    redact_and_output_line(s, (struct slice){text.p, n}, false, out);
     memmove(s->line.p, s->line.p + n, text.n - n);
     s->line.n = text.n - n;
 }
@@ -58,11 +58,11 @@ void redact_stream_feed(struct redact_stream *s, struct slice bytes, struct buf 
         bool ended = end != NULL && n <= room;
         n = size_min(n, room);
         if (ended && s->line.n == 0) {
-            stream_output_line(s, (struct slice){bytes.p, n}, true, out);
+            redact_and_output_line(s, (struct slice){bytes.p, n}, true, out);
         } else {
             buf_add(&s->line, bytes.p, n);
             if (ended)
-                stream_output_line(s, buf_slice(&s->line), true, out);
+                redact_and_output_line(s, buf_slice(&s->line), true, out);
             else if (s->line.n >= REDACT_STREAM_MAX)
                 stream_output_words(s, out);
         }
@@ -102,6 +102,6 @@ void redact_stream_pause(struct redact_stream *s, struct buf *out)
 void redact_stream_end(struct redact_stream *s, struct buf *out)
 {
     if (s->line.n > 0)
-        stream_output_line(s, buf_slice(&s->line), false, out);
+        redact_and_output_line(s, buf_slice(&s->line), false, out);
     buf_clear(&s->line);
 }

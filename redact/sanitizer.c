@@ -203,7 +203,7 @@ int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *r
 
 bool redact_may_change_text(const struct redact *r, struct slice text)
 {
-    return shapes_has_patterns(r->shapes) || shapes_may_match(text) ||
+    return shapes_have_patterns(r->shapes) || shapes_may_match(text) ||
            redact_may_contain_key(r, text);
 }
 

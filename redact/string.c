@@ -65,7 +65,7 @@ static bool is_variable_reference(const struct redact *r, struct slice s)
         if (s.n <= a + b || !slice_begins(s, forms[i].open) ||
             memcmp(s.p + s.n - b, forms[i].close, b) != 0)
             continue;
-        struct slice name = read_trim_white_space((struct slice){s.p + a, s.n - a - b}, false);
+        struct slice name = redact_trim_white_space((struct slice){s.p + a, s.n - a - b}, false);
         for (size_t k = 0; k < name.n; k++)
             if (!is_reference_char(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
                 return false;
@@ -88,7 +88,7 @@ struct slice redact_strip_auth_scheme(struct slice s)
 
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw)
 {
-    struct slice s = read_trim_white_space(raw, true);
+    struct slice s = redact_trim_white_space(raw, true);
     if (s.n == 0 || get_redaction_mark_len(raw) == raw.n)
         return false;
     if ((rule->flags & KEY_NO_PATH && looks_like_path(s)) ||
@@ -100,7 +100,7 @@ bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struc
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *text_end)
 {
-    const char *inside = read_skip_space(p + 1, text_end);
+    const char *inside = redact_skip_space(p + 1, text_end);
     const char *end = p + size_min((size_t)(text_end - p), ARRAY_LOOK);
     if (inside < text_end && (*inside == '}' || *inside == ']'))
         return false;
@@ -110,9 +110,9 @@ bool redact_container_is_secret(const struct redact *r, const struct key_rule *r
         const char *behind = read_value(inside, end);
         if (redact_is_secret(r, rule, read_quoted_text(inside, behind, end)))
             return true;
-        inside = read_skip_space(behind, end);
+        inside = redact_skip_space(behind, end);
         if (inside < end && *inside == ',')
-            inside = read_skip_space(inside + 1, end);
+            inside = redact_skip_space(inside + 1, end);
     }
     return !(rule->flags & KEY_NO_WORD) || inside >= end || *inside != ']';
 }
@@ -147,7 +147,7 @@ static void merge_overlapping_edits(struct redact *r, size_t first)
 
 static bool text_begins_json(struct slice text)
 {
-    text = read_trim_white_space(text, false);
+    text = redact_trim_white_space(text, false);
     return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
 }
 
@@ -294,7 +294,7 @@ bool string_has_valid_escapes(struct slice raw)
 
 bool no_shape_matches(struct redact *r, size_t from, size_t to)
 {
-    if (shapes_has_patterns(r->shapes))
+    if (shapes_have_patterns(r->shapes))
         return false;
     if (r->place < from) /* The anchor at r->place is before this range: find the next one. */
         r->place = from < r->searched ? shapes_find_anchor(r->in, from, r->searched) : r->searched;
@@ -309,7 +309,7 @@ bool no_shape_matches(struct redact *r, size_t from, size_t to)
 static bool string_needs_search(struct redact *r, struct slice raw, size_t base, bool odd,
                                 int level)
 {
-    if (odd || shapes_has_patterns(r->shapes))
+    if (odd || shapes_have_patterns(r->shapes))
         return true;
     if ((level > 0 || !no_shape_matches(r, base, base + raw.n)) && shapes_may_match(raw))
         return true;
@@ -324,7 +324,7 @@ static bool another_round_is_unnecessary(const struct redact *r, size_t first, s
     char text[TRUNCATED_LOOK];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text - 1};
     if (odd || r->failed || r->edit_n != first + 1 || r->texts.failed ||
-        shapes_has_patterns(r->shapes))
+        shapes_have_patterns(r->shapes))
         return false;
     const struct edit *e = &r->edit[first];
     buf_add(&b, raw.p, e->from - base);
@@ -378,7 +378,7 @@ static bool truncate_and_search_head(struct redact *r, struct slice raw, size_t 
                                      int level)
 {
     size_t first = r->edit_n;
-    if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) ||
+    if (raw.n < CONTENT_LONG || odd || shapes_have_patterns(r->shapes) ||
         long_content_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;

@@ -110,8 +110,8 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
 {
     const struct pointers *p = &s->r->pointers;
     size_t at = s->pointer_depth + (size_t)s->depth - 2;
-    c->pointers = f->object ? pointers_below_member(p, f->pointers, at, key)
-                            : pointers_below_index(p, f->pointers, at, f->index);
+    c->pointers = f->object ? pointers_select_below_member(p, f->pointers, at, key)
+                            : pointers_select_below_index(p, f->pointers, at, f->index);
     c->hit = pointers_any_ends_at_depth(p, c->pointers, at + 1);
 }
 
@@ -398,9 +398,9 @@ static const char *walk_member(struct pass *s, const char *p)
         c.content = key_is_content(&s->r->keys, key);
     if (f->pointers != 0)
         follow_pointers(s, f, key, &c);
-    p = read_skip_space(behind, s->end);
+    p = redact_skip_space(behind, s->end);
     if (p < s->end && *p == ':')
-        p = read_skip_space(p + 1, s->end);
+        p = redact_skip_space(p + 1, s->end);
     return p < s->end ? walk_value(s, &c, p) : p;
 }
 
@@ -426,7 +426,7 @@ static const char *walk_value_after_colon(struct pass *s, const char *p)
         struct slice raw = read_quoted_text(s->last.p, s->last.p + s->last.n, s->end);
         c.rule = key_find_rule(&s->r->keys, unescape_key(raw, true, place));
     }
-    p = read_skip_space(p + 1, s->end);
+    p = redact_skip_space(p + 1, s->end);
     return p < s->end ? walk_value(s, &c, p) : p;
 }
 
@@ -471,9 +471,9 @@ static void walk_text(struct pass *s)
 static pointer_set find_pointers_to_arguments(const struct pointers *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};
-    pointer_set set = pointers_at_root(p);
+    pointer_set set = pointers_select_at_root(p);
     for (unsigned i = 0; i < depth && i < MI_COUNT(way); i++)
-        set = pointers_below_member(p, set, i, slice_of(way[i]));
+        set = pointers_select_below_member(p, set, i, slice_of(way[i]));
     return set;
 }
 

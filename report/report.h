@@ -4,13 +4,14 @@
  * kind of finding. Each case is added once, and written in every requested form.
  * cli/frame/reporting.h adds the text, the options and the files.
  *
- * Order     `junit` and `sarif` are set first; then report_begin_suite() and its cases, any number of
- *           times; then report_write_junit() and report_sarif(). A case: report_begin_case(), its
- *           members, report_add_case().
+ * Order     `junit` and `sarif` are set first; then report_begin_suite() and its cases, any number
+ *           of times; then report_write_junit() and report_write_sarif(). A case:
+ *           report_begin_case(), its members, report_add_case().
  * Units     microseconds. The start of a suite is a time of the monotonic clock.
  * Owns      the text of the requested forms: about 200 bytes for each case for JUnit, 400 for each
  *           case that is not a success for SARIF; report_close() frees it.
- * Errors    after a lack of memory, report_write_junit() and report_sarif() set `failed` of their buffer.
+ * Errors    after a lack of memory, report_write_junit() and report_write_sarif() set `failed` of
+ *           their buffer.
  * Blocks    never. */
 #ifndef MI_REPORT_REPORT_H
 #define MI_REPORT_REPORT_H
@@ -97,7 +98,7 @@ void report_add_case(struct report *r);
 void report_rule(struct report *r, const struct report_rule *rule);
 /* The next two functions append the whole file to `b`. */
 void report_write_junit(struct report *r, struct buf *b);
-void report_sarif(struct report *r, struct buf *b);
+void report_write_sarif(struct report *r, struct buf *b);
 
 /* Adds the case only to JUnit, or only to SARIF: for cases that differ between the two formats. */
 void report_add_junit(struct report *r);

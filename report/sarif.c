@@ -124,7 +124,7 @@ void report_add_sarif(struct report *r)
 static void add_description(struct json_out *j, const char *name, const char *text)
 {
     struct buf b = {0};
-    text_clause_to_sentence(&b, slice_of(text));
+    text_append_as_sentence(&b, slice_of(text));
     json_out_object(j, name);
     json_out_text(j, "text", buf_slice(&b));
     json_out_end(j);
@@ -147,7 +147,7 @@ static void add_rule(struct json_out *j, const struct report_rule *rule)
     json_out_end(j);
 }
 
-void report_sarif(struct report *r, struct buf *b)
+void report_write_sarif(struct report *r, struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);

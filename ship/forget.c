@@ -16,7 +16,8 @@ struct search {
     bool found;
 };
 
-static int forget_on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+static int compare_target_with_url(void *ctx, const struct target_state *t,
+                                   const struct target_lag *lag)
 {
     struct search *x = ctx;
     (void)lag;
@@ -31,7 +32,7 @@ static int find_target_to_forget(struct unsent *u, const char *url)
 {
     struct search x = {.url = slice_of(url)};
     struct buf error = {0};
-    int st = cursors_read(unsent_get_vault_path(u), forget_on_target, &x, &error);
+    int st = cursors_read(unsent_get_vault_path(u), compare_target_with_url, &x, &error);
     if (st < 0)
         (void)command_fail(st, &error);
     else if (!x.found && x.others.n == 0)

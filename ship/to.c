@@ -48,7 +48,7 @@ static void store_orphaned_messages(struct shipper *x)
     if (clock_mono_us() < x->orphans_us)
         return;
     x->orphans_us = clock_mono_us() + ORPHANS_US;
-    orphans_store(unsent_get_vault_path(x->from), NULL, NULL);
+    orphans_store_all(unsent_get_vault_path(x->from), NULL, NULL);
 }
 
 /* Saves the state for `ship status` and `prune`. */

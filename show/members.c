@@ -12,7 +12,7 @@ bool show_list_has_column(const struct show_list *l, const struct show_column *c
     return c->when == 0 || (c->when & l->when) != 0;
 }
 
-const struct show_column *show_find_column(const struct show_list *l, const char *name)
+const struct show_column *show_list_find_column(const struct show_list *l, const char *name)
 {
     for (const struct show_column *c = l->column; c < l->column + l->n; c++)
         if (c->field.name != NULL && strcmp(c->field.name, name) == 0)
@@ -24,7 +24,7 @@ const struct show_column *show_find_column(const struct show_list *l, const char
 
 /* Newlines between the tokens of JSON become blanks. JSON that is nested too deeply for other
  * parsers is written as a string, because such a parser would reject the whole line. */
-void show_add_text(struct json_out *j, const char *name, struct slice text)
+void show_text_as_json_member(struct json_out *j, const char *name, struct slice text)
 {
     struct json_scan scan;
     if (text.p == NULL || json_scan(text, NULL, NULL, &scan) < 0 || scan.deep)
@@ -37,7 +37,7 @@ static void add_field_member(struct json_out *j, const struct record_field *f, c
 {
     struct cell c = field_get(f, record);
     if (f->type == VALUE_JSON)
-        show_add_text(j, f->name, c.text);
+        show_text_as_json_member(j, f->name, c.text);
     else if (f->type == VALUE_FLAG)
         json_out_bool(j, f->name, c.number != 0);
     else if (c.type == CELL_INT)
@@ -57,7 +57,7 @@ void show_fields(struct json_out *j, const struct record_fields *s, const void *
     }
 }
 
-void show_members(struct json_out *j, const struct show_list *l, const void *row)
+void show_row_as_json_members(struct json_out *j, const struct show_list *l, const void *row)
 {
     if (l->type != NULL)
         json_out_str(j, "type", l->type);
@@ -76,13 +76,13 @@ void show_members(struct json_out *j, const struct show_list *l, const void *row
 void show_row_as_json(struct json_out *j, const struct show_list *l, const void *row)
 {
     json_out_object(j, NULL);
-    show_members(j, l, row);
+    show_row_as_json_members(j, l, row);
     json_out_end(j);
 }
 
 /* ---- CSV ---- */
 
-void show_csv_text(struct buf *b, struct slice text)
+void show_text_as_csv(struct buf *b, struct slice text)
 {
     struct buf visible = {0};
     if (text.n > 0 && memchr("=+-@", text.p[0], 4) != NULL)
@@ -103,7 +103,7 @@ void show_csv_text(struct buf *b, struct slice text)
     buf_close(&visible);
 }
 
-void show_csv(struct buf *b, const struct show_list *l, const void *row)
+void show_row_as_csv(struct buf *b, const struct show_list *l, const void *row)
 {
     struct buf json = {0}, text = {0};
     struct json_out j = json_out_to(&json);
@@ -128,7 +128,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
         else if (v.type == JSON_NUMBER)
             buf_slice_add(b, v.text);
         else if (v.type != JSON_NULL)
-            show_csv_text(b, v.type == JSON_STRING ? buf_slice(&text) : v.text);
+            show_text_as_csv(b, v.type == JSON_STRING ? buf_slice(&text) : v.text);
         b->failed |= text.failed;
     }
     free(zeros);

@@ -9,7 +9,7 @@
  *
  * Rules     each form (JSON, the table on a terminal, `ui`) shows the columns that are marked for
  *           it, in the order of the array; a member of the row may have several columns. CSV has
- *           the names and the values of the JSON members: text as show_csv_text() writes it,
+ *           the names and the values of the JSON members: text as show_text_as_csv() writes it,
  *           objects and arrays as JSON, null as an empty field.
  * Owns      nothing: texts of a row are borrowed, output is appended to buffers of the caller,
  *           which report errors.
@@ -61,7 +61,7 @@ struct show_list {
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
 
 /* Returns the column with this name, or NULL. */
-const struct show_column *show_find_column(const struct show_list *l, const char *name);
+const struct show_column *show_list_find_column(const struct show_list *l, const char *name);
 /* Whether the list shows the column, according to `when`. */
 bool show_list_has_column(const struct show_list *l, const struct show_column *c);
 
@@ -70,18 +70,18 @@ bool show_list_has_column(const struct show_list *l, const struct show_column *c
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
                  int64_t started_at_us);
 /* Writes valid JSON as JSON, other text as a string. */
-void show_add_text(struct json_out *j, const char *name, struct slice text);
+void show_text_as_json_member(struct json_out *j, const char *name, struct slice text);
 /* Writes the members of the row's JSON object. */
-void show_members(struct json_out *j, const struct show_list *l, const void *row);
+void show_row_as_json_members(struct json_out *j, const struct show_list *l, const void *row);
 /* Writes the row as one JSON object. */
 void show_row_as_json(struct json_out *j, const struct show_list *l, const void *row);
 
 /* Appends a row as a line of CSV (RFC 4180), without SHOW_CSV_END. row: NULL: appends the names of
  * the columns instead. */
-void show_csv(struct buf *b, const struct show_list *l, const void *row);
+void show_row_as_csv(struct buf *b, const struct show_list *l, const void *row);
 /* Appends a text as one field of CSV, with control characters made visible. An apostrophe precedes
  * text that a spreadsheet would interpret as a formula. */
-void show_csv_text(struct buf *b, struct slice text);
+void show_text_as_csv(struct buf *b, struct slice text);
 #define SHOW_CSV_END "\r\n" /* end of a line, as in RFC 4180, section 2 */
 
 /* Appends the text of a cell for people, "-" if there is no value. Returns the style of the

@@ -16,7 +16,7 @@ void show_append_tokens(struct buf *b, int64_t tokens)
     buf_printf(b, tokens > 0 ? "~%lld" : "%lld", (long long)tokens);
 }
 
-void show_tokens(struct buf *b, const void *row, struct cell v)
+void token_cell_append_or_dash(struct buf *b, const void *row, struct cell v)
 {
     (void)row;
     if (v.type == CELL_INT)

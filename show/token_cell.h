@@ -10,6 +10,6 @@
 /* Appends a number of tokens. */
 void show_append_tokens(struct buf *b, int64_t tokens);
 /* The `text` function of a column; writes "-" if the number is unknown. */
-void show_tokens(struct buf *b, const void *row, struct cell v);
+void token_cell_append_or_dash(struct buf *b, const void *row, struct cell v);
 
 #endif

@@ -137,13 +137,13 @@ static pointer_set canon_get_pointers_below_key(struct canon *c, pointer_set set
         return 0;
     buf_clear(&c->scratch);
     json_unescape(&c->scratch, raw_key);
-    return pointers_below_member(c->ignore, set, depth, buf_slice(&c->scratch));
+    return pointers_select_below_member(c->ignore, set, depth, buf_slice(&c->scratch));
 }
 
 static pointer_set canon_get_pointers_below_index(const struct canon *c, pointer_set set,
                                                   size_t depth, size_t i)
 {
-    return pointers_below_index(c->ignore, set, depth, i);
+    return pointers_select_below_index(c->ignore, set, depth, i);
 }
 
 static bool canon_add_member(struct canon *c, struct member m)
@@ -331,7 +331,7 @@ void canon_write_request(struct buf *b, const struct rpc *m, const struct canon_
     buf_addc(b, '\n');
     if (rpc_method_is(m, "initialize"))
         return;
-    pointer_set all = pointers_at_root(c.ignore);
+    pointer_set all = pointers_select_at_root(c.ignore);
     struct json_walk w = json_walk_begin(m->params);
     /* params are written without braces, because empty params equal missing params */
     if (m->params.type == JSON_OBJECT)
@@ -490,7 +490,7 @@ size_t canon_find_differences(const struct rpc *ours, const struct rpc *theirs,
         .fn = fn,
         .ctx = ctx};
     canon_compare_values(&d, params_or_empty_object(ours), params_or_empty_object(theirs),
-                         pointers_at_root(d.c.ignore), 0, canon_find_special_form(ours));
+                         pointers_select_at_root(d.c.ignore), 0, canon_find_special_form(ours));
     canon_close(&d.c);
     buf_close(&d.a);
     buf_close(&d.b);

@@ -10,7 +10,7 @@ bool glued_message_is_echo(const struct open_requests *open, const struct rpc *m
     return m->kind == RPC_REQUEST && open->has_method(open->ctx, m->id, m->method);
 }
 
-bool glued_begins_value(struct slice s)
+bool slice_begins_json_container(struct slice s)
 {
     return s.n > 0 && (s.p[0] == '{' || s.p[0] == '[');
 }
@@ -70,12 +70,12 @@ enum glued_result glued_find_first_message(struct slice line, size_t max,
         enum mend_result result = mend_add_line(&ret->mend, ret->rest);
         ret->flaw_at = result == MEND_FLAWED ? ret->mend.flaw_at : ret->rest.n;
         bool whole = result == MEND_WHOLE;
-        if (whole && !glued_begins_value(ret->mend.trailing) &&
+        if (whole && !slice_begins_json_container(ret->mend.trailing) &&
             rpc_read(buf_slice(&ret->mend.text), &ret->rpc) == 0 && ret->rpc.kind != RPC_INVALID &&
             ret->rpc.kind != RPC_BATCH && !glued_message_is_echo(open, &ret->rpc))
             return GLUED_MESSAGE;
         lenient_json_read(ret->rest, &l);
-        bool two = whole && glued_begins_value(ret->mend.trailing);
+        bool two = whole && slice_begins_json_container(ret->mend.trailing);
         if (!two && l.is_answer && lenient_json_line_is_answer(&l) && open->has(open->ctx, l.id))
             return GLUED_UNREADABLE;
         mend_close(&ret->mend);

@@ -24,7 +24,7 @@ struct open_requests {
 /* Whether a message in the output of the server is a copy of a message of the client. */
 bool glued_message_is_echo(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
-bool glued_begins_value(struct slice s);
+bool slice_begins_json_container(struct slice s);
 
 /* Finds the first valid message that extends to the end of the line. Returns false if there is
  * none. */

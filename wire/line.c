@@ -139,7 +139,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
     return LINE_NEED_MORE;
 }
 
-enum line_result line_take_unfinished(struct line_reader *r, struct line *ret)
+enum line_result line_take_unfinished_line(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
     bool skipping = r->skipping;
@@ -153,7 +153,7 @@ enum line_result line_take_unfinished(struct line_reader *r, struct line *ret)
 
 enum line_result line_end_too_long_line(struct line_reader *r, struct line *ret)
 {
-    if (line_partial_bytes(r) == 0 || r->skipping)
+    if (line_count_partial_bytes(r) == 0 || r->skipping)
         return LINE_NEED_MORE;
     return return_too_long_line(r, NULL, ret);
 }
@@ -164,7 +164,7 @@ void line_put_back_last_line(struct line_reader *r, const struct line *line)
     r->scan = r->head + line->n;
 }
 
-size_t line_partial_bytes(const struct line_reader *r)
+size_t line_count_partial_bytes(const struct line_reader *r)
 {
     return r->tail - r->head;
 }

@@ -47,7 +47,7 @@ void line_add_filled(struct line_reader *r, size_t n);
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 /* Call it at the end of the stream: returns the bytes after the last '\n', or LINE_NEED_MORE if
  * there are none. */
-MI_MUST enum line_result line_take_unfinished(struct line_reader *r, struct line *ret);
+MI_MUST enum line_result line_take_unfinished_line(struct line_reader *r, struct line *ret);
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room()
  * returned NULL. */
 MI_MUST enum line_result line_end_too_long_line(struct line_reader *r, struct line *ret);
@@ -55,7 +55,7 @@ MI_MUST enum line_result line_end_too_long_line(struct line_reader *r, struct li
  * again. */
 void line_put_back_last_line(struct line_reader *r, const struct line *line);
 /* Returns how many bytes of the unfinished line were read. */
-size_t line_partial_bytes(const struct line_reader *r);
+size_t line_count_partial_bytes(const struct line_reader *r);
 
 /* Returns the line without \r and byte order marks, which some readers reject around a message
  * (mcp-wire.md 7.2). */

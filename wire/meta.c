@@ -58,7 +58,7 @@ static bool is_meta_prefix(struct slice s)
     return true;
 }
 
-bool meta_is_key(struct slice key)
+bool meta_key_is_valid(struct slice key)
 {
     const char *slash = memchr(key.p, '/', key.n);
     size_t at = slash != NULL ? (size_t)(slash - key.p) + 1 : 0;

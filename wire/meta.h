@@ -25,6 +25,6 @@ bool meta_is_traceparent(struct slice s);
 bool meta_is_pair_list(struct slice s);
 /* Whether MCP allows this raw key in _meta. Such a key has an optional prefix (labels with dots
  * between them, then a slash) and a name. */
-bool meta_is_key(struct slice key);
+bool meta_key_is_valid(struct slice key);
 
 #endif

@@ -131,8 +131,8 @@ static int handle_several_values(struct server_lines *l, const struct text *x)
 }
 
 /* Whether the text after an answer is the answer to another request: "{…}, {…}". */
-static bool other_answer_follows(const struct server_lines *l, struct slice behind,
-                                 struct json_value id)
+static bool answer_to_other_request_follows(const struct server_lines *l, struct slice behind,
+                                            struct json_value id)
 {
     struct lenient next;
     while (lenient_json_read_next_object(&behind, &next))
@@ -158,7 +158,7 @@ static int emit_repaired_line(struct server_lines *l, const struct text *x, cons
     }
     if (m->trailing.n > 0 && glued_message_is_echo(&l->rules.open, rpc))
         return server_lines_report_noise(l, x, x->m.findings | x->found, false);
-    if (other_answer_follows(l, m->trailing, rpc->id))
+    if (answer_to_other_request_follows(l, m->trailing, rpc->id))
         return handle_several_values(l, x);
     if (l->rules.keep_flaws) {
         as.m.findings |= x->m.findings;
@@ -178,11 +178,11 @@ static int emit_repaired_line(struct server_lines *l, const struct text *x, cons
 }
 
 /* Handles the text `x` after mend.h has tried to repair it. result: result of the repair. */
-static int handle_mended_line(struct server_lines *l, const struct text *x, const struct mend *m,
-                              enum mend_result result)
+static int handle_repaired_line(struct server_lines *l, const struct text *x, const struct mend *m,
+                                enum mend_result result)
 {
     struct rpc rpc;
-    if (result == MEND_WHOLE && glued_begins_value(m->trailing))
+    if (result == MEND_WHOLE && slice_begins_json_container(m->trailing))
         return handle_several_values(l, x);
     if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return emit_repaired_line(l, x, m, &rpc);
@@ -223,7 +223,7 @@ static void append_waiting_line(struct server_lines *l, const struct text *x, in
         l->until_us = l->since_us + SERVER_LINES_WAIT_MAX_US;
 }
 
-static void server_lines_stop_waiting(struct server_lines *l)
+static void server_lines_drop_waiting_line(struct server_lines *l)
 {
     l->waits = false;
     mend_close(&l->mend);
@@ -247,7 +247,7 @@ int server_lines_flush_waiting(struct server_lines *l, bool cut)
     struct text x = join_waiting_lines(l);
     int st = cut ? report_lines_as_noise(l, x.text, (struct slice){0})
                  : handle_unreadable_line(l, &x, x.text.n);
-    server_lines_stop_waiting(l);
+    server_lines_drop_waiting_line(l);
     return st;
 }
 
@@ -271,8 +271,8 @@ static int continue_waiting_lines(struct server_lines *l, const struct text *x, 
     if (result != MEND_WHOLE)
         return 0;
     struct text joined = join_waiting_lines(l);
-    int st = handle_mended_line(l, &joined, &l->mend, MEND_WHOLE);
-    server_lines_stop_waiting(l);
+    int st = handle_repaired_line(l, &joined, &l->mend, MEND_WHOLE);
+    server_lines_drop_waiting_line(l);
     return st;
 }
 
@@ -305,7 +305,7 @@ static int handle_flawed_line(struct server_lines *l, const struct text *x, int6
     else if (is_log_text)
         st = handle_log_text_before_message(l, x);
     else
-        st = handle_mended_line(l, x, &l->mend, result);
+        st = handle_repaired_line(l, x, &l->mend, result);
     mend_close(&l->mend);
     return st;
 }
@@ -322,8 +322,8 @@ static int handle_invalid_server_line(struct server_lines *l, const struct text 
         int st = emit_log_text(l, before);
         return st < 0 ? st : emit_message(l, SERVER_LINE_MESSAGE, &message, message.m.id);
     }
-    return glued_begins_value(x->text) ? handle_flawed_line(l, x, now_us)
-                                       : handle_log_text_before_message(l, x);
+    return slice_begins_json_container(x->text) ? handle_flawed_line(l, x, now_us)
+                                                : handle_log_text_before_message(l, x);
 }
 
 int server_lines_handle_line(struct server_lines *l, struct slice line, findings found,
@@ -356,5 +356,5 @@ void server_lines_open(struct server_lines *l, const struct server_lines_rules *
 
 void server_lines_close(struct server_lines *l)
 {
-    server_lines_stop_waiting(l);
+    server_lines_drop_waiting_line(l);
 }

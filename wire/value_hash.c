@@ -12,7 +12,7 @@ struct hasher {
 #define HASH_INTEGER 64
 
 /* Hashes a number, or a string with escapes, by its canonical text. */
-static uint64_t hash_canonical(struct hasher *h, struct json_value v)
+static uint64_t hash_canonical_text(struct hasher *h, struct json_value v)
 {
     struct buf b = {0};
     canon_write_value(&b, v);
@@ -28,10 +28,10 @@ static uint64_t hash_string(struct hasher *h, struct slice raw)
 {
     if (memchr(raw.p, '\\', raw.n) == NULL)
         return keyed_mix_bytes(h->key, JSON_STRING, raw);
-    return hash_canonical(h, (struct json_value){JSON_STRING, {raw.p - 1, raw.n + 2}});
+    return hash_canonical_text(h, (struct json_value){JSON_STRING, {raw.p - 1, raw.n + 2}});
 }
 
-static uint64_t hash_leaf(struct hasher *h, struct json_value v)
+static uint64_t hash_scalar_value(struct hasher *h, struct json_value v)
 {
     int64_t i;
     if (v.type == JSON_STRING)
@@ -39,7 +39,7 @@ static uint64_t hash_leaf(struct hasher *h, struct json_value v)
     if (v.type != JSON_NUMBER)
         return keyed_mix_bytes(h->key, v.type, v.text);
     return json_int(v, &i) ? keyed_hash_pair(h->key, HASH_INTEGER, (uint64_t)i)
-                           : hash_canonical(h, v);
+                           : hash_canonical_text(h, v);
 }
 
 /* Hashes an object or array. *ret_end: one past its closing bracket. */
@@ -58,7 +58,7 @@ static uint64_t hash_container(struct hasher *h, const char *bracket, size_t dep
         if (inside && !skipped)
             one = hash_container(h, value, depth + 1, false, &w.p);
         else if (json_walk_next(&w, &key, &v) && !skipped)
-            one = hash_leaf(h, v);
+            one = hash_scalar_value(h, v);
         if (skipped)
             continue;
         /* The hashes of members are added, so the order of members does not matter. Hashes of
@@ -77,7 +77,7 @@ static uint64_t hash_value(const struct hash_key *key, struct json_value v, bool
     bool container = v.type == JSON_OBJECT || v.type == JSON_ARRAY;
     uint64_t hash = container
                         ? hash_container(&h, v.text.p, 1, skip_meta && v.type == JSON_OBJECT, &end)
-                        : hash_leaf(&h, v);
+                        : hash_scalar_value(&h, v);
     return h.failed ? 0 : hash + (hash == 0);
 }
 

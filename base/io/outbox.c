@@ -10,14 +10,14 @@ void outbox_open(struct outbox *o)
     *o = (struct outbox){0};
 }
 
-static struct segment *segment_at(const struct outbox *o, size_t i)
+static struct segment *get_segment_at_index(const struct outbox *o, size_t i)
 {
     return &o->ring[(o->head + i) & (o->cap - 1)];
 }
 
-static void outbox_drop_first(struct outbox *o)
+static void outbox_drop_first_segment(struct outbox *o)
 {
-    chunk_release(segment_at(o, 0)->chunk);
+    chunk_release(get_segment_at_index(o, 0)->chunk);
     o->head = (o->head + 1) & (o->cap - 1);
     o->count--;
 }
@@ -25,7 +25,7 @@ static void outbox_drop_first(struct outbox *o)
 void outbox_discard_after_error(struct outbox *o)
 {
     while (o->count > 0)
-        outbox_drop_first(o);
+        outbox_drop_first_segment(o);
     o->lost += o->staged - o->written;
     o->written = o->released = o->staged;
     o->broken = true;
@@ -57,7 +57,7 @@ static int outbox_grow(struct outbox *o)
     if (ring == NULL)
         return MI_ENOMEM;
     for (size_t i = 0; i < o->count; i++)
-        ring[i] = *segment_at(o, i);
+        ring[i] = *get_segment_at_index(o, i);
     free(o->ring);
     o->ring = ring;
     o->cap = cap;
@@ -77,7 +77,7 @@ int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n)
     if (o->broken || n == 0)
         return 0;
     if (o->count > 0) {
-        struct segment *last = segment_at(o, o->count - 1);
+        struct segment *last = get_segment_at_index(o, o->count - 1);
         if (last->chunk == c && last->p + last->n == p) {
             last->n += n;
             o->staged += n;
@@ -86,7 +86,7 @@ int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n)
     }
     if (!outbox_reserve(o))
         return MI_ENOMEM;
-    *segment_at(o, o->count++) = (struct segment){chunk_add_reference(c), p, n};
+    *get_segment_at_index(o, o->count++) = (struct segment){chunk_add_reference(c), p, n};
     o->staged += n;
     return 0;
 }
@@ -111,7 +111,7 @@ bool outbox_next_staged_piece(const struct outbox *o, size_t *at, struct slice *
 {
     uint64_t end = o->written; /* the end of the current segment, in bytes of the stream */
     for (size_t i = 0; i < o->count; i++) {
-        const struct segment *s = segment_at(o, i);
+        const struct segment *s = get_segment_at_index(o, i);
         end += s->n;
         if (i < *at || end <= o->released)
             continue;
@@ -126,7 +126,7 @@ bool outbox_next_staged_piece(const struct outbox *o, size_t *at, struct slice *
 void outbox_discard_staged_bytes(struct outbox *o)
 {
     while (o->staged > o->released) {
-        struct segment *last = segment_at(o, o->count - 1);
+        struct segment *last = get_segment_at_index(o, o->count - 1);
         size_t extra = size_min(last->n, (size_t)(o->staged - o->released));
         last->n -= extra;
         o->staged -= extra;
@@ -142,7 +142,7 @@ static size_t outbox_fill_iovec(const struct outbox *o, struct iovec *v)
     uint64_t left = o->released - o->written;
     size_t n = 0;
     for (; n < o->count && n < IOV_MOST && left > 0; n++) {
-        const struct segment *s = segment_at(o, n);
+        const struct segment *s = get_segment_at_index(o, n);
         size_t len = s->n < left ? s->n : (size_t)left;
         v[n] = (struct iovec){.iov_base = (void *)(uintptr_t)s->p, .iov_len = len};
         left -= len;
@@ -150,14 +150,14 @@ static size_t outbox_fill_iovec(const struct outbox *o, struct iovec *v)
     return n;
 }
 
-static void outbox_remove_written(struct outbox *o, size_t n)
+static void outbox_remove_written_bytes(struct outbox *o, size_t n)
 {
     o->written += n;
     while (n > 0) {
-        struct segment *s = segment_at(o, 0);
+        struct segment *s = get_segment_at_index(o, 0);
         if (n >= s->n) {
             n -= s->n;
-            outbox_drop_first(o);
+            outbox_drop_first_segment(o);
             continue;
         }
         s->p += n;
@@ -175,7 +175,7 @@ int outbox_flush(struct outbox *o, const struct stream *to)
             return (int)n;
         if (n == 0)
             return 1;
-        outbox_remove_written(o, (size_t)n);
+        outbox_remove_written_bytes(o, (size_t)n);
     }
     return 0;
 }

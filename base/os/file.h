@@ -39,7 +39,7 @@ MI_MUST int file_test_free_space(int dir, const char *folder, size_t n);
 /* Returns the process that holds a POSIX write lock on the byte at the offset `at` of a file; 0:
  * none, or unknown. Does not open the file, because closing it would drop the locks of this
  * process. */
-pid_t file_lock_owner(const char *path, int64_t at);
+pid_t file_find_lock_owner(const char *path, int64_t at);
 
 /* Returns the time of the last change of the contents. */
 struct timespec file_get_change_time(const struct stat *st);

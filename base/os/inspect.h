@@ -30,9 +30,9 @@ bool processes_have_same_open_file(pid_t a, pid_t b, int fd);
 bool processes_have_same_command(pid_t a, pid_t b);
 /* Counts the pipes and sockets of a process; reads at most `max` descriptors. Returns false if
  * unknown. */
-bool inspect_count_pipes(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
+bool count_pipes_of_process(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
 /* Returns the number of unread bytes in the pipe whose writing end is `fd`; -1: unknown. For a
  * socket the number is 0 or too large. */
-int64_t inspect_unread_bytes(int fd);
+int64_t count_unread_bytes_of_fd(int fd);
 
 #endif

@@ -6,7 +6,7 @@
  * Errors    MI_ENOENT: no such process, or the system hides it. A field that the system does not
  *           have is 0 or "".
  * Linux     proc(5), pidfd_open(2), prctl(2).
- * Blocks    never, except process_wait(). */
+ * Blocks    never, except process_wait_for_exit(). */
 #ifndef MI_BASE_OS_PROCESS_H
 #define MI_BASE_OS_PROCESS_H
 
@@ -40,19 +40,19 @@ MI_MUST int process_read(pid_t pid, struct process *ret);
  * nothing. */
 size_t process_read_children(pid_t pid, pid_t *ret, size_t max);
 /* Lists at most `max` running processes of a group. Reads every process of the machine. */
-size_t process_list_group(pid_t group, struct process *ret, size_t max);
+size_t process_list_group_members(pid_t group, struct process *ret, size_t max);
 /* Returns the start time of a running process, or 0 if it does not run. A zombie does not count as
  * running. */
 uint64_t process_start(pid_t pid);
 /* Returns when a process started, in microseconds since the Unix epoch; 0: unknown. Correct only if
  * the wall clock was not set meanwhile. */
-int64_t process_began_us(pid_t pid);
+int64_t process_start_time_us(pid_t pid);
 /* Signals the process with this start time, never a later process with the same pid. Returns 0,
  * MI_ENOENT (the process has exited), or MI_EIO with errno. */
 MI_MUST int process_send_signal(pid_t pid, uint64_t start, int sig);
 /* Waits until the process with this start time has exited, at most `us` microseconds. Returns
  * true if the process has exited, or if pid is not above 0. */
-bool process_wait(pid_t pid, uint64_t start, int64_t us);
+bool process_wait_for_exit(pid_t pid, uint64_t start, int64_t us);
 
 /* ---- this machine, and this program ---- */
 
@@ -69,7 +69,7 @@ char *process_program_path(void);
  * environment's; NULL if unknown. Valid until the next call. */
 const char *process_find_home_directory(void);
 /* Returns the system and the processor that this program was built for, such as "linux-x64". */
-const char *process_compile_target(void);
+const char *process_get_platform_name(void);
 /* Returns the C library and its version, such as "glibc 2.36"; "" if unknown. Valid until the next
  * call. */
 const char *process_libc_version(void);

@@ -107,7 +107,8 @@ static void json_add_audited_vault(struct outcome *r, const struct audit_vault *
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-static void add_fault_case(struct report *r, struct report_case *c, const struct audit_wrong *w)
+static void add_fault_to_report(struct report *r, struct report_case *c,
+                                const struct audit_wrong *w)
 {
     c->outcome = REPORT_FAILED;
     c->rule = (struct report_rule){
@@ -119,7 +120,7 @@ static void add_fault_case(struct report *r, struct report_case *c, const struct
     report_add_case(r);
 }
 
-static void add_session_case(struct report *r, const struct audit_session *s)
+static void add_session_to_report(struct report *r, const struct audit_session *s)
 {
     struct report_case *c = report_begin_case(r);
     const char *status = audit_status_name(s->status);
@@ -129,7 +130,7 @@ static void add_session_case(struct report *r, const struct audit_session *s)
     else
         buf_printf(&c->name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
     if (s->status == AUDIT_TAMPERED) {
-        add_fault_case(r, c, &s->wrong);
+        add_fault_to_report(r, c, &s->wrong);
         return;
     }
     bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_OPEN;
@@ -144,7 +145,7 @@ static void add_session_case(struct report *r, const struct audit_session *s)
     report_add_case(r);
 }
 
-static struct report_case *begin_log_report_case(struct report *r, const char *record)
+static struct report_case *begin_report_case_of_log(struct report *r, const char *record)
 {
     struct report_case *c = report_begin_case(r);
     buf_adds(&c->name, record[0] != '\0' ? record : "log");
@@ -352,7 +353,7 @@ void outcome_add_session(struct outcome *r, const struct audit_session *s)
 {
     r->n[s->status]++;
     r->tests++;
-    add_session_case(&r->reporting.report, s);
+    add_session_to_report(&r->reporting.report, s);
     if (r->reporting.json)
         json_add_audited_session(r, s);
     if (r->reporting.text) {
@@ -364,7 +365,8 @@ void outcome_add_session(struct outcome *r, const struct audit_session *s)
 void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
 {
     r->wrong++;
-    add_fault_case(&r->reporting.report, begin_log_report_case(&r->reporting.report, w->record), w);
+    add_fault_to_report(&r->reporting.report,
+                        begin_report_case_of_log(&r->reporting.report, w->record), w);
     if (r->reporting.json) {
         struct json_out *j = reporting_begin_row(&r->reporting);
         json_out_str(j, "type", "log");
@@ -379,7 +381,7 @@ int outcome_print(struct outcome *r, const struct audit_vault *v)
 {
     bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || count_unfinished_sessions(r) > 0;
     if (r->wrong == 0) {
-        (void)begin_log_report_case(&r->reporting.report, "");
+        (void)begin_report_case_of_log(&r->reporting.report, "");
         report_add_case(&r->reporting.report);
     }
     if (r->reporting.json)

@@ -49,8 +49,7 @@ static int read_last_note(const char *path, struct buf *b, struct slice *ret)
 
 /* Reads --checkpoint: a value of digits is the size of a checkpoint, any other value names a file
  * of notes. */
-static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
-                                       struct prove_what *w)
+static int read_checkpoint_option(const struct settings *s, struct buf *b, struct prove_what *w)
 {
     const char *text = settings_get_text(s, "checkpoint");
     char *end;
@@ -88,7 +87,7 @@ static int prove_one_session(struct query *q, const struct settings *s)
         return session_report_query_error(q, st);
     w.session_id = session.id;
     w.uid = session.uid;
-    int status = audit_prove_read_checkpoint(s, &note, &w);
+    int status = read_checkpoint_option(s, &note, &w);
     if (status == EXIT_FINE) {
         st = prove_write_document(q, &w, &bundle, &error);
         if (st == MI_EINVAL)

@@ -167,7 +167,8 @@ static int add_anchored_notes(const struct settings *s, struct audit *a)
 
 /* Adds the checkpoints of the local notes (cli/audit/local_note.h), even if the key is missing. If
  * the path of the key is unknown, adds nothing. */
-static int add_checkpoints_beside_key(const struct settings *s, struct audit *a, const char *vault)
+static int add_checkpoints_of_local_notes(const struct settings *s, struct audit *a,
+                                          const char *vault)
 {
     struct buf error = {0};
     struct local_notes k = {0};
@@ -254,7 +255,7 @@ static int verify_log_and_sessions(const struct settings *s, struct query *q, st
     if (status == EXIT_FINE)
         status = add_anchored_notes(s, a);
     if (status == EXIT_FINE)
-        status = add_checkpoints_beside_key(s, a, query_vault(q));
+        status = add_checkpoints_of_local_notes(s, a, query_vault(q));
     if (status != EXIT_FINE)
         return status;
     int st = audit_check_log(a, trusted ? &key : NULL);

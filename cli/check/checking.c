@@ -115,7 +115,8 @@ int check_recorded_session(struct check_report *r, const struct filter *f, struc
                          .started_at_us = s->started_at_us};
     int64_t last_seq = limit != NULL ? limit->last_seq : INT64_MAX;
     recheck_open(&c.recheck);
-    check_report_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
+    check_report_add_recording(r, s->uid, s->number,
+                               session_get_uid_prefix(s, SESSION_UID_SHOWN).n);
     check_report_set_server(r, s->name);
     return checking_close(&c, query_timeline(q, s->id, 1, last_seq, checking_on_message, NULL, &c));
 }

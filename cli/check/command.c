@@ -51,7 +51,8 @@ static const char about[] =
 /* clang-format on */
 
 /* Opens the vault, unless it is open already. */
-static int check_open_vault(const struct settings *s, struct check_report *report, struct query **q)
+static int open_vault_if_not_open(const struct settings *s, struct check_report *report,
+                                  struct query **q)
 {
     int status = *q == NULL ? session_vault_open(s, q) : EXIT_FINE;
     if (status != EXIT_FINE)
@@ -72,7 +73,7 @@ static int check_one_recording(const struct settings *s, struct check_report *re
         buf_close(&error);
         return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
     }
-    int status = check_open_vault(s, report, q);
+    int status = open_vault_if_not_open(s, report, q);
     if (status != EXIT_FINE)
         return status;
     int st = query_session(*q, ref, &x);
@@ -109,7 +110,7 @@ static int check_matching_sessions(const struct settings *s, struct check_report
                                    struct selection *w, struct query **q)
 {
     struct query_session x;
-    int status = check_open_vault(s, report, q);
+    int status = open_vault_if_not_open(s, report, q);
     if (status != EXIT_FINE)
         return status;
     int st = query_matching_sessions(*q, &w->filter, FILTER_HOLDS, 0, add_session_to_selection, w);
@@ -152,7 +153,7 @@ static int write_report(const struct check_report *report, struct reporting *r)
         reporting_end_row(r);
     }
     if (r->junit != NULL || r->sarif != NULL)
-        check_add_cases(report, &r->report);
+        check_add_findings_to_report(report, &r->report);
     r->out.b.failed |= check_report_has_failed(report);
     return reporting_close(r);
 }
@@ -169,7 +170,7 @@ static int check_run(const struct settings *s)
         !check_set_failing_findings(&report, settings_get_text(s, "fail-on"), &error))
         status = settings_fail_usage(s, "--fail-on: %s", buf_str(&error));
     else if (status == EXIT_FINE && settings_get_text(s, "ignore") != NULL &&
-             !check_ignore_findings(&report, settings_get_text(s, "ignore"), &error))
+             !check_set_ignored_findings(&report, settings_get_text(s, "ignore"), &error))
         status = settings_fail_usage(s, "--ignore: %s", buf_str(&error));
     report.large_result = settings_get_number(s, "large-result");
     report.of_client = !settings_value_equals(s, "only", "server");

@@ -78,7 +78,7 @@ bool check_set_failing_findings(struct check_report *r, const char *list, struct
     return true;
 }
 
-bool check_ignore_findings(struct check_report *r, const char *list, struct buf *error)
+bool check_set_ignored_findings(struct check_report *r, const char *list, struct buf *error)
 {
     struct slice word, rest = slice_of(list);
     struct finding_info info;
@@ -227,7 +227,7 @@ bool check_report_has_failed(const struct check_report *r)
     return r->failed || r->text.failed;
 }
 
-struct slice check_text_slice(const struct check_report *r, struct check_text t)
+struct slice check_report_get_text(const struct check_report *r, struct check_text t)
 {
     return t.n > 0 ? (struct slice){r->text.p + t.at, t.n} : slice_of("");
 }
@@ -247,7 +247,7 @@ void check_report_append_sentence(const struct check_report *r, const struct che
     /* the meaning of the finding, without its full stop */
     buf_add(b, f->meaning, strlen(f->meaning) - 1);
     buf_adds(b, ": ");
-    buf_slice_add(b, check_text_slice(r, f->detail));
+    buf_slice_add(b, check_report_get_text(r, f->detail));
 }
 
 void check_report_append_subject(const struct check_report *r, const struct check_finding *f,
@@ -256,8 +256,8 @@ void check_report_append_subject(const struct check_report *r, const struct chec
     if (f->method.n == 0)
         return;
     buf_adds(b, before);
-    text_append_visible(b, check_text_slice(r, f->method));
+    text_append_visible(b, check_report_get_text(r, f->method));
     buf_adds(b, f->target.n > 0 ? " " : "");
-    text_append_visible(b, text_prefix(check_text_slice(r, f->target), 200));
+    text_append_visible(b, text_prefix(check_report_get_text(r, f->target), 200));
     buf_adds(b, after);
 }

@@ -66,9 +66,9 @@ void check_report_close(struct check_report *r);
 bool check_set_failing_findings(struct check_report *r, const char *list, struct buf *error);
 /* Reads a list like "crlf,unknown-method": the names of findings to ignore. Returns false if a word
  * is unknown; error then names the word. */
-bool check_ignore_findings(struct check_report *r, const char *list, struct buf *error);
-/* Adds a recording, to which check_report_add_message() then adds messages. The name of the server is set
- * later, when the header has been read. */
+bool check_set_ignored_findings(struct check_report *r, const char *list, struct buf *error);
+/* Adds a recording, to which check_report_add_message() then adds messages. The name of the server
+ * is set later, when the header has been read. */
 void check_report_add_recording(struct check_report *r, struct slice name, int64_t session_id,
                                 size_t uid_shown);
 void check_report_set_server(struct check_report *r, struct slice name);
@@ -82,7 +82,7 @@ MI_MUST bool check_report_add_message(struct check_report *r, const struct query
 /* ---- for writing the report ---- */
 
 bool check_report_has_failed(const struct check_report *r);
-struct slice check_text_slice(const struct check_report *r, struct check_text t);
+struct slice check_report_get_text(const struct check_report *r, struct check_text t);
 /* Appends `before`, the method and target of the message, such as "tools/call echo", as printable
  * text, and `after`. If the message has no method, appends nothing. */
 void check_report_append_subject(const struct check_report *r, const struct check_finding *f,

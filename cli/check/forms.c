@@ -16,7 +16,7 @@ static void print_count(struct out *o, uint64_t n, const char *what, const char 
 static void print_title(const struct check_report *r, const struct check_recording *x,
                         struct out *o)
 {
-    struct slice name = check_text_slice(r, x->name);
+    struct slice name = check_report_get_text(r, x->name);
     size_t from = o->b.n;
     if (x->session_id != 0)
         out_add_raw(o, "session ");
@@ -26,7 +26,7 @@ static void print_title(const struct check_report *r, const struct check_recordi
         out_printf(o, "%lld", (long long)x->session_id);
     if (x->server.n > 0) {
         out_add_raw(o, " (");
-        out_text(o, check_text_slice(r, x->server));
+        out_text(o, check_report_get_text(r, x->server));
         out_add_raw(o, ")");
     }
     out_add_raw(o, ": ");
@@ -82,9 +82,9 @@ void check_report_write_members(const struct check_report *r, const struct check
     json_out_str(j, "finding", f->name);
     json_out_str(j, "severity", severity_name(f->severity));
     json_out_str(j, "meaning", f->meaning);
-    json_add_text_if_present(j, "method", check_text_slice(r, f->method));
-    json_add_text_if_present(j, "target", check_text_slice(r, f->target));
-    json_add_text_if_present(j, "why", check_text_slice(r, f->detail));
+    json_add_text_if_present(j, "method", check_report_get_text(r, f->method));
+    json_add_text_if_present(j, "target", check_report_get_text(r, f->target));
+    json_add_text_if_present(j, "why", check_report_get_text(r, f->detail));
 }
 
 void check_report_print_json(const struct check_report *r, struct json_out *j)
@@ -94,10 +94,11 @@ void check_report_print_json(const struct check_report *r, struct json_out *j)
         const struct check_recording *x = &r->recordings[i];
         json_out_whitespace(j, "\n");
         json_out_object(j, NULL);
-        json_out_text(j, x->session_id == 0 ? "file" : "session", check_text_slice(r, x->name));
+        json_out_text(j, x->session_id == 0 ? "file" : "session",
+                      check_report_get_text(r, x->name));
         if (x->session_id != 0)
             json_out_int(j, "session_id", x->session_id);
-        json_out_text(j, "server", check_text_slice(r, x->server));
+        json_out_text(j, "server", check_report_get_text(r, x->server));
         json_out_int(j, "messages", x->messages);
         json_out_uint(j, "errors", x->count[SEVERITY_ERROR]);
         json_out_uint(j, "warnings", x->count[SEVERITY_WARNING]);
@@ -148,7 +149,7 @@ static void add_junit_case(const struct check_report *r, const struct check_reco
                    finding_sender_name(one));
         check_report_append_subject(r, one, ", ", "", &c->detail);
         buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
-        buf_slice_add(&c->detail, check_text_slice(r, one->detail));
+        buf_slice_add(&c->detail, check_report_get_text(r, one->detail));
     }
     buf_addc(&c->detail, '\n');
     report_add_junit(report);
@@ -161,7 +162,7 @@ static void add_sarif_result(const struct check_report *r, const struct check_re
     c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
     c->rule = (struct report_rule){f->name, f->meaning, f->remedy, levels[f->severity]};
     c->place.seq = f->seq;
-    *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_text_slice(r, x->name);
+    *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_report_get_text(r, x->name);
     buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, finding_sender_name(f));
     check_report_append_subject(r, f, " (", ")", &c->name);
     check_report_append_sentence(r, f, &c->message);
@@ -182,12 +183,13 @@ static void report_add_rules(struct report *report)
     }
 }
 
-void check_add_cases(const struct check_report *r, struct report *report)
+void check_add_findings_to_report(const struct check_report *r, struct report *report)
 {
     report_add_rules(report);
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
-        report_begin_suite(report, check_text_slice(r, x->name), slice_of("mcp"), clock_mono_us());
+        report_begin_suite(report, check_report_get_text(r, x->name), slice_of("mcp"),
+                           clock_mono_us());
         if (x->n == 0) {
             buf_adds(&report_begin_case(report)->name, "no finding");
             report_add_junit(report);

@@ -18,6 +18,6 @@ void check_report_write_members(const struct check_report *r, const struct check
 void check_report_print_json(const struct check_report *r, struct json_out *j);
 /* JUnit: adds a suite for each recording, and a case for each kind of finding. SARIF: adds a result
  * for each finding, and lists all rules. */
-void check_add_cases(const struct check_report *r, struct report *report);
+void check_add_findings_to_report(const struct check_report *r, struct report *report);
 
 #endif

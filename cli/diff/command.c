@@ -165,7 +165,7 @@ static void diff_print_row(struct diffing *x)
     const struct result *r = &x->result;
     struct reporting *to = &x->reporting;
     bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
-    struct report_case *c = diff_add_row_case(&to->report, &to->out, r, x->place);
+    struct report_case *c = diff_add_row_to_report(&to->report, &to->out, r, x->place);
     if (to->json && shown) {
         diff_json_add_row(reporting_begin_row(to), r, SIZE_MAX);
         reporting_end_row(to);

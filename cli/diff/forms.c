@@ -44,14 +44,14 @@ static void diff_json_add_difference(struct json_out *j, const struct result *r,
 {
     json_out_object(j, NULL);
     json_out_str(j, "part", result_part_name(d->part));
-    json_out_text(j, "pointer", result_text(r, d->pointer));
+    json_out_text(j, "pointer", result_get_span_text(r, d->pointer));
     if (d->entry.exists) {
         json_out_str(j, "kind", result_entry_kind(r, d));
-        json_out_text(j, "entry", result_text(r, d->entry));
-        json_out_text(j, "below", result_text(r, d->below));
+        json_out_text(j, "entry", result_get_span_text(r, d->entry));
+        json_out_text(j, "below", result_get_span_text(r, d->below));
     }
     for (int side = 0; side < DIFF_SIDES; side++)
-        json_out_text(j, sides[side], result_text(r, d->value[side]));
+        json_out_text(j, sides[side], result_get_span_text(r, d->value[side]));
     json_out_uint(j, "from", d->at);
     json_out_uint(j, "a_bytes", d->size[DIFF_A]);
     json_out_uint(j, "b_bytes", d->size[DIFF_B]);
@@ -116,7 +116,7 @@ static void diff_forms_add_value(struct buf *b, const struct out *o, const struc
         return;
     buf_adds(b, marks[side]);
     buf_adds(b, d->at > 0 ? dots : "");
-    text_append_visible(b, result_text(r, d->value[side]));
+    text_append_visible(b, result_get_span_text(r, d->value[side]));
     buf_adds(b, d->cut[side] ? dots : "");
     buf_addc(b, '\n');
 }
@@ -127,7 +127,7 @@ static void diff_forms_add_location(struct buf *b, const struct result *r,
                                     const struct result_difference *d)
 {
     if (d->entry.exists) {
-        struct slice name = result_text(r, d->entry);
+        struct slice name = result_get_span_text(r, d->entry);
         bool is_string = name.n > 1 && name.p[0] == '"' && name.p[name.n - 1] == '"';
         struct buf plain = {0};
         if (is_string)
@@ -137,11 +137,11 @@ static void diff_forms_add_location(struct buf *b, const struct result *r,
         buf_addc(b, ' ');
         text_append_visible(b, is_string ? buf_slice(&plain) : name);
         buf_adds(b, d->is_entry ? "" : " ");
-        text_append_visible(b, result_text(r, d->below));
+        text_append_visible(b, result_get_span_text(r, d->below));
         b->failed |= plain.failed;
         buf_close(&plain);
     } else {
-        struct slice pointer = result_text(r, d->pointer);
+        struct slice pointer = result_get_span_text(r, d->pointer);
         buf_adds(b, result_part_name(d->part));
         buf_adds(b, pointer.n > 0 ? " " : "");
         text_append_visible(b, pointer);
@@ -252,9 +252,9 @@ static void diff_forms_add_message(struct buf *b, const struct result *r)
                    r->look.differences == 1 ? "" : "s");
 }
 
-struct report_case *diff_add_row_case(struct report *report, const struct out *o,
-                                      const struct result *r,
-                                      const struct report_place place[DIFF_SIDES])
+struct report_case *diff_add_row_to_report(struct report *report, const struct out *o,
+                                           const struct result *r,
+                                           const struct report_place place[DIFF_SIDES])
 {
     enum diff_side side = r->has[DIFF_B] ? DIFF_B : DIFF_A;
     struct report_case *c = report_begin_case(report);

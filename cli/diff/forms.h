@@ -31,8 +31,8 @@ void diff_add_session_difference(struct report *report, const struct diff *d,
  * lists the differences as lines of printable text: "- " precedes a value of the first recording,
  * "+ " a value of the second (cli/frame/reporting.h). o: the output, which may be unable to show
  * UTF-8. */
-struct report_case *diff_add_row_case(struct report *report, const struct out *o,
-                                      const struct result *r,
-                                      const struct report_place place[DIFF_SIDES]);
+struct report_case *diff_add_row_to_report(struct report *report, const struct out *o,
+                                           const struct result *r,
+                                           const struct report_place place[DIFF_SIDES]);
 
 #endif

@@ -14,8 +14,8 @@ static void doctor_print_line(struct doctor *d, const char *state, enum out_styl
                          slice_of(text));
 }
 
-static void doctor_add_report_case(struct report *r, enum report_outcome outcome, const char *check,
-                                   const char *remedy, const char *text)
+static void doctor_add_check_to_report(struct report *r, enum report_outcome outcome,
+                                       const char *check, const char *remedy, const char *text)
 {
     struct report_case *c = report_begin_case(r);
     c->outcome = outcome;
@@ -35,7 +35,7 @@ static void doctor_report_check(struct doctor *d, enum report_outcome outcome, c
 {
     char text[TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
-    doctor_add_report_case(&d->reporting.report, outcome, check, remedy, text);
+    doctor_add_check_to_report(&d->reporting.report, outcome, check, remedy, text);
     if (d->reporting.json) {
         struct json_out *j = reporting_begin_row(&d->reporting);
         json_out_str(j, "type", "check");

@@ -90,7 +90,7 @@ static void check_wal_size(struct doctor *d, const struct health *h)
 static void check_integrity(struct doctor *d)
 {
     struct buf error = {0};
-    int st = health_check(d->vault, &error);
+    int st = health_check_vault(d->vault, &error);
     if (st == 0)
         doctor_report_passed(d, "integrity", "the database is intact");
     else if (st == MI_EBUSY)
@@ -126,9 +126,9 @@ static void check_database(struct doctor *d, bool quick)
             doctor_report_note(d, "record",
                                "%lld gap%s: some messages were not recorded, see the events `gap`",
                                (long long)h.gaps, h.gaps == 1 ? "" : "s");
-        int64_t n = health_count_without_call_rows(d->vault);
+        int64_t n = health_count_sessions_without_calls(d->vault);
         /* the recorder of a running proxy adds the missing rows of `calls` */
-        if (n > 0 && !running_has_any_proxy(d->vault))
+        if (n > 0 && !running_list_has_any_proxy(d->vault))
             doctor_report_note(
                 d, "calls",
                 "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
@@ -198,7 +198,7 @@ static void check_proxies(struct doctor *d)
     }
     for (size_t i = 0; i < l.n; i++) {
         struct process group[GROUP_MAX];
-        enum session_state state = running_row_state(&l, &l.row[i]);
+        enum session_state state = running_row_get_state(&l, &l.row[i]);
         live += state == SESSION_LIVE;
         dead += state == SESSION_DIED;
         left += state == SESSION_DIED

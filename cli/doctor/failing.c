@@ -60,7 +60,7 @@ static bool server_ended_session(const struct query_session *s)
     return false;
 }
 
-static bool server_answered_nothing(const struct session_view *v)
+static bool server_gave_no_answer(const struct session_view *v)
 {
     const int64_t *by = v->summary.by_status;
     if (by[CALL_OK] + by[CALL_TOOL_ERROR] + by[CALL_ERROR] > 0)
@@ -77,7 +77,7 @@ static void failing_append_reason(struct buf *b, const struct query_session *s,
 {
     if (slice_is(s->end_reason, "server-failed")) {
         buf_adds(b, "could not be started");
-    } else if (server_answered_nothing(v)) {
+    } else if (server_gave_no_answer(v)) {
         buf_adds(b, "answered no request");
     } else if (server_ended_session(s)) {
         buf_adds(b, "ended the session (");

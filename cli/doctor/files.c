@@ -87,7 +87,7 @@ static void check_vault_is_writable(struct doctor *d)
 {
     struct buf where = {0}, remedy = {0};
     int e = 0;
-    if (writable_check_vault(d->vault, &where, &e) == 0) {
+    if (writability_check_vault(d->vault, &where, &e) == 0) {
         doctor_report_passed(d, "writing", "%s can be written", d->vault);
     } else {
         if (e == EROFS)

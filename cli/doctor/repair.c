@@ -60,7 +60,7 @@ struct repair {
     int status;       /* result of the import */
 };
 
-static void repair_count_loss(struct repair *p, const char *why)
+static void count_loss_of_repair(struct repair *p, const char *why)
 {
     p->lost++;
     if (p->why.n == 0)
@@ -70,7 +70,7 @@ static void repair_count_loss(struct repair *p, const char *why)
 /* ---- the links ---- */
 
 /* Copies a sparse file: holes are not filled. */
-static bool repair_copy_sparse_file(int from, int to)
+static bool copy_sparse_file(int from, int to)
 {
     char part[65536];
     struct stat st;
@@ -95,7 +95,7 @@ static void repair_unlink_database(const struct repair *p)
 
 /* Reads the header of a new, empty database. The header in the file of the vault's own database may
  * be outdated, because a newer header may be in the write-ahead log. */
-static bool repair_make_header(const struct repair *p, char *ret, struct buf *error)
+static bool make_database_header(const struct repair *p, char *ret, struct buf *error)
 {
     struct vault_dir dir = {.fd = -1};
     struct writer *w = NULL;
@@ -119,7 +119,7 @@ static bool copy_database_with_header(const struct repair *p, const char *header
 {
     int from = vault_dir_open_file(p->dir, p->name, O_RDONLY);
     int to = vault_dir_open_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
-    bool done = from >= 0 && to >= 0 && repair_copy_sparse_file(from, to) &&
+    bool done = from >= 0 && to >= 0 && copy_sparse_file(from, to) &&
                 pwrite(to, header, HEADER, 0) == HEADER;
     if (from >= 0)
         close(from);
@@ -128,7 +128,7 @@ static bool copy_database_with_header(const struct repair *p, const char *header
     return done;
 }
 
-static bool repair_has_header(const struct repair *p)
+static bool file_has_database_header(const struct repair *p)
 {
     char magic[16];
     int fd = vault_dir_open_file(p->dir, p->name, O_RDONLY);
@@ -161,10 +161,10 @@ static void link_or_unlink_bodies(const struct repair *p, bool link)
 
 /* Makes the directory `.repair-PID` with links to the files of the damaged database. Returns false
  * on failure; then `error` has the reason, or `error` is empty and errno has the reason. */
-static bool repair_make_link_directory(struct repair *p, struct buf *error)
+static bool make_link_directory(struct repair *p, struct buf *error)
 {
     char wal[DAMAGED_NAME_MAX + 8], own[32], header[HEADER];
-    bool has_header = repair_has_header(p);
+    bool has_header = file_has_database_header(p);
     snprintf(own, sizeof own, ".repair-%ld", (long)getpid());
     snprintf(wal, sizeof wal, "%s-wal", p->name);
     int n = snprintf(p->path, sizeof p->path, "%s/%s", p->d->vault, own);
@@ -174,7 +174,7 @@ static bool repair_make_link_directory(struct repair *p, struct buf *error)
     }
     if ((p->own = vault_dir_open_sub(p->dir, own, true)) < 0)
         return false;
-    if (!has_header && !repair_make_header(p, header, error))
+    if (!has_header && !make_database_header(p, header, error))
         return false;
     /* an error is ignored: a vault may have no write-ahead log */
     (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0);
@@ -183,7 +183,7 @@ static bool repair_make_link_directory(struct repair *p, struct buf *error)
                       : copy_database_with_header(p, header);
 }
 
-static void repair_remove_link_directory(const struct repair *p)
+static void remove_link_directory(const struct repair *p)
 {
     if (p->own < 0)
         return;
@@ -216,10 +216,10 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
         m.body = read ? buf_slice(&p->large) : (struct slice){0};
         m.is_large = false;
         if (!read)
-            repair_count_loss(p, query_error(p->q));
+            count_loss_of_repair(p, query_error(p->q));
     }
     if (!is_valid_message(&m)) {
-        repair_count_loss(p, "a message is not valid JSON");
+        count_loss_of_repair(p, "a message is not valid JSON");
         return true;
     }
     p->status = import_message(p->import, &m);
@@ -235,7 +235,7 @@ static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;
     if (query_last_message(p->q, id, &last, &t_us) < 0) {
-        repair_count_loss(p, query_error(p->q));
+        count_loss_of_repair(p, query_error(p->q));
         last = GUESS_MAX;
     }
     while (from <= last && p->status == 0) {
@@ -251,7 +251,7 @@ static void repair_messages(struct repair *p, int64_t id)
             span = span > SPAN ? SPAN : span / 8;
         } else {
             if (step == 1)
-                repair_count_loss(p, query_error(p->q));
+                count_loss_of_repair(p, query_error(p->q));
             from += step;
             step *= 2;
         }
@@ -263,7 +263,7 @@ static int repair_one_session(struct repair *p, int64_t id, struct buf *error)
     struct query_session s;
     struct buf origin = {0};
     if (query_session_by_id(p->q, id, &s) < 0) {
-        repair_count_loss(p, query_error(p->q));
+        count_loss_of_repair(p, query_error(p->q));
         return 0;
     }
     int st = import_open(&p->import, p->d->vault, error);
@@ -304,7 +304,7 @@ static bool on_repaired_session(void *ctx, const struct query_session *s)
     return true;
 }
 
-static void repair_report_result(struct repair *p, int st, struct buf *error)
+static void report_repair_result(struct repair *p, int st, struct buf *error)
 {
     char remedy[4400];
     snprintf(remedy, sizeof remedy, "sqlite3 '%s/%s' .recover | sqlite3 recovered.db may find more",
@@ -333,7 +333,7 @@ static void repair_database(void *ctx, const char *name)
     struct repair p = {.d = of->d, .name = name, .dir = of->dir, .own = -1};
     struct buf error = {0};
     int st = 0;
-    if (!repair_make_link_directory(&p, &error)) {
+    if (!make_link_directory(&p, &error)) {
         if (error.n == 0)
             buf_printf(&error, "cannot be linked or copied: %s", strerror(errno));
         st = MI_EIO;
@@ -341,12 +341,12 @@ static void repair_database(void *ctx, const char *name)
     if (st == 0)
         st = query_open(&p.q, p.path, &error);
     if (st == 0 && query_sessions(p.q, 0, on_repaired_session, &p) < 0)
-        repair_count_loss(&p, query_error(p.q));
+        count_loss_of_repair(&p, query_error(p.q));
     while (st == 0 && p.n > 0) /* the oldest session is last in p.id and is repaired first */
         st = repair_one_session(&p, p.id[--p.n], &error);
     query_close(p.q);
-    repair_remove_link_directory(&p);
-    repair_report_result(&p, st, &error);
+    remove_link_directory(&p);
+    report_repair_result(&p, st, &error);
     free(p.id);
     buf_close(&p.why);
     buf_close(&p.large);

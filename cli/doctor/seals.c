@@ -37,7 +37,7 @@ static bool seals_on_session(void *ctx, const struct query_session *s)
             row = &x->running.row[i];
     int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
     enum session_state state =
-        row != NULL ? running_row_state(&x->running, row) : session_determine_state(x->q, s);
+        row != NULL ? running_row_get_state(&x->running, row) : session_determine_state(x->q, s);
     if (s->ended_at_us != 0)
         x->ended++;
     else if (state == SESSION_ELSEWHERE)

@@ -37,7 +37,7 @@ static bool is_in_container(const char *path)
 static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
                           const struct mcpfile_server *s, size_t launch, struct rules *rules)
 {
-    char **words = wrap_make_argv(f, s);
+    char **words = wrap_make_server_argv(f, s);
     char **argv = words != NULL ? words + launch : NULL;
     struct buf error = {0};
     if (argv == NULL || argv[1] == NULL) {

@@ -7,7 +7,7 @@
 
 static void csv_add_text(struct export *x, struct slice text, bool last)
 {
-    show_csv_text(&x->b, text);
+    show_text_as_csv(&x->b, text);
     buf_adds(&x->b, last ? SHOW_CSV_END : ",");
 }
 
@@ -58,6 +58,6 @@ int export_csv(struct export *x)
              "started_at,started_at_us,duration_us,request_size,response_size,operation_seq,"
              "requests,asked,"
              "operation_us,server_us,person_us" SHOW_CSV_END);
-    int st = export_each_row(x, csv_on_message, NULL, x);
-    return st == 0 ? export_end(x) : st;
+    int st = export_read_rows(x, csv_on_message, NULL, x);
+    return st == 0 ? export_finish_writing(x) : st;
 }

@@ -34,7 +34,7 @@ bool export_flush(struct export *x)
     return x->status == 0 && (x->b.n < WRITE_SIZE || export_write_buffer(x));
 }
 
-int export_end(struct export *x)
+int export_finish_writing(struct export *x)
 {
     if (x->status == 0)
         (void)export_write_buffer(x);
@@ -50,8 +50,8 @@ struct slice export_read_body(struct export *x, const struct query_message *m, s
     return body;
 }
 
-int export_each_row(struct export *x, query_message_fn on_message, query_event_fn on_event,
-                    void *ctx)
+int export_read_rows(struct export *x, query_message_fn on_message, query_event_fn on_event,
+                     void *ctx)
 {
     int st = query_timeline(x->q, x->s->id, 0, x->view.summary.last_seq, on_message, on_event, ctx);
     return st == 0 ? x->status : st;

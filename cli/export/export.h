@@ -38,8 +38,8 @@ MI_MUST int export_open(struct export *x, struct query *q, const struct query_se
 void export_close(struct export *x);
 
 /* Passes all messages and events to the functions, in order. on_event may be NULL. */
-MI_MUST int export_each_row(struct export *x, query_message_fn on_message, query_event_fn on_event,
-                            void *ctx);
+MI_MUST int export_read_rows(struct export *x, query_message_fn on_message, query_event_fn on_event,
+                             void *ctx);
 /* Whether --no-stderr leaves the message out. */
 bool export_skips_message(const struct export *x, const struct query_message *m);
 /* Returns the call that this message begins. NULL: the message is not a request, or its call is not
@@ -58,6 +58,6 @@ struct slice export_read_body(struct export *x, const struct query_message *m, s
                               const char **ret_error);
 /* If x->b is large, writes x->b to the file. Returns false if the export has failed (x->status). */
 bool export_flush(struct export *x);
-int export_end(struct export *x); /* writes x->b; returns x->status */
+int export_finish_writing(struct export *x); /* writes x->b; returns x->status */
 
 #endif

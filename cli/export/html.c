@@ -265,9 +265,9 @@ int export_html(struct export *x)
     if (st == 0)
         st = page_add_session(&p);
     if (st == 0)
-        st = export_each_row(x, html_on_message, html_on_event, &p);
+        st = export_read_rows(x, html_on_message, html_on_event, &p);
     buf_addc(&x->b, '\n');
     json_out_end(&p.j);
     buf_slice_add(&x->b, rest);
-    return st == 0 ? export_end(x) : st;
+    return st == 0 ? export_finish_writing(x) : st;
 }

@@ -103,7 +103,7 @@ static void html_add_tool(struct buf *b, const struct cost_tool *t, int64_t most
     html_add_bar(b, t->calls > 0 ? t->result_tokens : 0, most_results, "used");
     if (binaries) {
         buf_adds(b, "<td class=\"num\">");
-        cost_binaries_add(b, &t->binaries);
+        cost_line_append_binaries(b, &t->binaries);
         buf_adds(b, "</td>");
     }
     buf_adds(b, "</tr>\n");
@@ -161,7 +161,7 @@ int export_html_cost(struct export *x)
                      .ctx = &results};
     struct cost_tool_line *l = NULL;
     c.filter.session_id = x->s->id;
-    int st = export_each_row(x, html_cost_on_message, NULL, &results);
+    int st = export_read_rows(x, html_cost_on_message, NULL, &results);
     if (results.n > 0)
         qsort(results.list, results.n, sizeof *results.list, html_compare_results);
     if (st == 0)

@@ -30,5 +30,5 @@ int export_jsonl(struct export *x)
     struct message_question selected = {x->filter, x->s->id, x->s->started_at_us, 0,
                                         x->view.summary.last_seq};
     int st = query_messages_and_events(x->q, &selected, jsonl_write_message, jsonl_write_event, x);
-    return st == 0 ? export_end(x) : st;
+    return st == 0 ? export_finish_writing(x) : st;
 }

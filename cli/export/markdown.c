@@ -371,14 +371,14 @@ int export_markdown(struct export *x)
     if (x->calls.selected_n > 0) {
         buf_adds(&x->b, "## Calls\n\n| seq | at | by | what | status | took |\n"
                         "|---:|---:|---|---|---|---:|\n");
-        st = export_each_row(x, markdown_on_row, NULL, x);
+        st = export_read_rows(x, markdown_on_row, NULL, x);
         buf_addc(&x->b, '\n');
         if (st == 0)
-            st = export_each_row(x, markdown_on_call, NULL, &n);
+            st = export_read_rows(x, markdown_on_call, NULL, &n);
     }
     if (st == 0)
-        st = export_each_row(x, markdown_ignore_message, markdown_on_event, &n);
-    st = st == 0 ? export_end(x) : st;
+        st = export_read_rows(x, markdown_ignore_message, markdown_on_event, &n);
+    st = st == 0 ? export_finish_writing(x) : st;
     buf_close(&n.out.b);
     buf_close(&n.out.text);
     return st;

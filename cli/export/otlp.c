@@ -120,8 +120,8 @@ int export_otlp(struct export *x)
 {
     struct spans p = {.x = x, .session = otlp_make_session(x->s)};
     begin_otlp_line(&p);
-    int st = export_each_row(x, otlp_on_message, NULL, &p);
+    int st = export_read_rows(x, otlp_on_message, NULL, &p);
     end_otlp_line(&p);
     buf_close(&p.answer);
-    return st == 0 ? export_end(x) : st;
+    return st == 0 ? export_finish_writing(x) : st;
 }

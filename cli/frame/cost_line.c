@@ -22,7 +22,7 @@ static enum out_style cost_bar_style(const void *row)
     return ((const struct cost_tool_line *)row)->t.calls > 0 ? OUT_CYAN : OUT_YELLOW;
 }
 
-void cost_binaries_add(struct buf *b, const struct cost_binaries *x)
+void cost_line_append_binaries(struct buf *b, const struct cost_binaries *x)
 {
     if (x->n < 0)
         buf_addc(b, '-');
@@ -34,10 +34,10 @@ void cost_binaries_add(struct buf *b, const struct cost_binaries *x)
     units_show_size(b, x->size);
 }
 
-static void tool_binaries_text(struct buf *b, const void *row, struct cell v)
+static void append_tool_binaries(struct buf *b, const void *row, struct cell v)
 {
     (void)v;
-    cost_binaries_add(b, &((const struct cost_tool_line *)row)->t.binaries);
+    cost_line_append_binaries(b, &((const struct cost_tool_line *)row)->t.binaries);
 }
 
 /* clang-format off */
@@ -45,15 +45,15 @@ static void tool_binaries_text(struct buf *b, const void *row, struct cell v)
 static const struct show_column tool_columns[] = {
     {SHOW(server, TEXT, NO_TEXT), .json = true},
     {SHOW_AS("tool", t.name, TEXT, NOT_NULL), .json = true, .table = {"TOOL", 32, -12}, .style = OUT_BOLD},
-    {SHOW_AS("definition_tokens", t.definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITION", 12, 0}, .text = show_tokens},
+    {SHOW_AS("definition_tokens", t.definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITION", 12, 0}, .text = token_cell_append_or_dash},
     {SHOW_AS("bar", t.definition_tokens, TIME, MINUS_ONE), .when = COST_BAR, .table = {"", BAR_WIDTH, 3}, .text = append_cost_bar, .style_of = cost_bar_style},
     {SHOW_AS("calls", t.calls, NUMBER, NOT_NULL), .json = true, .table = {"CALLS", 12, 0}},
     {SHOW_AS("errors", t.errors, NUMBER, NOT_NULL), .json = true, .table = {"ERRORS", 12, 0}, .style = OUT_RED},
     {SHOW_AS("last_at_us", t.last_at_us, TIME, ZERO), .json = true, .table = {"LAST USE", 19, 4}, .style = OUT_DIM},
-    {SHOW_AS("result_tokens_p50", t.p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
-    {SHOW_AS("result_tokens_p95", t.p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .text = show_tokens},
-    {SHOW_AS("result_tokens", t.result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 2}, .text = show_tokens},
-    {SHOW(t.binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 3}, .text = tool_binaries_text},
+    {SHOW_AS("result_tokens_p50", t.p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = token_cell_append_or_dash},
+    {SHOW_AS("result_tokens_p95", t.p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .text = token_cell_append_or_dash},
+    {SHOW_AS("result_tokens", t.result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 2}, .text = token_cell_append_or_dash},
+    {SHOW(t.binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 3}, .text = append_tool_binaries},
     {SHOW_AS("uncounted", t.uncounted, NUMBER, NOT_NULL), .json = true},
     {SHOW_AS("result_binaries", t.binaries.n, NUMBER, MINUS_ONE), .json = true},
     {SHOW_AS("result_binary_bytes", t.binaries.size, SIZE, MINUS_ONE), .json = true},

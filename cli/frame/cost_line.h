@@ -25,7 +25,7 @@ extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
  * array. Returns 0 or MI_ENOMEM. */
 MI_MUST int cost_make_tool_lines(const struct cost_server *s, struct cost_tool_line **ret);
 /* Appends the number and the size of images, audio and blobs: "3, 1.5MiB". */
-void cost_binaries_add(struct buf *b, const struct cost_binaries *x);
+void cost_line_append_binaries(struct buf *b, const struct cost_binaries *x);
 /* Appends a sentence about what the table of tools leaves out: instructions, prompts, resources. */
 void append_other_costs(struct buf *b, const struct cost_server *s);
 

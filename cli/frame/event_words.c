@@ -111,7 +111,8 @@ static void event_words_add_list(struct buf *b, struct json_value list)
 
 /* Appends `words`, and inserts members of the event's detail for names in braces. Returns false if
  * the detail lacks such a member. */
-static bool append_words_with_members(struct buf *b, const char *words, struct json_value detail)
+static bool append_words_and_fill_in_members(struct buf *b, const char *words,
+                                             struct json_value detail)
 {
     for (const char *open; (open = strchr(words, '{')) != NULL;) {
         const char *close = strchr(open, '}');
@@ -172,7 +173,7 @@ void event_words_append(struct buf *b, struct slice kind, struct slice detail)
             (member != NULL &&
              !slice_is(get_member_value_text(json_get(members, member)), events[i].value)))
             continue;
-        if (append_words_with_members(b, events[i].words, members))
+        if (append_words_and_fill_in_members(b, events[i].words, members))
             return;
         b->n = from;
     }

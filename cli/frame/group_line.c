@@ -113,7 +113,7 @@ static const struct show_column columns[] = {
     {SHOW(max_us, TOOK, MINUS_ONE), .json = true, .table = {"MAX", 10, 4}},
     {SHOW(person_us, TOOK, ZERO), .when = PERSON, .table = {"PERSON", 10, 5}},
     {SHOW(bytes, SIZE, NOT_NULL), .table = {"BYTES", 10, 6}},
-    {SHOW(result_tokens, NUMBER, MINUS_ONE), .when = TOKENS, .json = true, .table = {"TOKENS", 8, 9}, .text = show_tokens},
+    {SHOW(result_tokens, NUMBER, MINUS_ONE), .when = TOKENS, .json = true, .table = {"TOKENS", 8, 9}, .text = token_cell_append_or_dash},
     {SHOW_AS("request_bytes", g.request_bytes, SIZE, NOT_NULL), .json = true},
     {SHOW_AS("response_bytes", g.response_bytes, SIZE, NOT_NULL), .json = true},
     {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = append_day, .style = OUT_DIM},

@@ -47,7 +47,7 @@ static void journals_fill_view(struct journal_view *v, const struct journal_file
     v->reader = journal_file_is_locked(f, JOURNAL_READER);
     v->recorder = (pid_t)atomic_load(&s->reader_pid);
     v->stored = atomic_load(&s->tail);
-    v->unstored = ring_unread_bytes(r);
+    v->unstored = ring_count_unread_bytes(r);
     v->trouble = (enum ring_trouble)atomic_load(&s->trouble);
     v->confined = atomic_load(&s->confined);
     v->filtered = atomic_load(&s->filtered) == 1;
@@ -104,7 +104,7 @@ static bool count_stranded_journal(struct stranded *x, const struct journal_file
         return false;
     if (x->n++ == 0)
         snprintf(x->vault, sizeof x->vault, "%.*s", (int)sizeof x->vault - 1, vault);
-    x->bytes += ring_unread_bytes(r);
+    x->bytes += ring_count_unread_bytes(r);
     return true;
 }
 
@@ -134,7 +134,7 @@ int journals_open(struct journals *ret, const char *vault)
     *ret = (struct journals){.n = 0};
     struct search s = {.list = ret, .vault = vault};
     s.vault_exists = stat(vault, &s.vault_stat) == 0;
-    int st = journal_file_for_each(journals_add, &s);
+    int st = journal_file_visit_all(journals_add, &s);
     if (s.failed)
         st = MI_ENOMEM;
     if (st == MI_ENOENT)
@@ -183,7 +183,7 @@ static bool remove_journal_if_useless(void *ctx, const struct journal_file *f)
 int journals_remove(size_t *ret_unreadable, struct stranded *ret_stranded)
 {
     struct removal x = {.unreadable = 0};
-    int st = journal_file_for_each(remove_journal_if_useless, &x);
+    int st = journal_file_visit_all(remove_journal_if_useless, &x);
     *ret_unreadable = x.unreadable;
     *ret_stranded = x.stranded;
     return st;
@@ -227,7 +227,7 @@ bool journals_wait_until_stored(struct journal_view *v, int64_t limit_ms)
     int64_t end_us = clock_mono_us() + limit_ms * 1000;
     while (v->stored < w.wanted || !v->reader) {
         w.found = false;
-        if (journal_file_for_each(refresh_awaited_journal, &w) < 0 || !w.found)
+        if (journal_file_visit_all(refresh_awaited_journal, &w) < 0 || !w.found)
             return true; /* the journal was removed */
         if (clock_mono_us() > end_us)
             return v->stored >= w.wanted && v->reader;

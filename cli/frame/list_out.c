@@ -2,7 +2,7 @@
 
 static void add_csv(struct list_out *o, const void *row)
 {
-    show_csv(&o->out.b, o->list, row);
+    show_row_as_csv(&o->out.b, o->list, row);
     buf_addc(&o->out.b, '\r');
     out_end_line(&o->out);
 }

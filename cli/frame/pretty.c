@@ -3,7 +3,7 @@
 #include "base/chars.h"
 #include "wire/json/scan.h"
 
-static void pretty_new_line(struct out *o, size_t indent, size_t depth)
+static void pretty_begin_line(struct out *o, size_t indent, size_t depth)
 {
     out_end_line(o);
     /* indents at most 40 levels, because a deeper indent does not fit on a screen */
@@ -46,15 +46,15 @@ void pretty_print(struct out *o, struct slice valid, size_t indent)
             p = next + 1;
         } else if (c == '{' || c == '[') {
             out_add_raw(o, c == '{' ? "{" : "[");
-            pretty_new_line(o, indent, ++depth);
+            pretty_begin_line(o, indent, ++depth);
             p++;
         } else if (c == '}' || c == ']') {
-            pretty_new_line(o, indent, --depth);
+            pretty_begin_line(o, indent, --depth);
             out_add_raw(o, c == '}' ? "}" : "]");
             p++;
         } else if (c == ',') {
             out_add_raw(o, ",");
-            pretty_new_line(o, indent, depth);
+            pretty_begin_line(o, indent, depth);
             p++;
         } else if (c == ':') {
             out_add_raw(o, ": ");

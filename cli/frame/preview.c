@@ -45,7 +45,7 @@ static struct slice json_string_prefix(struct slice raw, size_t max)
 }
 
 /* Appends a string without its quotes; appends any other value unchanged. */
-static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
+static void preview_add_unquoted_value(struct buf *b, struct json_value v, size_t max)
 {
     if (v.type == JSON_STRING)
         json_unescape(b, json_string_prefix(json_string_raw(v), max));
@@ -80,7 +80,7 @@ static void preview_add_error(struct buf *b, struct json_value error, size_t max
         append_first_bytes(b, code.text, 32);
         buf_addc(b, ' ');
     }
-    preview_add_plain(b, message, max);
+    preview_add_unquoted_value(b, message, max);
 }
 
 /* Appends a summary of a list, such as `3 tools: echo, get-sum, …`. Returns false if the result is
@@ -107,7 +107,7 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
          json_walk_next(&w, &key, &item) && b->n - from < max;) {
         struct json_value name = preview_get_member(item, "name");
         buf_adds(b, gap);
-        preview_add_plain(b, name.type == JSON_STRING ? name : item, max);
+        preview_add_unquoted_value(b, name.type == JSON_STRING ? name : item, max);
         gap = ", ";
     }
     return true;
@@ -125,7 +125,7 @@ static bool preview_add_content(struct buf *b, struct json_value result, size_t 
                                   "content");
     struct json_value text = preview_get_member(item, "text");
     if (text.type == JSON_STRING)
-        preview_add_plain(b, text, max);
+        preview_add_unquoted_value(b, text, max);
     return text.type == JSON_STRING;
 }
 
@@ -138,14 +138,14 @@ static bool append_peer_preview(struct buf *b, struct json_value peer, struct js
                       version = preview_get_member(peer, "version");
     if (name.type != JSON_STRING)
         return false;
-    preview_add_plain(b, name, max);
+    preview_add_unquoted_value(b, name, max);
     if (version.type == JSON_STRING) {
         buf_addc(b, ' ');
-        preview_add_plain(b, version, 32);
+        preview_add_unquoted_value(b, version, 32);
     }
     if (revision.type == JSON_STRING) {
         buf_adds(b, ", ");
-        preview_add_plain(b, revision, 32);
+        preview_add_unquoted_value(b, revision, 32);
     }
     return true;
 }
@@ -165,7 +165,7 @@ static bool add_progress(struct buf *b, struct json_value params, size_t max)
     }
     if (text.type == JSON_STRING) {
         buf_adds(b, ": ");
-        preview_add_plain(b, text, max);
+        preview_add_unquoted_value(b, text, max);
     }
     return true;
 }
@@ -186,7 +186,7 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
         inner = "data";
     struct json_value v = inner != NULL ? preview_get_member(params, inner) : params;
     if (v.type != JSON_NONE)
-        preview_add_plain(b, v, max);
+        preview_add_unquoted_value(b, v, max);
     else if (inner == NULL || params.type != JSON_OBJECT)
         append_first_bytes(b, params.text, max);
 }

@@ -72,7 +72,7 @@ void record_json_append_message(struct buf *b, const struct query_session *s,
     record_json_add_message_members(&j, s, m);
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
-    show_add_text(&j, "body", body);
+    show_text_as_json_member(&j, "body", body);
     if (operations != NULL && (m->kind == KIND_REQUEST || query_is_answer(m))) {
         /* seq of the first request of the operation to which this request or answer belongs */
         int64_t first = operation_list_find_continued_seq(

@@ -87,7 +87,7 @@ int reporting_close(struct reporting *r)
     if (status == EXIT_FINE && r->junit != NULL)
         status = reporting_write_file(r, r->junit, report_write_junit);
     if (status == EXIT_FINE && r->sarif != NULL)
-        status = reporting_write_file(r, r->sarif, report_sarif);
+        status = reporting_write_file(r, r->sarif, report_write_sarif);
     report_close(&r->report);
     r->out = (struct out){0};
     return status;

@@ -15,7 +15,7 @@
 
 bool session_is_of_this_host(const struct query_session *s)
 {
-    return running_is_this_host(s->host);
+    return running_session_is_on_this_host(s->host);
 }
 
 enum session_state session_determine_state(struct query *q, const struct query_session *s)
@@ -32,7 +32,7 @@ enum session_state session_determine_state(struct query *q, const struct query_s
         if (query_read_running_processes(q, s->id, &r) == 0)
             x.r = r;
     }
-    enum session_state state = running_session_state(&x, lock);
+    enum session_state state = get_running_session_state(&x, lock);
     if (lock >= 0)
         close(lock);
     return state;
@@ -53,11 +53,12 @@ static const struct reading with_closing = {query_open, true};
 static int open_query_at_path(const struct reading *how, const struct settings *s, const char *path,
                               struct query **ret, struct buf *error)
 {
-    orphans_store(path, NULL, NULL); /* stores the messages that killed sessions left in journals */
+    orphans_store_all(path, NULL,
+                      NULL); /* stores the messages that killed sessions left in journals */
     int st = how->query(ret, path, error);
     if (st == 0 && how->closes && query_has_running_session(*ret))
         /* dead sessions cannot be closed if the vault is not writable; this is not an error */
-        (void)running_close_dead_sessions(path);
+        (void)running_list_close_dead_sessions(path);
     bool named = opt_get_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
         st = query_open_empty_vault(ret, path);
@@ -191,7 +192,7 @@ int session_read_body(struct query *q, struct slice uid, const struct query_mess
     return 0;
 }
 
-struct slice session_uid_head(const struct query_session *s, size_t min)
+struct slice session_get_uid_prefix(const struct query_session *s, size_t min)
 {
     size_t n = s->uid_unique > min ? s->uid_unique : min;
     return text_prefix(s->uid, n);
@@ -201,7 +202,7 @@ int session_read_view(struct query *q, const struct query_session *s, bool lines
                       struct session_view *ret)
 {
     struct session_view v = {.state = session_determine_state(q, s)};
-    int st = query_is_made_by_send(q, s->id, &v.sent);
+    int st = query_session_is_made_by_send(q, s->id, &v.sent);
     if (st == 0)
         st = query_summary(q, s->id, lines, &v.summary);
     if (st == 0 && lines)

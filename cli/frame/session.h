@@ -72,7 +72,7 @@ int session_report_query_error(struct query *q, int status);
 #define SESSION_UID_SHOWN 10
 /* Returns the beginning of the UID that identifies a session: `min` characters, or more if the
  * beginning would not be unique. */
-struct slice session_uid_head(const struct query_session *s, size_t min);
+struct slice session_get_uid_prefix(const struct query_session *s, size_t min);
 
 struct session_view {
     enum session_state state;

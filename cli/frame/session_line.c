@@ -5,8 +5,8 @@ struct session_line session_line(const struct query_session *s, const struct ses
     return (struct session_line){
         .s = *s,
         .v = *v,
-        .uid_head = session_uid_head(s, 8),
-        .uid_shown = session_uid_head(s, SESSION_UID_SHOWN),
+        .uid_head = session_get_uid_prefix(s, 8),
+        .uid_shown = session_get_uid_prefix(s, SESSION_UID_SHOWN),
         .evidence = slice_of(session_evidence_name(s->evidence)),
         .state = slice_of(session_state_name(v->state)),
         .errors = session_count_errors(v->summary.ended_as),

@@ -46,7 +46,7 @@ void table_add_int(struct table *t, int64_t n, enum out_style style)
     buf_close(&b);
 }
 
-static struct slice table_cell_text(const struct table *t, const struct table_cell *c)
+static struct slice table_get_cell_text(const struct table *t, const struct table_cell *c)
 {
     return (struct slice){buf_slice(&t->text).p + c->at, c->n};
 }
@@ -58,7 +58,7 @@ static void table_measure_columns(const struct table *t, struct out *o, size_t *
     for (size_t i = 0; i < t->cells_n; i++) {
         size_t column = i % t->columns_n;
         size_t max = o->columns != OUT_UNLIMITED ? t->columns[column].max : OUT_UNLIMITED;
-        size_t w = size_min(out_width(o, table_cell_text(t, &t->cells[i])), max);
+        size_t w = size_min(out_width(o, table_get_cell_text(t, &t->cells[i])), max);
         if (w > width[column])
             width[column] = w;
     }
@@ -79,7 +79,7 @@ static size_t find_widest_text_column(const struct table *t, const size_t *width
 static bool column_has_value(const struct table *t, size_t column)
 {
     for (size_t i = column; i < t->cells_n; i += t->columns_n)
-        if (t->cells[i].n > 0 && !slice_is(table_cell_text(t, &t->cells[i]), "-"))
+        if (t->cells[i].n > 0 && !slice_is(table_get_cell_text(t, &t->cells[i]), "-"))
             return true;
     return false;
 }
@@ -156,9 +156,10 @@ static size_t find_column_above_rows(const struct table *t, const size_t *width)
 static void print_cell_above_row(const struct table *t, struct out *o, size_t column, size_t row)
 {
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];
-    if (row > 0 && slice_eq(table_cell_text(t, cell), table_cell_text(t, cell - t->columns_n)))
+    if (row > 0 &&
+        slice_eq(table_get_cell_text(t, cell), table_get_cell_text(t, cell - t->columns_n)))
         return;
-    out_write_styled(o, cell->style, table_cell_text(t, cell));
+    out_write_styled(o, cell->style, table_get_cell_text(t, cell));
     out_end_line(o);
 }
 
@@ -175,9 +176,9 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
         if (width[i] == 0)
             continue;
         if (i == last && !c->right) /* a line must not end with blanks */
-            out_add_fitting_text(o, cell->style, table_cell_text(t, cell), width[i]);
+            out_add_fitting_text(o, cell->style, table_get_cell_text(t, cell), width[i]);
         else
-            out_add_fixed_cell(o, cell->style, table_cell_text(t, cell), width[i], c->right);
+            out_add_fixed_cell(o, cell->style, table_get_cell_text(t, cell), width[i], c->right);
         if (i < last)
             out_printf(o, "%*s", GAP, "");
     }

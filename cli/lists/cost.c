@@ -25,7 +25,7 @@ static const struct opt table_of_options[] = {
 static void cost_append_binaries(struct buf *b, const void *row, struct cell v)
 {
     (void)v;
-    cost_binaries_add(b, &((const struct cost_server *)row)->binaries);
+    cost_line_append_binaries(b, &((const struct cost_server *)row)->binaries);
 }
 
 /* clang-format off */
@@ -35,19 +35,19 @@ static const struct show_column columns[] = {
     {SHOW(sessions, NUMBER, NOT_NULL), .json = true, .table = {"SESSIONS", 10, 5}, .ui = {"sessions", 10, 100}},
     {SHOW(tools, NUMBER, MINUS_ONE), .json = true, .table = {"TOOLS", 8, 0}, .ui = {"tools", 6, 0}},
     {SHOW(used, NUMBER, MINUS_ONE), .json = true, .table = {"USED", 8, 0}, .ui = {"used", 5, 0}},
-    {SHOW(definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITIONS", 12, 0}, .ui = {"definitions", 13, 0}, .text = show_tokens, .style = OUT_BOLD},
-    {SHOW(instruction_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"INSTRUCTIONS", 12, 6}, .text = show_tokens},
+    {SHOW(definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITIONS", 12, 0}, .ui = {"definitions", 13, 0}, .text = token_cell_append_or_dash, .style = OUT_BOLD},
+    {SHOW(instruction_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"INSTRUCTIONS", 12, 6}, .text = token_cell_append_or_dash},
     {SHOW(prompt_tokens, NUMBER, MINUS_ONE), .json = true},
     {SHOW(resource_tokens, NUMBER, MINUS_ONE), .json = true},
     {SHOW(calls, NUMBER, NOT_NULL), .json = true, .table = {"CALLS", 12, 0}, .ui = {"calls", 8, 60}},
     {SHOW(errors, NUMBER, NOT_NULL), .json = true},
-    {SHOW_AS("result_tokens_p50", p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
-    {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 13, 84}, .text = show_tokens},
-    {SHOW(result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 3}, .ui = {"total", 8, 72}, .text = show_tokens},
+    {SHOW_AS("result_tokens_p50", p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = token_cell_append_or_dash},
+    {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 13, 84}, .text = token_cell_append_or_dash},
+    {SHOW(result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 3}, .ui = {"total", 8, 72}, .text = token_cell_append_or_dash},
     {SHOW(binaries.n, NUMBER, MINUS_ONE), .when = COST_BINARIES, .table = {"BINARY", 16, 4}, .text = cost_append_binaries},
     {SHOW(binaries.n, NUMBER, MINUS_ONE), .ui = {"binary", 15, 112}, .text = cost_append_binaries},
     {SHOW(uncounted, NUMBER, NOT_NULL), .json = true},
-    {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 12, 48}, .text = show_tokens, .style = OUT_YELLOW},
+    {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 12, 48}, .text = token_cell_append_or_dash, .style = OUT_YELLOW},
     {SHOW(last_at_us, TIME, ZERO), .json = true},
     {SHOW_AS("result_binaries", binaries.n, NUMBER, MINUS_ONE), .json = true},
     {SHOW_AS("result_binary_bytes", binaries.size, SIZE, MINUS_ONE), .json = true},

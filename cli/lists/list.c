@@ -62,7 +62,7 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
     return st < 0 || (r->incomplete && status == EXIT_FINE) ? EXIT_TROUBLE : status;
 }
 
-static int list_print_of_query(struct query *q, const struct settings *s)
+static int list_print_rows_of_query(struct query *q, const struct settings *s)
 {
     struct list_reading r = {.q = q, .vault = query_vault(q)};
     /* the command is the first member of the list, so both have the same address */
@@ -71,5 +71,5 @@ static int list_print_of_query(struct query *q, const struct settings *s)
 
 int list_run(const struct settings *s)
 {
-    return session_run_command(s, list_print_of_query);
+    return session_run_command(s, list_print_rows_of_query);
 }

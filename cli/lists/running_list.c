@@ -221,7 +221,7 @@ static int read_running_servers(struct list_reading *r)
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
         /* newest first */
         const struct running_row *row = &rows.row[r->watched ? rows.n - 1 - i : i];
-        enum session_state state = running_row_state(&rows, row);
+        enum session_state state = running_row_get_state(&rows, row);
         left += state == SESSION_DIED && read_running_process_group(&row->r, &any, 1) > 0;
         if (state == SESSION_LIVE && more)
             st = read_running_server(r, &journals, row, &more);

@@ -193,7 +193,7 @@ static int show_call(struct showing *s)
 
 /* ---- the command ---- */
 
-static int show_print_session(struct showing *s, const struct settings *settings)
+static int print_shown_session(struct showing *s, const struct settings *settings)
 {
     enum timeline_bodies bodies = settings_is_on(settings, "json")     ? TIMELINE_JSON
                                   : settings_is_on(settings, "pretty") ? BODIES_PRETTY
@@ -230,7 +230,7 @@ static int show_command_print_messages(struct query *q, const struct settings *s
     int st = session_read_view(q, &s.session, true, &s.view);
     if (st < 0)
         return session_report_query_error(q, st);
-    status = show_print_session(&s, settings);
+    status = print_shown_session(&s, settings);
     session_close(&s.view);
     return status;
 }

@@ -40,7 +40,7 @@ static bool count_session_for_suggestion(void *ctx, const struct query_session *
     bool sent = false;
     if (!slice_is(s->name, b->server) || query_is_imported(s))
         return true;
-    b->status = query_is_made_by_send(b->q, s->id, &sent);
+    b->status = query_session_is_made_by_send(b->q, s->id, &sent);
     if (b->status < 0 || sent)
         return b->status == 0;
     struct clock_text at = clock_format_local_time(s->started_at_us);
@@ -275,7 +275,7 @@ static int write_config_file(const char *path, struct replace *file, bool exists
 /* Writes the rule into the configuration file, and shows the change on stderr. `names` is the value
  * of `tools` for this server. An existing file is replaced; the new file has the same mode and
  * owner, and a symbolic link stays one (cli/frame/replace.h). Returns the exit status. */
-static int suggest_apply_rule(const struct settings *s, const char *server, const char *names)
+static int apply_suggested_rule(const struct settings *s, const char *server, const char *names)
 {
     struct replace file = {0};
     struct config_edit e = {0};
@@ -348,8 +348,8 @@ static struct effect effect_of_rule(const struct tool_list *l, const struct used
     return e;
 }
 
-static void suggest_print_basis(const struct basis *b, const struct tool_list *l, struct used *u,
-                                const struct effect *e)
+static void print_basis_of_suggestion(const struct basis *b, const struct tool_list *l,
+                                      struct used *u, const struct effect *e)
 {
     fprintf(stderr,
             "%s: %zu of %zu tools were called, %lld times in %lld session%s on %lld day%s since "
@@ -384,12 +384,12 @@ static int print_and_apply_rule(const struct settings *s, const struct basis *b,
     out_end_line(&o);
     int status = out_close(&o);
     return status == EXIT_FINE && settings_is_on(s, "apply")
-               ? suggest_apply_rule(s, b->server, names)
+               ? apply_suggested_rule(s, b->server, names)
                : status;
 }
 
-static int suggest_from_calls(const struct settings *s, const struct basis *b,
-                              struct tool_list *list, const struct count *c)
+static int suggest_rules_from_calls(const struct settings *s, const struct basis *b,
+                                    struct tool_list *list, const struct count *c)
 {
     struct used u = {0};
     struct buf why = {0};
@@ -422,7 +422,7 @@ static int suggest_from_calls(const struct settings *s, const struct basis *b,
                   e.more > 0 ? "the patterns of the rule also match all tools that nobody called"
                              : "all tools that clients see were called");
     else {
-        suggest_print_basis(b, list, &u, &e);
+        print_basis_of_suggestion(b, list, &u, &e);
         status = print_and_apply_rule(s, b, buf_str(&u.names));
     }
     used_tools_close(&u);
@@ -450,7 +450,8 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
         st = b.status;
     if (st == 0)
         st = count_calls(&c, q);
-    int status = st < 0 ? session_report_query_error(q, st) : suggest_from_calls(s, &b, list, &c);
+    int status =
+        st < 0 ? session_report_query_error(q, st) : suggest_rules_from_calls(s, &b, list, &c);
     count_close(&c);
     return status;
 }

@@ -18,7 +18,7 @@ static void append_member_names(struct buf *b, struct json_value v)
         struct buf name = {0};
         json_unescape(&name, key);
         buf_adds(b, n == 0 ? ", with the members " : ", ");
-        append_quoted_or_dash(b, buf_slice(&name), SHOWN_NAME);
+        append_quoted_text_or_dash(b, buf_slice(&name), SHOWN_NAME);
         buf_close(&name);
     }
     if (v.type == JSON_ARRAY)
@@ -37,7 +37,7 @@ static const char *mcp_body_type_name(enum json_type type)
     return names[type];
 }
 
-static struct json_value mcp_body_element(struct json_value array, struct slice index)
+static struct json_value mcp_body_get_element(struct json_value array, struct slice index)
 {
     struct slice key;
     struct json_value v;
@@ -56,7 +56,7 @@ static struct json_value mcp_body_element(struct json_value array, struct slice 
 }
 
 /* Finds the value that the pointer names. Returns 0, MI_EINVAL or MI_ENOMEM. */
-static int find_value(struct tool_call *c, const char *pointer, struct json_value *v)
+static int find_value_at_pointer(struct tool_call *c, const char *pointer, struct json_value *v)
 {
     struct slice rest = slice_of(pointer), token;
     struct buf name = {0};
@@ -65,13 +65,13 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
         struct slice here = {pointer, (size_t)(rest.p - pointer)};
         struct json_value next = {0};
         buf_clear(&name);
-        if (pointer_next(&rest, &token) && pointer_unescape(&name, token))
+        if (pointer_read_next_token(&rest, &token) && pointer_unescape(&name, token))
             next = v->type == JSON_OBJECT  ? json_get(*v, buf_str(&name))
-                   : v->type == JSON_ARRAY ? mcp_body_element(*v, buf_slice(&name))
+                   : v->type == JSON_ARRAY ? mcp_body_get_element(*v, buf_slice(&name))
                                            : (struct json_value){0};
         if (next.type == JSON_NONE) {
             buf_adds(&c->error, "the pointer leads to no value: at ");
-            append_quoted_or_dash(&c->error, here, SHOWN_BRIEF);
+            append_quoted_text_or_dash(&c->error, here, SHOWN_BRIEF);
             buf_printf(&c->error, " the type is %s", mcp_body_type_name(v->type));
             append_member_names(&c->error, *v);
             st = MI_EINVAL;
@@ -137,7 +137,7 @@ static int body_find_value(struct tool_call *c, const struct body_view *v, struc
     *ret = body;
     if (json_scan(body, NULL, NULL, &scan) == 0)
         value = (struct json_value){scan.type, scan.root};
-    int st = find_value(c, v->pointer, &value);
+    int st = find_value_at_pointer(c, v->pointer, &value);
     *ret_type = mcp_body_type_name(value.type);
     if (st < 0 || value.type == JSON_NONE)
         return st;

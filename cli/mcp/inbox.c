@@ -66,7 +66,7 @@ static void inbox_take_lines(struct inbox *b)
         if (!inbox_add(b, &line, got == LINE_TOO_LONG))
             return;
     if (!inbox_is_full(b) && b->ended &&
-        (got = line_take_unfinished(&b->reader, &line)) != LINE_NEED_MORE)
+        (got = line_take_unfinished_line(&b->reader, &line)) != LINE_NEED_MORE)
         (void)inbox_add(b, &line, got == LINE_TOO_LONG);
 }
 

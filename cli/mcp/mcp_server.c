@@ -87,7 +87,7 @@ static void refuse_unknown_name(struct reply *r, int code, const char *what, str
     struct buf text = {0}, name = {0};
     json_unescape(&name, raw);
     buf_printf(&text, "%s ", what);
-    append_quoted_or_dash(&text, buf_slice(&name), SHOWN_NAME);
+    append_quoted_text_or_dash(&text, buf_slice(&name), SHOWN_NAME);
     mcp_server_refuse_request(r, code, buf_str(&text), "not-found");
     buf_close(&text);
     buf_close(&name);

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-void append_quoted_or_dash(struct buf *b, struct slice text, size_t max)
+void append_quoted_text_or_dash(struct buf *b, struct slice text, size_t max)
 {
     if (text.p != NULL)
         text_append_shortened_json(b, text, max);
@@ -13,11 +13,11 @@ void append_quoted_or_dash(struct buf *b, struct slice text, size_t max)
 void append_quoted_method_and_target(struct buf *b, struct slice method, struct slice target)
 {
     buf_addc(b, ' ');
-    append_quoted_or_dash(b, method, SHOWN_NAME);
+    append_quoted_text_or_dash(b, method, SHOWN_NAME);
     if (target.n == 0)
         return;
     buf_addc(b, ' ');
-    append_quoted_or_dash(b, target, SHOWN_NAME);
+    append_quoted_text_or_dash(b, target, SHOWN_NAME);
 }
 
 void append_shown_lines(struct buf *b, struct slice text, const char *prefix)

@@ -19,7 +19,7 @@
 
 /* Appends at most max bytes of the text in quotes; quotes inside are escaped. If the text is
  * longer, "…" follows. For {NULL, 0}, appends "-" without quotes. */
-void append_quoted_or_dash(struct buf *b, struct slice text, size_t max);
+void append_quoted_text_or_dash(struct buf *b, struct slice text, size_t max);
 /* Appends the text with its line ends; every other special character is escaped. Each line begins
  * with `prefix`, so that no recorded line looks like a line of this program. */
 void append_shown_lines(struct buf *b, struct slice text, const char *prefix);

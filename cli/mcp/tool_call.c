@@ -66,8 +66,8 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     buf_addc(&c->text, '\n');
     if (body.p == NULL) {
         buf_adds(&c->text, "no text: ");
-        append_quoted_or_dash(&c->text, slice_of(error != NULL ? error : "no body was recorded"),
-                              SHOWN_BRIEF);
+        append_quoted_text_or_dash(
+            &c->text, slice_of(error != NULL ? error : "no body was recorded"), SHOWN_BRIEF);
         buf_addc(&c->text, '\n');
     } else {
         r->view.part = r->is_call ? part : NULL;
@@ -100,11 +100,11 @@ static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind
                               struct slice method, struct slice text)
 {
     buf_printf(&r->text, "%s ", clock_utc(r->session.started_at_us + t_us).s);
-    append_quoted_or_dash(&r->text, kind, SHOWN_NAME);
+    append_quoted_text_or_dash(&r->text, kind, SHOWN_NAME);
     if (method.n > 0)
         append_quoted_method_and_target(&r->text, method, (struct slice){0});
     buf_addc(&r->text, ' ');
-    append_quoted_or_dash(&r->text, text, SHOWN_BRIEF);
+    append_quoted_text_or_dash(&r->text, text, SHOWN_BRIEF);
     buf_addc(&r->text, '\n');
 }
 
@@ -268,7 +268,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     r->operation_seq = x->operation_seq;
     record_json_add_call_members(&r->c->j, x);
     buf_printf(b, "session %lld ", (long long)x->session_id);
-    append_quoted_or_dash(b, x->server, SHOWN_NAME);
+    append_quoted_text_or_dash(b, x->server, SHOWN_NAME);
     buf_printf(b, ", call %lld", (long long)x->request_seq);
     append_quoted_method_and_target(b, x->method, x->target);
     buf_printf(b, ": %s", call_status_name(x->status));
@@ -348,7 +348,7 @@ static int mcp_call_begin(struct reading *r)
     json_out_text(&c->j, "server", r->session.name);
     json_out_int(&c->j, "seq", r->seq);
     buf_printf(&c->text, "session %lld ", (long long)r->session.id);
-    append_quoted_or_dash(&c->text, r->session.name, SHOWN_NAME);
+    append_quoted_text_or_dash(&c->text, r->session.name, SHOWN_NAME);
     buf_printf(&c->text, ", message %lld\n", (long long)r->seq);
     return 0;
 }

@@ -77,7 +77,7 @@ static int mcp_calls_add_body(struct listing *l, const char *name, int64_t seq)
         return st;
     json_out_text(&c->j, name, brief);
     buf_printf(&c->text, " %s ", name);
-    append_quoted_or_dash(&c->text, brief, SHOWN_BRIEF);
+    append_quoted_text_or_dash(&c->text, brief, SHOWN_BRIEF);
     return l->brief.failed ? MI_ENOMEM : 0;
 }
 
@@ -87,7 +87,7 @@ static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
     record_json_add_call_members(&c->j, x);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
                (long long)x->request_seq, clock_utc(x->started_at_us).s);
-    append_quoted_or_dash(&c->text, x->server, SHOWN_NAME);
+    append_quoted_text_or_dash(&c->text, x->server, SHOWN_NAME);
     append_quoted_method_and_target(&c->text, x->method, x->target);
     buf_printf(&c->text, " %s", call_status_name(x->status));
     if (x->duration_us >= 0)

@@ -116,14 +116,14 @@ static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_s
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
 {
     buf_printf(b, "\n  %s ", result_part_name(d->part));
-    append_quoted_or_dash(b, result_text(r, d->pointer), SHOWN_BRIEF);
+    append_quoted_text_or_dash(b, result_get_span_text(r, d->pointer), SHOWN_BRIEF);
     if (d->entry.exists) {
         buf_printf(b, " of the %s ", result_entry_kind(r, d));
-        append_quoted_or_dash(b, result_text(r, d->entry), SHOWN_NAME);
+        append_quoted_text_or_dash(b, result_get_span_text(r, d->entry), SHOWN_NAME);
     }
     for (int i = 0; i < DIFF_SIDES; i++) {
         buf_printf(b, ", %s: ", names[i]);
-        append_quoted_or_dash(b, result_text(r, d->value[i]), EXCERPT_MAX);
+        append_quoted_text_or_dash(b, result_get_span_text(r, d->value[i]), EXCERPT_MAX);
     }
 }
 
@@ -140,7 +140,7 @@ static void mcp_diff_add_row_text(struct buf *b, const struct result *r)
     buf_adds(b, r->look.unread ? ", answers not compared: one of them was not recorded" : "");
     if (r->params.n > 0) {
         buf_addc(b, ' ');
-        append_quoted_or_dash(b, r->params, SHOWN_BRIEF);
+        append_quoted_text_or_dash(b, r->params, SHOWN_BRIEF);
     }
     for (; n < r->listed && b->n - from < ROW_BYTES; n++)
         add_difference(b, r, &r->difference[n]);
@@ -192,7 +192,7 @@ static void add_sessions(struct comparing *x)
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
             buf_printf(&c->text, " %s ", names[side]);
-            append_quoted_or_dash(&c->text, f.value[side], SHOWN_NAME);
+            append_quoted_text_or_dash(&c->text, f.value[side], SHOWN_NAME);
         }
         buf_addc(&c->text, '\n');
     }

@@ -18,19 +18,19 @@ struct listing {
 void findings_add_finding(struct tool_call *c, const struct check_report *report,
                           const struct check_finding *f)
 {
-    struct slice method = check_text_slice(report, f->method),
-                 why = check_text_slice(report, f->detail);
+    struct slice method = check_report_get_text(report, f->method),
+                 why = check_report_get_text(report, f->detail);
     check_report_write_members(report, f, &c->j);
     buf_printf(&c->text, "%s: %s of seq %lld from the %s", severity_name(f->severity), f->name,
                (long long)f->seq, finding_sender_name(f));
     if (method.n > 0) {
         buf_addc(&c->text, ',');
-        append_quoted_method_and_target(&c->text, method, check_text_slice(report, f->target));
+        append_quoted_method_and_target(&c->text, method, check_report_get_text(report, f->target));
     }
     buf_printf(&c->text, ". %s", f->meaning);
     if (why.n > 0) {
         buf_addc(&c->text, ' ');
-        append_quoted_or_dash(&c->text, why, 2 * SHOWN_BRIEF);
+        append_quoted_text_or_dash(&c->text, why, 2 * SHOWN_BRIEF);
     }
 }
 
@@ -38,11 +38,11 @@ static void mcp_findings_add_row(struct tool_call *c, const struct check_report 
                                  const struct check_finding *f)
 {
     const struct check_recording *x = &report->recordings[0];
-    struct slice server = check_text_slice(report, x->server);
+    struct slice server = check_report_get_text(report, x->server);
     json_out_int(&c->j, "session_id", x->session_id);
     json_out_text(&c->j, "server", server);
     buf_printf(&c->text, "session %lld ", (long long)x->session_id);
-    append_quoted_or_dash(&c->text, server, SHOWN_NAME);
+    append_quoted_text_or_dash(&c->text, server, SHOWN_NAME);
     buf_addc(&c->text, ' ');
     findings_add_finding(c, report, f);
 }

@@ -98,7 +98,7 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
         if (show_column_is_number(c) || slice_is(buf_slice(&cell), "-"))
             buf_slice_add(b, buf_slice(&cell));
         else
-            append_quoted_or_dash(b, buf_slice(&cell), SHOWN_NAME);
+            append_quoted_text_or_dash(b, buf_slice(&cell), SHOWN_NAME);
         comma = ", ";
     }
     buf_close(&cell);
@@ -108,7 +108,7 @@ bool rows_add_row(struct rows *r, int64_t session, int64_t n, const struct show_
                   const void *row)
 {
     if (rows_begin_row(r, session, n)) {
-        show_members(&r->c->j, l, row);
+        show_row_as_json_members(&r->c->j, l, row);
         mcp_rows_add_text(&r->c->text, l, row);
     }
     return rows_end_row(r);
@@ -148,7 +148,7 @@ void rows_close(struct rows *r, const char *none)
                    (long long)total);
     if (r->next.session == 0) {
         if (r->n == 0)
-            text_clause_to_sentence(&c->text, slice_of(none));
+            text_append_as_sentence(&c->text, slice_of(none));
         if (r->n == 0)
             buf_addc(&c->text, '\n');
         return;

@@ -19,7 +19,7 @@ static void mcp_search_add_text(struct tool_call *c, const struct found *f)
     struct slice method = session_method_of_message(m), target = session_target_of_message(m);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)f->session_id, (long long)m->seq,
                clock_utc(f->started_at_us + m->t_us).s);
-    append_quoted_or_dash(&c->text, slice_of(f->server), SHOWN_NAME);
+    append_quoted_text_or_dash(&c->text, slice_of(f->server), SHOWN_NAME);
     buf_printf(&c->text, " %s", row_kind_name(m->kind));
     if (method.n > 0) {
         buf_adds(&c->text, session_is_answer(m) ? " of" : "");
@@ -28,7 +28,7 @@ static void mcp_search_add_text(struct tool_call *c, const struct found *f)
     if (status != CALL_UNKNOWN)
         buf_printf(&c->text, ", %s", call_status_name(status));
     buf_adds(&c->text, ": ");
-    append_quoted_or_dash(&c->text, found_get_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
+    append_quoted_text_or_dash(&c->text, found_get_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
 }
 
 static bool mcp_search_on_found(void *ctx, const struct found *f)
@@ -48,7 +48,7 @@ static int read_question(struct tool_call *c, struct question *x)
     const char *text = tool_get_text_argument(c, "text"),
                *status = tool_get_text_argument(c, "status"),
                *kind = tool_get_text_argument(c, "kind");
-    if (text == NULL && status == NULL && kind == NULL && !filter_has_call(&c->filter)) {
+    if (text == NULL && status == NULL && kind == NULL && !filter_selects_by_call(&c->filter)) {
         buf_adds(&c->error,
                  "nothing to search for: give text, tool, method, status, kind, failed or slow");
         return MI_EINVAL;

@@ -36,13 +36,13 @@ static void start_checkpoint(char **argv, pid_t recorder)
     pid_t pid = program != NULL ? fork() : -1;
     if (pid == 0) {
         detach_process(NULL, 0);
-        (void)process_wait(recorder, recorder_start, RECORDER_WAIT_US);
+        (void)process_wait_for_exit(recorder, recorder_start, RECORDER_WAIT_US);
         detach_reset_signals();
         execv(program, argv);
         _exit(127);
     }
     if (pid > 0 && getpid() == 1)
-        (void)process_wait(pid, process_start(pid), FIRST_WAIT_US);
+        (void)process_wait_for_exit(pid, process_start(pid), FIRST_WAIT_US);
     free(program);
 }
 

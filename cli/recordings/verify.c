@@ -266,7 +266,7 @@ static int verify_and_report(const struct settings *s, struct recording *r,
     return status;
 }
 
-static int verify_command_compare(const struct settings *s, const char *ref, char *const *argv)
+static int compare_with_reference(const struct settings *s, const char *ref, char *const *argv)
 {
     struct pointers ignore = {0};
     struct recording r = {0};
@@ -301,7 +301,7 @@ static int verify_command_run(const struct settings *s)
     else if (at > 1)
         status = settings_fail_usage(s, "unexpected argument '%s'", s->operands[1]);
     else
-        status = verify_command_compare(s, at == 1 ? s->operands[0] : NULL, s->operands + at);
+        status = compare_with_reference(s, at == 1 ? s->operands[0] : NULL, s->operands + at);
     return status;
 }
 

@@ -123,7 +123,7 @@ static int read_set_options(struct sending *x)
 /* ---- the recording ---- */
 
 /* Reports the error of the peer. */
-static int send_report_peer_error(struct sending *x)
+static int report_error_of_peer(struct sending *x)
 {
     log_error("%s", buf_str(&x->peer.error));
     return EXIT_TROUBLE;
@@ -182,7 +182,7 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
 }
 
 /* Copies the recorded request, and reports missing secrets before anything is started. */
-static int send_copy_recorded_request(struct sending *x)
+static int copy_recorded_request(struct sending *x)
 {
     struct buf params = {0}, error = {0};
     struct rpc m;
@@ -191,7 +191,7 @@ static int send_copy_recorded_request(struct sending *x)
     if (status != EXIT_FINE)
         return status;
     if (talk_read_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
-        return send_report_peer_error(x);
+        return report_error_of_peer(x);
     if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
         return settings_fail_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
@@ -229,9 +229,9 @@ static int open_origin(struct sending *x)
         source = x->origin.recording.source;
     }
     if (status == EXIT_FINE && peer_load_recording(&x->peer, source) < 0)
-        status = send_report_peer_error(x);
+        status = report_error_of_peer(x);
     if (status == EXIT_FINE && seq)
-        status = send_copy_recorded_request(x);
+        status = copy_recorded_request(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
              revision_by_date(source_info(source)->protocol_version) == REV_2026_07_28)
         x->revision = REV_2026_07_28;

@@ -49,7 +49,7 @@ static int fail_unknown_tool(const struct exchange *x)
 {
     const char *name = buf_str(&x->request->target);
     struct buf shown = {0}, near = {0};
-    struct nearest n = nearest_begin(name);
+    struct nearest n = nearest_begin_search(name);
     for (size_t i = 0; i < x->peer->tools.n; i++)
         nearest_add_candidate(&n, x->peer->tools.tool[i].name.p);
     text_append_visible(&shown, slice_of(name));
@@ -89,7 +89,7 @@ static int fail_unknown_argument(struct json_value schema, struct slice name)
     struct json_value v;
     text_append_visible(&shown, name);
     buf_slice_add(&word, name);
-    struct nearest n = nearest_begin(buf_str(&word));
+    struct nearest n = nearest_begin_search(buf_str(&word));
     for (struct json_walk w = json_walk_begin(json_get(schema, "properties"));
          json_walk_next(&w, &raw, &v);) {
         const char *before = n.best;
@@ -281,7 +281,7 @@ static int report_no_answer(const struct exchange *x, const char *method)
     struct peer *p = x->peer;
     int status = method != NULL ? exit_status_without_answer(method) : EXIT_FOUND;
     if (p->talk.interrupted || interrupt_was_received()) {
-        peer_cancel(p);
+        peer_cancel_request(p);
         (void)peer_end_server(p);
         interrupt_exit_by_signal();
         return EXIT_FOUND;
@@ -291,7 +291,7 @@ static int report_no_answer(const struct exchange *x, const char *method)
                   method != NULL ? method : "the request", peer_end_server(p));
         return status;
     }
-    peer_cancel(p);
+    peer_cancel_request(p);
     log_error("%s was not answered within %s; allow more time with --timeout",
               method != NULL ? method : "the request", settings_get_text(x->s, "timeout"));
     return status;
@@ -339,8 +339,8 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
 
 /* Sends the message. While the server asks for input that was recorded, sends the next message with
  * that input. Sets `message` to the message that was sent last. */
-static int exchange_send_and_await(const struct exchange *x, struct buf *message, uint32_t *item,
-                                   struct rpc *ret, bool *ret_answered)
+static int exchange_send_and_await_answer(const struct exchange *x, struct buf *message,
+                                          uint32_t *item, struct rpc *ret, bool *ret_answered)
 {
     struct talk *t = &x->peer->talk;
     bool found = true;
@@ -356,7 +356,7 @@ static int exchange_send_and_await(const struct exchange *x, struct buf *message
             st = input_make_answer(t, &m, ret, item, &next, &found);
         if (st == 0 && found) {
             struct buf questions = {0};
-            input_list_questions(&questions, ret);
+            input_append_question_list(&questions, ret);
             log_note("the server requires input (%s): the recorded input is sent",
                      buf_str(&questions));
             buf_close(&questions);
@@ -375,7 +375,7 @@ static int exchange_finish(const struct exchange *x, uint32_t item, const struct
     struct buf questions = {0};
     if (status != EXIT_FINE || !input_is_required(answer))
         return status;
-    input_list_questions(&questions, answer);
+    input_append_question_list(&questions, answer);
     log_error("the server requires input that was not recorded: %s; give it with --set "
               "/inputResponses/KEY:=JSON and --set /requestState=STATE",
               questions.n > 0 ? buf_str(&questions) : "its request state");
@@ -399,7 +399,7 @@ static int send_request(struct exchange *x)
     if (status == EXIT_FINE) {
         peer_report_messages(x->peer);
         interrupt_block_signals(true);
-        int st = exchange_send_and_await(x, &message, &item, &answer, &answered);
+        int st = exchange_send_and_await_answer(x, &message, &item, &answer, &answered);
         interrupt_block_signals(false);
         if (x->item == TALK_NONE)
             item = TALK_NONE; /* the answer to a typed request was not recorded */
@@ -475,7 +475,7 @@ int exchange_run(struct exchange *x)
     if (x->refused)
         sent_session_remove(x->s, proxy, began);
     else
-        sent_session_report(x->s, proxy, began);
+        sent_sessions_report_number(x->s, proxy, began);
     if (status != EXIT_FINE)
         interrupt_exit_by_signal();
     return status;

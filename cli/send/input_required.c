@@ -12,7 +12,7 @@ bool input_is_required(const struct rpc *answer)
            json_key_is(json_string_raw(answer->result_type), "input_required");
 }
 
-void input_list_questions(struct buf *b, const struct rpc *answer)
+void input_append_question_list(struct buf *b, const struct rpc *answer)
 {
     struct slice key;
     struct json_value one;
@@ -70,9 +70,9 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
 static int set_param(struct buf *params, const char *pointer, struct slice value)
 {
     struct buf changed = {0}, error = {0};
-    int st = value.p == NULL
-                 ? 0
-                 : json_set(&changed, buf_slice(params), slice_of(pointer), value, &error);
+    int st = value.p == NULL ? 0
+                             : json_set_value_at_pointer(&changed, buf_slice(params),
+                                                         slice_of(pointer), value, &error);
     if (value.p != NULL && st == 0) {
         buf_close(params);
         *params = changed;

@@ -19,6 +19,6 @@ bool input_is_required(const struct rpc *answer);
 MI_MUST int input_make_answer(struct talk *t, const struct rpc *sent, const struct rpc *answer,
                               uint32_t *item, struct buf *message, bool *ret_found);
 /* Appends the methods of the questions, such as "elicitation/create, roots/list". */
-void input_list_questions(struct buf *b, const struct rpc *answer);
+void input_append_question_list(struct buf *b, const struct rpc *answer);
 
 #endif

@@ -108,8 +108,8 @@ static bool set_params_member(struct outgoing *r, struct slice name, const struc
     struct buf pointer = {0}, changed = {0}, error = {0};
     pointer_add(&pointer, name);
     bool good = !pointer.failed && !value->failed && !r->params.failed &&
-                json_set(&changed, buf_slice(&r->params), buf_slice(&pointer), buf_slice(value),
-                         &error) == 0;
+                json_set_value_at_pointer(&changed, buf_slice(&r->params), buf_slice(&pointer),
+                                          buf_slice(value), &error) == 0;
     if (good) {
         buf_close(&r->params);
         r->params = changed;
@@ -207,7 +207,8 @@ static int outgoing_set_param(struct buf *params, const struct cli_value *g,
     outgoing_write_typed_value(&value, buf_slice(params), g, input_schema);
     int st = value.failed || params->failed
                  ? MI_ENOMEM
-                 : json_set(&changed, buf_slice(params), g->name, buf_slice(&value), &reason);
+                 : json_set_value_at_pointer(&changed, buf_slice(params), g->name,
+                                             buf_slice(&value), &reason);
     if (st == 0 && changed.p[0] != '{') {
         buf_adds(&reason, "replaces all params of the request: its value must be an object");
         st = MI_EINVAL;

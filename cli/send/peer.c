@@ -261,7 +261,7 @@ void peer_report_messages(struct peer *p)
 
 /* ---- ending ---- */
 
-void peer_cancel(struct peer *p)
+void peer_cancel_request(struct peer *p)
 {
     struct buf b = {0};
     struct slice line;

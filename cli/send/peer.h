@@ -53,7 +53,7 @@ MI_MUST int peer_request_tools(struct peer *p, struct rpc *ret_last, bool *ret_a
  * progress, and its own requests. */
 void peer_report_messages(struct peer *p);
 /* Tells the server that the client has cancelled the newest request. */
-void peer_cancel(struct peer *p);
+void peer_cancel_request(struct peer *p);
 /* Whether the answer is an error from the proxy that says that the server has ended. */
 bool peer_says_server_ended(const struct rpc *answer);
 /* Ends the server. Returns the exit status of the proxy, which is the exit status of the server. */

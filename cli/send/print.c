@@ -23,7 +23,7 @@ bool answer_is_failure(const struct rpc *answer)
 /* ---- text and JSON ---- */
 
 /* Prints a text with its lines and tabs; other control characters are made visible. */
-static void send_print_text(struct out *o, struct json_value text)
+static void print_visible_text(struct out *o, struct json_value text)
 {
     struct buf b = {0};
     json_unescape(&b, json_string_raw(text));
@@ -46,7 +46,7 @@ static void send_print_text(struct out *o, struct json_value text)
     buf_close(&b);
 }
 
-static void send_print_json(struct out *o, struct json_value v)
+static void print_visible_json(struct out *o, struct json_value v)
 {
     struct buf b = {0};
     text_append_visible_json(&b, v.text);
@@ -92,7 +92,7 @@ static const char *file_extension_of_mime(struct json_value mime)
     return "bin";
 }
 
-static const char *send_print_directory(struct print_files *f)
+static const char *get_or_make_output_directory(struct print_files *f)
 {
     const char *tmp = getenv("TMPDIR");
     if (f->dir != NULL)
@@ -114,7 +114,7 @@ static const char *send_print_directory(struct print_files *f)
 static int create_numbered_file(struct print_files *f, const char *kind, const char *ext,
                                 char **ret_path)
 {
-    const char *dir = send_print_directory(f);
+    const char *dir = get_or_make_output_directory(f);
     int fd = -1;
     *ret_path = NULL;
     bool again = f->number > 0 && strcmp(f->kind, kind) == 0 && strcmp(f->ext, ext) == 0;
@@ -135,8 +135,8 @@ static int create_numbered_file(struct print_files *f, const char *kind, const c
     return fd;
 }
 
-static bool send_print_write_file(struct print_files *f, const char *kind, struct json_value mime,
-                                  const struct buf *bytes, char **ret_path)
+static bool write_result_file(struct print_files *f, const char *kind, struct json_value mime,
+                              const struct buf *bytes, char **ret_path)
 {
     int fd = create_numbered_file(f, kind, file_extension_of_mime(mime), ret_path);
     if (fd >= 0 && write_and_close(fd, buf_slice(bytes), false) == 0) {
@@ -169,7 +169,7 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
         out_printf(o, ", %zu bytes: ", bytes.n);
         if (f->n == PRINT_FILES_MAX)
             out_printf(o, "not written, as there are more than %d files", PRINT_FILES_MAX);
-        else if (send_print_write_file(f, kind, mime, &bytes, &path))
+        else if (write_result_file(f, kind, mime, &bytes, &path))
             out_text(o, slice_of(path));
         else
             out_add_raw(o, "not written");
@@ -186,11 +186,11 @@ static void print_resource(struct out *o, struct print_files *f, struct json_val
     struct json_value text = json_get(resource, "text"), blob = json_get(resource, "blob");
     print_label(o, "resource", json_get(resource, "uri"));
     if (text.type == JSON_STRING)
-        send_print_text(o, text);
+        print_visible_text(o, text);
     else if (blob.type == JSON_STRING)
         print_blob(o, f, "blob", json_get(resource, "mimeType"), blob);
     else
-        send_print_json(o, resource);
+        print_visible_json(o, resource);
 }
 
 static void print_content(struct out *o, struct print_files *f, struct json_value item)
@@ -199,7 +199,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
     struct json_value text = json_get(item, "text"), data = json_get(item, "data");
     struct json_value resource = json_get(item, "resource");
     if (json_key_is(type, "text") && text.type == JSON_STRING)
-        send_print_text(o, text);
+        print_visible_text(o, text);
     else if (json_key_is(type, "image") && data.type == JSON_STRING)
         print_blob(o, f, "image", json_get(item, "mimeType"), data);
     else if (json_key_is(type, "audio") && data.type == JSON_STRING)
@@ -207,7 +207,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
     else if (json_key_is(type, "resource") && resource.type == JSON_OBJECT)
         print_resource(o, f, resource);
     else if (item.type != JSON_NONE)
-        send_print_json(o, item);
+        print_visible_json(o, item);
 }
 
 /* Whether the text repeats the structured content as JSON, which the protocol recommends for old
@@ -235,7 +235,7 @@ static void print_error(struct out *o, const struct rpc *m)
     out_style(o, OUT_PLAIN);
     out_end_line(o);
     if (data.type != JSON_NONE && data.type != JSON_NULL)
-        send_print_json(o, data);
+        print_visible_json(o, data);
 }
 
 void print_result(struct out *o, struct print_files *files, const struct rpc *m)
@@ -252,7 +252,7 @@ void print_result(struct out *o, struct print_files *files, const struct rpc *m)
             if (!text_repeats_structured_content(item, m->structured))
                 print_content(o, files, item);
         if (m->structured.type != JSON_NONE)
-            send_print_json(o, m->structured);
+            print_visible_json(o, m->structured);
     } else if (contents.type == JSON_ARRAY) { /* a resource */
         for (w = json_walk_begin(contents); json_walk_next(&w, &key, &item);)
             print_resource(o, files, item);
@@ -263,7 +263,7 @@ void print_result(struct out *o, struct print_files *files, const struct rpc *m)
             print_content(o, files, json_get(item, "content"));
         }
     } else {
-        send_print_json(o, m->result);
+        print_visible_json(o, m->result);
     }
 }
 

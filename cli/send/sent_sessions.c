@@ -25,7 +25,7 @@ static bool pick_session_not_made_by_send(void *ctx, const struct query_session 
     bool made = false;
     f->status = query_last_seq_and_event(f->q, s->id, &seq, &event);
     if (f->status == 0)
-        f->status = query_is_made_by_send(f->q, s->id, &made);
+        f->status = query_session_is_made_by_send(f->q, s->id, &made);
     if (f->status == 0 && seq > 0 && !made)
         f->found = s->id;
     return f->status == 0 && f->found == 0;
@@ -60,7 +60,7 @@ static void find_own_session(struct search *f, const struct settings *s)
         f->found = 0;
 }
 
-void sent_session_report(const struct settings *s, pid_t proxy, int64_t began_wall_us)
+void sent_sessions_report_number(const struct settings *s, pid_t proxy, int64_t began_wall_us)
 {
     struct search f = {.pid = proxy, .began_us = began_wall_us};
     find_own_session(&f, s);

@@ -1,7 +1,7 @@
 /* sent_sessions.h - the sessions that `send` itself recorded. Each has an event `sent`.
  *
- * Errors    those of vault/query/reader.h; sent_session_report() and sent_session_remove() report
- *           none.
+ * Errors    those of vault/query/reader.h; sent_sessions_report_number() and sent_session_remove()
+ *           report none.
  * Blocks    on the vault. */
 #ifndef MI_CLI_SEND_SENT_SESSIONS_H
 #define MI_CLI_SEND_SENT_SESSIONS_H
@@ -17,7 +17,7 @@
 MI_MUST int sent_sessions_find_not_by_send(struct query *q, int64_t *ret_id);
 /* Prints a note on stderr with the number of the session that this proxy recorded, if it is
  * found. */
-void sent_session_report(const struct settings *s, pid_t proxy, int64_t began_wall_us);
+void sent_sessions_report_number(const struct settings *s, pid_t proxy, int64_t began_wall_us);
 /* Removes the session of this proxy, because the user's request was not sent. The session stays if
  * its recorder needs longer than SENT_WAIT_US. */
 #define SENT_WAIT_US 2000000

@@ -44,7 +44,8 @@ const struct command *command_find_verb(const struct command *c, const char *ver
     return NULL;
 }
 
-const struct command *command_next(const struct command *const *commands, struct command_place *at)
+const struct command *command_get_next(const struct command *const *commands,
+                                       struct command_place *at)
 {
     for (; commands[at->command] != NULL; at->command++, at->verb = 0) {
         const struct command *c = commands[at->command];
@@ -78,7 +79,7 @@ void command_append_help(struct buf *b, const struct command *c)
     }
 }
 
-void command_append_all_help(struct buf *b, const struct command *const *commands)
+void command_append_help_of_all(struct buf *b, const struct command *const *commands)
 {
     buf_adds(b, "mcp-interposer: record, check, replay and supervise MCP servers.\n"
                 "\nUsage: mcp-interposer COMMAND [OPTIONS]\n"

@@ -77,13 +77,14 @@ const struct command *command_find_verb(const struct command *c, const char *ver
 struct command_place {
     size_t command, verb;
 };
-const struct command *command_next(const struct command *const *commands, struct command_place *at);
+const struct command *command_get_next(const struct command *const *commands,
+                                       struct command_place *at);
 /* Returns whether `first_word` is the first word of the command's name. This word is also the name
  * of the command's section in the configuration file. */
 bool command_has_first_word(const struct command *c, const char *first_word);
 /* Appends the help of one command. */
 void command_append_help(struct buf *b, const struct command *c);
-void command_append_all_help(struct buf *b, const struct command *const *commands);
+void command_append_help_of_all(struct buf *b, const struct command *const *commands);
 /* Reports a usage error on stderr, with a hint. If the command answers an MCP client, also reports
  * the error to the client. Returns EXIT_USAGE. */
 int command_fail_usage(const struct command *c, const char *error);

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int check_values(struct settings *s, struct buf *error)
+static int check_option_values(struct settings *s, struct buf *error)
 {
     for (size_t i = 0; i < s->set.n; i++) {
         const struct opt *o = &s->set.table[i];
@@ -68,7 +68,7 @@ static int read_arguments(struct settings *s, int argc, char **argv, struct buf 
         return MI_EINVAL;
     }
     st = opt_read_environment(&s->set);
-    return st < 0 ? st : check_values(s, error);
+    return st < 0 ? st : check_option_values(s, error);
 }
 
 enum settings_result settings_read_all_sources(struct settings *s,

@@ -75,15 +75,15 @@ static const char *const sections[] = {"timeout", "retention", "redact", SERVER_
 static int settings_take_option(struct settings *s, const char *section, const char *key,
                                 const char *value, struct buf *why)
 {
-    struct nearest section_near = nearest_begin(section);
-    struct nearest key_near = nearest_begin(key);
+    struct nearest section_near = nearest_begin_search(section);
+    struct nearest key_near = nearest_begin_search(key);
     for (size_t i = 0; i < MI_COUNT(sections); i++)
         nearest_add_candidate(&section_near, sections[i]);
     bool section_known = section[0] == '\0', key_known = false;
     for (size_t i = 0; s->commands[i] != NULL; i++)
         nearest_add_candidate(&section_near, s->commands[i]->name);
     struct command_place at = {0};
-    for (const struct command *c; (c = command_next(s->commands, &at)) != NULL;) {
+    for (const struct command *c; (c = command_get_next(s->commands, &at)) != NULL;) {
         if (section[0] != '\0' && !command_has_first_word(c, section))
             continue;
         section_known = true;
@@ -135,7 +135,7 @@ static int settings_take_retention(struct settings *s, const char *key, const ch
                                    struct buf *why)
 {
     static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
-    struct nearest near = nearest_begin(key);
+    struct nearest near = nearest_begin_search(key);
     for (size_t i = 0; i < RETAIN_RULES; i++) {
         nearest_add_candidate(&near, keys[i]);
         if (strcmp(key, keys[i]) != 0)
@@ -177,7 +177,7 @@ static int settings_parse_server_line(struct settings *s, const char *server, co
                                       const char *value, struct buf *why)
 {
     static const char *const keys[] = {"tools", "hide-tools", "read-only"};
-    struct nearest near = nearest_begin(key);
+    struct nearest near = nearest_begin_search(key);
     struct opt_set scratch;
     size_t i = 0;
     for (; i < MI_COUNT(keys) && strcmp(key, keys[i]) != 0; i++)

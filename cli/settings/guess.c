@@ -52,7 +52,7 @@ const struct guess *guess_get_row(size_t i)
 static const char *find_guess(const struct guess *table, size_t n, const char *word)
 {
     for (size_t i = 0; i < n; i++)
-        if (value_is_one_of(table[i].words, word))
+        if (value_is_allowed_choice(table[i].words, word))
             return table[i].hint;
     return NULL;
 }

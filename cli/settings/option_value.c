@@ -8,7 +8,7 @@
 
 #define NUMBER_MAX 1000000000
 
-bool value_is_one_of(const char *choices, const char *value)
+bool value_is_allowed_choice(const char *choices, const char *value)
 {
     size_t n = strlen(value);
     for (const char *p = choices;; p++) {
@@ -64,7 +64,7 @@ bool value_check_against_option(const struct opt *o, const char *value, struct b
         ok = value_parse_number(value, &n);
         what = "number", use = "a number from 0 to 1000000000";
     } else if (strchr(o->arg, '|') != NULL) {
-        ok = value_is_one_of(o->arg, value);
+        ok = value_is_allowed_choice(o->arg, value);
     } else if (strcmp(o->arg, "DIR") == 0 || strcmp(o->arg, "FILE") == 0) {
         ok = value[0] != '\0';
         what = "path", use = "a path that is not empty";

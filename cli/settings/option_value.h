@@ -16,6 +16,6 @@
 MI_MUST bool value_check_against_option(const struct opt *o, const char *value, struct buf *error);
 MI_MUST bool value_parse_number(const char *value, int64_t *ret);
 /* Returns whether `value` is one of the words in `choices`, such as `a|b|c`. */
-bool value_is_one_of(const char *choices, const char *value);
+bool value_is_allowed_choice(const char *choices, const char *value);
 
 #endif

@@ -134,8 +134,8 @@ int act_on_press(struct ui *u, const struct press *p)
     int st = handle_press(u, p);
     if (u->focus == PANE_DETAIL) /* while the focus is on the detail, the list does not move */
         list_stop_following(u);
-    else if (detail && list_selected_row(u) + 1 == list_count_rows(u))
+    else if (detail && list_find_selected_row(u) + 1 == list_count_rows(u))
         /* the last row is selected, so the list follows new rows again */
-        list_select_row_at(u, list_selected_row(u));
+        list_select_row_at(u, list_find_selected_row(u));
     return st;
 }

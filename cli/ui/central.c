@@ -60,7 +60,7 @@ static bool central_on_query_wait(void)
     return u->quit || watch_is_stopped();
 }
 
-void central_register_wait_calls(void)
+void central_register_wait_callbacks(void)
 {
     session_set_store_wait((struct session_wait){central_on_query_begin, central_on_query_wait});
 }
@@ -70,7 +70,7 @@ void central_set_screen(struct ui *u)
     waiting = u;
 }
 
-void central_end(void)
+void central_stop_waiting(void)
 {
     waiting = NULL;
 }

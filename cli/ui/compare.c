@@ -112,7 +112,7 @@ int compare_open_view(struct ui *u, const char *ref)
     if (st == 0)
         st = compare_open_session(u, u->q, ui_get_chosen_session(u), DIFF_B, &error);
     if (st == 0)
-        st = diff_begin(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules);
+        st = diff_create(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules);
     if (st < 0) {
         ui_say_error(u, "cannot compare: %s", error.n > 0 ? buf_str(&error) : "out of memory");
         compare_close(u);
@@ -309,7 +309,7 @@ static void draw_value_line(struct ui *u, const struct area *a, size_t line, con
         if (d->at > 0)
             cells_add_str(&u->cells, CELLS_DIM, "... ");
         cells_add_text(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
-                       result_text(r, d->value[side]));
+                       result_get_span_text(r, d->value[side]));
         if (d->cut[side])
             cells_add_str(&u->cells, CELLS_DIM, " ...");
     }
@@ -335,7 +335,7 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
     }
     for (size_t i = 0; i < r->listed && line + 2 < a->height; i++) {
         const struct result_difference *d = &r->difference[i];
-        struct slice pointer = result_text(r, d->pointer);
+        struct slice pointer = result_get_span_text(r, d->pointer);
         cells_begin_line(&u->cells, 0, a->width, u->ascii);
         cells_add_format(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
         cells_add_text(&u->cells, CELLS_KEY, pointer);

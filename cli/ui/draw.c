@@ -133,7 +133,8 @@ static void draw_prompt(struct ui *u, const struct area *a)
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
     cells_begin_line(&u->cells, 0, u->width, u->ascii);
     cells_add_str(&u->cells, CELLS_LABEL, question);
-    size_t asked = u->cells.column, at = asked + cells_text_columns(head, u->ascii, 4 * PROMPT_MAX);
+    size_t asked = u->cells.column,
+           at = asked + cells_count_text_columns(head, u->ascii, 4 * PROMPT_MAX);
     /* scrolls a line that is too long for the screen */
     size_t from = at >= u->width ? at - u->width + 1 : 0;
     cells_begin_line(&u->cells, from, u->width, u->ascii);
@@ -146,7 +147,7 @@ static void draw_prompt(struct ui *u, const struct area *a)
 /* Adds a hint to the footer, if there is room for all of it. */
 static void add_hint(struct ui *u, enum action x, const char *what)
 {
-    struct slice key = keys_name_of_action(x);
+    struct slice key = keys_get_name_of_action(x);
     if (u->cells.column + key.n + strlen(what) + 3 > u->width)
         return;
     if (u->hints_n < HINTS_MAX)

@@ -31,12 +31,12 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
     const char *dots = u->ascii ? "." : "\xE2\x80\xA6";
     if (text.p == NULL)
         text = slice_of("");
-    size_t n = cells_text_columns(text, u->ascii, width + 1);
+    size_t n = cells_count_text_columns(text, u->ascii, width + 1);
     if (n > width) {
         if (width > 0) {
-            size_t kept = width > 1 ? cells_bytes_that_fit(text, u->ascii, width - 1) : 0;
+            size_t kept = width > 1 ? cells_count_fitting_bytes(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
-            size_t columns = cells_text_columns(head, u->ascii, width);
+            size_t columns = cells_count_text_columns(head, u->ascii, width);
             /* false: the first character alone is wider than the line */
             if (columns <= width - 1) {
                 cells_add_text(&u->cells, style, head);

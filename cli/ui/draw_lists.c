@@ -213,7 +213,7 @@ static void draw_name_cells(struct ui *u, const struct query_message *m, enum ce
 
 /* Ends a part of the line at this column: fills the part with blanks, or cuts it with an
  * ellipsis. */
-static void draw_end_at_column(struct ui *u, size_t column)
+static void fill_or_cut_line_at_column(struct ui *u, size_t column)
 {
     cells_cut_with_ellipsis(&u->cells);
     if (u->cells.column < column)
@@ -282,7 +282,7 @@ static int draw_call_cells(struct ui *u, const struct area *a, const struct colu
     cells_add_blanks(&u->cells, 1);
     cells_add_text(&u->cells, CELLS_DIM,
                    u->scratch.n > 0 ? draw_get_scratch_text(u) : copy->preview);
-    draw_end_at_column(u, width);
+    fill_or_cut_line_at_column(u, width);
     u->cells.width = a->width;
     if (c->status > 0)
         draw_field(u, style,
@@ -328,7 +328,7 @@ static int draw_message_cells(struct ui *u, const struct area *a, const struct c
     }
     cells_add_blanks(&u->cells, 1);
     cells_add_text(&u->cells, CELLS_DIM, copy->preview);
-    draw_end_at_column(u, width);
+    fill_or_cut_line_at_column(u, width);
     u->cells.width = a->width;
     if (query_message_ended_call(m))
         draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
@@ -357,7 +357,7 @@ static void draw_list_titles(struct ui *u, const struct area *a, const struct co
     draw_field(u, CELLS_LABEL, slice_of("seq"), c->seq + calls, DRAW_RIGHT);
     draw_field(u, CELLS_LABEL, slice_of("time"), c->time, DRAW_RIGHT);
     cells_add_str(&u->cells, CELLS_LABEL, calls ? " call" : "   message");
-    draw_end_at_column(u, a->width > right ? a->width - right : 0);
+    fill_or_cut_line_at_column(u, a->width > right ? a->width - right : 0);
     if (calls)
         draw_field(u, CELLS_LABEL, slice_of("status"), c->status, DRAW_RIGHT);
     draw_field(u, CELLS_LABEL, slice_of("took"), c->took, DRAW_RIGHT);
@@ -366,7 +366,7 @@ static void draw_list_titles(struct ui *u, const struct area *a, const struct co
 
 int draw_list(struct ui *u, const struct area *a)
 {
-    size_t n = list_count_rows(u), at = list_selected_row(u), height = a->height - LIST_HEAD;
+    size_t n = list_count_rows(u), at = list_find_selected_row(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top_row(&u->list_cursor, n, at, height);
     struct columns c = choose_list_columns(u, a);
     size_t count = listing_count_rows(&u->listing);

@@ -23,7 +23,7 @@ static void draw_help_lines(struct page *p)
     }
 }
 
-static int help_ignore_key(struct ui *u, enum action x)
+static int help_view_ignore_key(struct ui *u, enum action x)
 {
     (void)u, (void)x;
     return VIEW_UNKNOWN;
@@ -51,6 +51,6 @@ static void help_search_lines(struct ui *u, bool forward)
 const struct view_ops help_view = {
     .draw = draw_help,
     .move = scroll_page,
-    .key = help_ignore_key,
+    .key = help_view_ignore_key,
     .search = help_search_lines,
 };

@@ -88,7 +88,7 @@ enum action keys_find_action(int key)
     return ACTION_NONE;
 }
 
-struct slice keys_name_of_action(enum action x)
+struct slice keys_get_name_of_action(enum action x)
 {
     size_t i = 0;
     while (i + 1 < MI_COUNT(rows) && rows[i].action != x)

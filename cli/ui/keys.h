@@ -74,6 +74,6 @@ struct keys_row {
  * heading. */
 const struct keys_row *keys_get_row(size_t i);
 enum action keys_find_action(int key);
-struct slice keys_name_of_action(enum action x); /* name of the action's first key */
+struct slice keys_get_name_of_action(enum action x); /* name of the action's first key */
 
 #endif

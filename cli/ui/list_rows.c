@@ -72,7 +72,7 @@ void events_forget_positions(struct ui *u)
 
 /* Returns the number of events in the list: 0 if the list shows messages, or if the filter is about
  * messages. */
-static size_t events_count_shown(const struct ui *u)
+static size_t events_count_shown_rows(const struct ui *u)
 {
     return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;
 }
@@ -86,7 +86,7 @@ static size_t event_row_in_list(const struct ui *u, size_t i)
 static size_t events_count_above_row(const struct ui *u, size_t place)
 {
     size_t i = 0;
-    while (i < events_count_shown(u) && event_row_in_list(u, i) < place)
+    while (i < events_count_shown_rows(u) && event_row_in_list(u, i) < place)
         i++;
     return i;
 }
@@ -95,7 +95,7 @@ static size_t events_count_above_row(const struct ui *u, size_t place)
 
 size_t list_count_rows(const struct ui *u)
 {
-    return listing_count_rows(&u->listing) + events_count_shown(u);
+    return listing_count_rows(&u->listing) + events_count_shown_rows(u);
 }
 
 size_t list_count_calls_above(const struct ui *u, size_t place)
@@ -106,7 +106,7 @@ size_t list_count_calls_above(const struct ui *u, size_t place)
 size_t list_find_seq(const struct ui *u, int64_t seq)
 {
     size_t at = listing_row_of_seq(&u->listing, seq), i = 0;
-    while (i < events_count_shown(u) && u->events.before[i] <= seq)
+    while (i < events_count_shown_rows(u) && u->events.before[i] <= seq)
         i++;
     return at + i;
 }
@@ -114,12 +114,12 @@ size_t list_find_seq(const struct ui *u, int64_t seq)
 struct list_row list_get_row_at(const struct ui *u, size_t place)
 {
     size_t i = events_count_above_row(u, place);
-    if (i < events_count_shown(u) && event_row_in_list(u, i) == place)
+    if (i < events_count_shown_rows(u) && event_row_in_list(u, i) == place)
         return (struct list_row){{-1 - (int64_t)i, 0, -1, CALL_UNKNOWN}, &u->events.row[i]->event};
-    return (struct list_row){listing_row_at(&u->listing, place - i), NULL};
+    return (struct list_row){listing_get_row_at(&u->listing, place - i), NULL};
 }
 
-size_t list_selected_row(const struct ui *u)
+size_t list_find_selected_row(const struct ui *u)
 {
     size_t n = list_count_rows(u);
     int64_t key = u->list_cursor.key;
@@ -127,7 +127,7 @@ size_t list_selected_row(const struct ui *u)
         return 0;
     if (u->list_cursor.follows)
         return n - 1;
-    if (key < 0 && (size_t)(-1 - key) < events_count_shown(u))
+    if (key < 0 && (size_t)(-1 - key) < events_count_shown_rows(u))
         return event_row_in_list(u, (size_t)(-1 - key));
     return size_min(list_find_seq(u, key), n - 1);
 }
@@ -136,7 +136,7 @@ bool list_get_selected_row(const struct ui *u, struct list_row *ret)
 {
     if (list_count_rows(u) == 0)
         return false;
-    *ret = list_get_row_at(u, list_selected_row(u));
+    *ret = list_get_row_at(u, list_find_selected_row(u));
     return true;
 }
 

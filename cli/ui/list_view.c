@@ -70,8 +70,8 @@ static void list_view_free_rows(struct list_view *v)
  * columns and, if the list has these columns, session_id and seq. */
 static bool list_view_is_same_row(const struct show_list *l, const void *a, const void *b)
 {
-    const struct show_column *const keys[] = {l->column, show_find_column(l, "session_id"),
-                                              show_find_column(l, "seq")};
+    const struct show_column *const keys[] = {l->column, show_list_find_column(l, "session_id"),
+                                              show_list_find_column(l, "seq")};
     for (size_t i = 0; i < MI_COUNT(keys); i++) {
         if (keys[i] == NULL)
             continue;
@@ -212,9 +212,9 @@ void list_view_search(struct ui *u, bool forward)
 static int list_view_handle_key(struct ui *u, enum action x)
 {
     const struct show_list *l = &stack_top(u)->list_view->list->shown;
-    const struct show_column *id = show_find_column(l, "session_id"),
-                             *seq = show_find_column(l, "request_seq");
-    seq = seq != NULL ? seq : show_find_column(l, "seq");
+    const struct show_column *id = show_list_find_column(l, "session_id"),
+                             *seq = show_list_find_column(l, "request_seq");
+    seq = seq != NULL ? seq : show_list_find_column(l, "seq");
     const void *row = list_view_get_selected_row(u);
     if (x != ACTION_OPEN || row == NULL || id == NULL)
         return VIEW_UNKNOWN;
@@ -244,7 +244,7 @@ int list_view_open(struct ui *u, const struct view_ops *view, const struct list 
     return 0;
 }
 
-void list_view_read_again(struct ui *u)
+void list_view_request_new_rows(struct ui *u)
 {
     if (stack_top(u)->list_view != NULL)
         stack_top(u)->list_view->read_us = 0;

@@ -85,7 +85,7 @@ static bool narrowing_on_searched_message(void *ctx, const struct query_message 
 }
 
 /* Searches the fields of the messages from..to, not their texts. Does not change l->seq. */
-static int narrowing_search_fields(struct looking *l, int64_t from, int64_t to)
+static int narrowing_search_message_fields(struct looking *l, int64_t from, int64_t to)
 {
     struct filter f = l->u->question.filter;
     struct message_question x = {&f, l->s->id, l->s->started_at_us, from, to};
@@ -93,7 +93,7 @@ static int narrowing_search_fields(struct looking *l, int64_t from, int64_t to)
     size_t n = 0;
     if (l->u->mode == LISTING_CALLS)
         f.kinds = 1u << KIND_REQUEST | 1u << KIND_RESULT | 1u << KIND_ERROR;
-    int st = query_find_matching(l->u->q, &x, 1, &seq, &n);
+    int st = query_find_matching_messages(l->u->q, &x, 1, &seq, &n);
     l->found = n > 0;
     return st;
 }
@@ -114,7 +114,7 @@ static int search_part_of_session(struct ui *u, struct narrow_session *x,
             st = query_message_rows(u->q, s->id, x->next, to, QUERY_FORWARD, true,
                                     narrowing_on_searched_message, &l);
         else
-            st = narrowing_search_fields(&l, x->next, to);
+            st = narrowing_search_message_fields(&l, x->next, to);
         st = st == 0 ? l.status : st;
         x->next = l.seq + 1;
     }

@@ -17,7 +17,7 @@ static size_t overview_search_lines(struct ui *u, struct line_seek *seek,
 }
 
 /* Returns the index of the selected tool in `tool`, whose order may change when calls are added. */
-static size_t selected_tool_row(struct ui *u, const uint32_t *tool, size_t n)
+static size_t find_selected_tool_row(struct ui *u, const uint32_t *tool, size_t n)
 {
     size_t at = 0, selected = stack_top(u)->at;
     while (at < n && (size_t)tool[at] + 1 != selected)
@@ -34,7 +34,7 @@ static int draw_overview_view(struct ui *u, const struct area *a)
     size_t n, height = a->height - 1;
     draw_caption(u, a, u->focus, "overview");
     size_t above = overview_search_lines(u, &seek, tool, &n);
-    size_t at = selected_tool_row(u, tool, n);
+    size_t at = find_selected_tool_row(u, tool, n);
     l->at = n > 0 ? (size_t)tool[at] + 1 : 0;
     if (l->moved && above + at < l->top)
         l->top = above + at;
@@ -54,7 +54,7 @@ static int overview_move_cursor(struct ui *u, enum motion m, int by)
     size_t n = figures_sort_tools(&u->listing.figures, tool, FIGURES_TOOLS);
     if (m == MOVE_SCROLL || n == 0)
         return scroll_page(u, m, by);
-    size_t at = selected_tool_row(u, tool, n);
+    size_t at = find_selected_tool_row(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
     /* until the cursor was moved, the lines above the first tool are shown */
@@ -108,7 +108,7 @@ static int filter_by_selected_tool(struct ui *u)
     uint32_t tool[FIGURES_TOOLS];
     struct buf text = {0};
     int st = 0;
-    size_t n = figures_sort_tools(f, tool, FIGURES_TOOLS), at = selected_tool_row(u, tool, n);
+    size_t n = figures_sort_tools(f, tool, FIGURES_TOOLS), at = find_selected_tool_row(u, tool, n);
     if (n == 0)
         return 0;
     const char *filter = write_filter_for_name(u, f->tool[tool[at]].is_tool ? "tool" : "method",

@@ -191,7 +191,7 @@ static int pair_view_draw(struct ui *u, const struct area *all)
     right.width = all->width - right.x;
     pair_view_draw_call_pane(u, &left, PAIR_LEFT);
     pair_view_draw_call_pane(u, &right, PAIR_RIGHT);
-    screen_draw_rule(left.width, all->y, all->height);
+    screen_draw_vertical_line(left.width, all->y, all->height);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- lists ---- */
 
-static size_t selected_session_row(const struct ui *u)
+static size_t find_selected_session_row(const struct ui *u)
 {
     size_t at = sessions_row_of_id(&u->sessions, u->session_cursor.key);
     return at < u->sessions.n ? at : 0;
@@ -31,14 +31,14 @@ static int select_session_at(struct ui *u, size_t place)
 
 static int move_session_cursor(struct ui *u, enum motion m, int by)
 {
-    size_t at = selected_session_row(u);
+    size_t at = find_selected_session_row(u);
     return select_session_at(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
 }
 
 static int move_list_cursor(struct ui *u, enum motion m, int by)
 {
     list_select_row_at(
-        u, move_cursor(&u->list_cursor, list_count_rows(u), list_selected_row(u), m, by));
+        u, move_cursor(&u->list_cursor, list_count_rows(u), list_find_selected_row(u), m, by));
     return 0;
 }
 
@@ -75,7 +75,7 @@ static int scroll_detail_pane(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-static void move_left_or_right(struct ui *u, bool right)
+static void move_focus_or_scroll(struct ui *u, bool right)
 {
     struct shown *s = &u->shown;
     if (u->focus != PANE_DETAIL || (!right && s->from == 0)) {
@@ -151,7 +151,7 @@ static int go_to_item_in_focused_pane(struct ui *u, const char *to)
  * opens the row. */
 static int click_session(struct ui *u, size_t line, bool again)
 {
-    size_t at = selected_session_row(u);
+    size_t at = find_selected_session_row(u);
     size_t to = cursor_row_on_line(&u->session_cursor, u->sessions.n, at, line);
     if (to == at && again)
         u->focus = PANE_LIST;
@@ -163,7 +163,7 @@ static int click_session(struct ui *u, size_t line, bool again)
 
 static int click_row(struct ui *u, size_t line, bool again)
 {
-    size_t n = list_count_rows(u), at = list_selected_row(u);
+    size_t n = list_count_rows(u), at = list_find_selected_row(u);
     size_t to = cursor_row_on_line(&u->list_cursor, n, at, line);
     if (to == at && again)
         u->focus = PANE_DETAIL;
@@ -198,7 +198,7 @@ static int move_in_focused_pane(struct ui *u, enum motion m, int by)
     return panes[u->focus].move(u, m, by);
 }
 
-static int main_handle_mouse(struct ui *u, const struct press *p)
+static int main_view_handle_mouse(struct ui *u, const struct press *p)
 {
     enum pane pane = layout_pane_at(&u->panes, p->x, p->y);
     if (pane == PANES)
@@ -274,7 +274,7 @@ static int handle_selection_key(struct ui *u, enum action x)
         break;
     case ACTION_NEXT_PART:
     case ACTION_PREVIOUS_PART:
-        u->shown.at = detail_next_part(u->shown.doc, u->shown.at, x == ACTION_NEXT_PART);
+        u->shown.at = detail_get_next_part(u->shown.doc, u->shown.at, x == ACTION_NEXT_PART);
         break;
     case ACTION_COPY:
         copy_selected_text(u, DETAIL_COPY_VALUE);
@@ -310,7 +310,7 @@ static int handle_selection_key(struct ui *u, enum action x)
     return 0;
 }
 
-static int main_handle_key(struct ui *u, enum action x)
+static int main_view_handle_key(struct ui *u, enum action x)
 {
     const char *lacks = explain_unavailable_action(u, x);
     if (lacks != NULL) {
@@ -320,7 +320,7 @@ static int main_handle_key(struct ui *u, enum action x)
     switch (x) {
     case ACTION_LEFT:
     case ACTION_RIGHT:
-        move_left_or_right(u, x == ACTION_RIGHT);
+        move_focus_or_scroll(u, x == ACTION_RIGHT);
         break;
     case ACTION_NEXT_PANE:
         u->focus = (enum pane)((u->focus + 1) % PANES);
@@ -382,7 +382,7 @@ static int draw_main_panes(struct ui *u, const struct area *all)
         st = draw_detail(u, &a[PANE_DETAIL]);
     for (int p = 0; p + 1 < PANES; p++)
         if (a[p].width > 0 && a[p + 1].width > 0 && a[p + 1].x > 0)
-            screen_draw_rule(a[p + 1].x - 1, a[p + 1].y, a[p + 1].height);
+            screen_draw_vertical_line(a[p + 1].x - 1, a[p + 1].y, a[p + 1].height);
     return st;
 }
 
@@ -410,8 +410,8 @@ static const struct hint of_detail[] = {
 const struct view_ops main_view = {
     .draw = draw_main_panes,
     .move = move_in_focused_pane,
-    .key = main_handle_key,
-    .mouse = main_handle_mouse,
+    .key = main_view_handle_key,
+    .mouse = main_view_handle_mouse,
     .search = seek_go_to_match,
     .go = go_to_item_in_focused_pane,
     .hints = {of_sessions, of_list, of_detail},

@@ -36,14 +36,14 @@ static int read_or_remove_file(struct ui *u, const char *name, struct buf *text)
     return st;
 }
 
-static int remove_asked_escalation(struct ui *u)
+static int remove_confirmed_escalation(struct ui *u)
 {
     int st = read_or_remove_file(u, u->problems->asked, NULL);
     if (st == 0 && stack_top(u)->view == &problem_view)
         stack_close(u);
     if (st == 0)
         ui_say(u, "the problem was removed; if it occurs again, there is a new escalation");
-    list_view_read_again(u);
+    list_view_request_new_rows(u);
     return st == MI_EIO ? 0 : st;
 }
 
@@ -53,7 +53,7 @@ static void ask_if_problem_is_solved(struct ui *u, const char *name)
 {
     snprintf(u->problems->asked, sizeof u->problems->asked, "%s", name);
     ask_yes_no(u, "is this problem solved? its file will be removed (y/n) ",
-               remove_asked_escalation);
+               remove_confirmed_escalation);
 }
 
 /* ---- one escalation ---- */
@@ -101,7 +101,7 @@ static void problem_set_width(struct ui *u, size_t width)
     view_set_width(&u->problems->view, width > 1 ? width - 1 : 1, u->ascii);
 }
 
-static int problem_draw(struct ui *u, const struct area *a)
+static int problem_draw_view(struct ui *u, const struct area *a)
 {
     struct problems *l = u->problems;
     struct view_place place;
@@ -118,7 +118,7 @@ static int problem_draw(struct ui *u, const struct area *a)
     return 0;
 }
 
-static void problem_search_text(struct ui *u, bool forward)
+static void find_text_in_problem(struct ui *u, bool forward)
 {
     struct problems *l = u->problems;
     struct view_place place;
@@ -216,9 +216,9 @@ static const struct hint hints_of_one[] = {
     {ACTION_OPEN, "its call"}, {ACTION_DONE, "done"}, {ACTION_PAGER, "pager"}, {ACTION_NONE, NULL}};
 
 static const struct view_ops problem_view = {
-    .draw = problem_draw,
+    .draw = problem_draw_view,
     .move = scroll_page,
     .key = problem_handle_key,
-    .search = problem_search_text,
+    .search = find_text_in_problem,
     .hints = {hints_of_one},
 };

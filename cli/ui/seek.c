@@ -94,7 +94,7 @@ static bool seek_row_is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
     size_t at = listing_row_of_seq(&u->listing, seq);
-    if (at == listing_count_rows(&u->listing) || listing_row_at(&u->listing, at).seq != seq)
+    if (at == listing_count_rows(&u->listing) || listing_get_row_at(&u->listing, at).seq != seq)
         return false;
     return k->wrapped || (k->forward ? seq > k->start : seq < k->start);
 }

@@ -113,7 +113,7 @@ static int ui_handle_keys_and_read_data(struct ui *u, bool looks, bool *more, bo
     return st;
 }
 
-static int ui_loop(struct ui *u, struct watch *w)
+static int ui_run_loop(struct ui *u, struct watch *w)
 {
     int64_t drawn_us = clock_mono_us() - PICTURE_MS * 1000;
     bool store = query_is_store(u->q), more = true, changes = false;
@@ -141,7 +141,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
 {
     struct buf error = {0};
     if (!recording_is_file(ref)) {
-        central_register_wait_calls();
+        central_register_wait_callbacks();
         return session_vault_open(u->settings, &u->q);
     }
     u->file = ref;
@@ -206,9 +206,9 @@ static int ui_show_screen(struct ui *u)
     central_set_screen(u);
     w.alarm = &screen_resized;
     u->ascii = screen_is_ascii();
-    int st = ui_loop(u, &w);
+    int st = ui_run_loop(u, &w);
     watch_close(&w);
-    central_end();
+    central_stop_waiting();
     screen_close();
     return st < 0 ? session_report_query_error(u->q, st) : EXIT_FINE;
 }

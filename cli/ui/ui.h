@@ -275,7 +275,7 @@ size_t list_count_rows(const struct ui *u);
 size_t list_count_calls_above(const struct ui *u, size_t place);
 size_t list_find_seq(const struct ui *u, int64_t seq); /* returns the index of a call or message */
 struct list_row list_get_row_at(const struct ui *u, size_t place);
-size_t list_selected_row(const struct ui *u); /* returns the index of the selected row */
+size_t list_find_selected_row(const struct ui *u); /* returns the index of the selected row */
 /* returns false if the list has no row */
 bool list_get_selected_row(const struct ui *u, struct list_row *ret);
 /* returns false if the list has no row, or the selected row is an event */
@@ -386,7 +386,7 @@ void list_view_close(struct ui *u);
 const struct list *list_view_get_shown_list(const struct ui *u);
 const void *
 list_view_get_selected_row(const struct ui *u); /* returns NULL if the list has no row */
-void list_view_read_again(struct ui *u);        /* reads the rows again, if the view shows a list */
+void list_view_request_new_rows(struct ui *u);  /* reads the rows again, if the view shows a list */
 
 /* ---- problems.c ---- */
 MI_MUST int problems_open(struct ui *u);
@@ -418,9 +418,9 @@ void pair_view_toggle_selected_call(struct ui *u);
 void pair_view_close(struct ui *u); /* frees the comparison, and unmarks the call */
 
 /* ---- central.c: only for ui --from ---- */
-void central_register_wait_calls(void); /* call before the store is opened */
+void central_register_wait_callbacks(void); /* call before the store is opened */
 void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
-void central_end(void);                /* call before the screen is closed */
+void central_stop_waiting(void);       /* call before the screen is closed */
 /* Takes the next key that was pressed while ui waited for the store. false: there is none. */
 bool central_next_pending_key(struct ui *u, struct press *ret);
 bool central_has_pending_key(
@@ -470,7 +470,8 @@ struct slice draw_get_scratch_text(struct ui *u);
 /* Draws a duration. A negative `us` is drawn as -. */
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width);
 
-/* Adds the cells of a row, or the column titles if row is NULL, to u->cells after cells_begin_line(). */
+/* Adds the cells of a row, or the column titles if row is NULL, to u->cells after
+ * cells_begin_line(). */
 void draw_row_cells(struct ui *u, const struct show_list *l, const void *row);
 /* Converts a style of terminal output to a style of the screen. */
 enum cells_style cells_convert_out_style(enum out_style style);

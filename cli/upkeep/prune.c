@@ -196,7 +196,7 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
  * the proxies can write to the vault. */
 static int prune_remove_all(struct prune *p, const char *vault, struct buf *error)
 {
-    bool done = false, running = running_has_any_proxy(vault);
+    bool done = false, running = running_list_has_any_proxy(vault);
     int64_t locked_us = 0;
     while (!done) {
         int64_t start = clock_mono_us();

@@ -202,9 +202,9 @@ static void reap_running_row(struct reaper *p, const struct running_row *row, in
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* If the proxy has closed the session, running_end_dead_session() does nothing. */
+        /* If the proxy has closed the session, end_dead_running_session() does nothing. */
         struct buf error = {0};
-        int st = running_end_dead_session(p->vault, row->session_id, true, &error);
+        int st = end_dead_running_session(p->vault, row->session_id, true, &error);
         if (st < 0) {
             log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
             p->failed = true;
@@ -216,7 +216,7 @@ static void reap_running_row(struct reaper *p, const struct running_row *row, in
 static void reap_row_if_abandoned(struct reaper *p, const struct running_list *rows,
                                   const struct running_row *row)
 {
-    enum session_state state = running_row_state(rows, row);
+    enum session_state state = running_row_get_state(rows, row);
     if (state == SESSION_DIED) {
         reap_running_row(p, row, -1);
     } else if (state == SESSION_LIVE && running_pids_are_valid(&row->r) &&

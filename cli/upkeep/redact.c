@@ -223,8 +223,8 @@ struct work {
     int status;   /* error of the work: MI_ENOMEM, or MI_EIO from the writer; 0: no error */
 };
 
-static void redact_file_report(struct work *k, const char *where, int64_t seq, struct slice before,
-                               struct slice after, size_t n)
+static void report_redaction_in_file(struct work *k, const char *where, int64_t seq,
+                                     struct slice before, struct slice after, size_t n)
 {
     k->found += n;
     if (k->w != NULL)
@@ -248,7 +248,7 @@ static struct slice sanitize_text(struct work *k, const char *where, int64_t seq
     k->status = redact_text(k->rules, text, out, &n);
     if (k->status < 0 || n == 0)
         return text;
-    redact_file_report(k, where, seq, text, buf_slice(out), n);
+    report_redaction_in_file(k, where, seq, text, buf_slice(out), n);
     return buf_slice(out);
 }
 
@@ -272,11 +272,11 @@ static struct slice sanitize_body(struct work *k, const struct query_message *m,
     *ret_n = n + more;
     k->status = st;
     if (st == 0 && n + more > 0)
-        redact_file_report(k,
-                           err     ? "stderr"
-                           : noise ? "noise"
-                                   : "body",
-                           m->seq, m->body, text, n + more);
+        report_redaction_in_file(k,
+                                 err     ? "stderr"
+                                 : noise ? "noise"
+                                         : "body",
+                                 m->seq, m->body, text, n + more);
     return text;
 }
 
@@ -341,7 +341,7 @@ static bool redact_file_on_lines(void *ctx, struct slice lines)
 
 /* Reads the file and, if k->w is not NULL, writes the new file. Returns 0, or an error that was
  * logged. */
-static int redact_read_file_and_rewrite(struct work *k, const char *path)
+static int read_and_rewrite_file(struct work *k, const char *path)
 {
     k->found = 0;
     k->status = 0;
@@ -367,7 +367,7 @@ static int rewrite_redacted_file(struct work *k, const char *path)
     if (st < 0)
         log_error("out of memory");
     else
-        st = redact_read_file_and_rewrite(k, path);
+        st = read_and_rewrite_file(k, path);
     cassette_write_close(k->w);
     int status = save_close(&file, st == 0);
     return st < 0 ? EXIT_TROUBLE : status;
@@ -382,7 +382,7 @@ static int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx)
     int status = EXIT_TROUBLE;
     if (k.rules == NULL)
         log_error("out of memory");
-    else if (redact_read_file_and_rewrite(&k, path) == 0)
+    else if (read_and_rewrite_file(&k, path) == 0)
         status = apply && k.found > 0 ? rewrite_redacted_file(&k, path) : EXIT_FINE;
     struct buf *const all[] = {&k.body,   &k.second, &k.method, &k.target,
                                &k.header, &k.names,  &k.error};

@@ -174,8 +174,8 @@ static void backup_drop_file(int dir, const char *name, struct slice text, const
     }
 }
 
-void backup_remove_matching(const char *where, const char *path, struct slice text,
-                            struct buf *kept)
+void backup_remove_copies_of_text(const char *where, const char *path, struct slice text,
+                                  struct buf *kept)
 {
     struct buf name = {0}, shown = {0}, error = {0};
     append_old_backup_path(path, &name);

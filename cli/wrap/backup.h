@@ -23,7 +23,7 @@ bool backup_exists(const char *where, const char *path);
 MI_MUST int backup_list(const char *where, struct buf *paths);
 /* Removes the file's backups whose content is exactly `text`. If a backup has other content or
  * cannot be removed, sets `kept` to the path of that backup. */
-void backup_remove_matching(const char *where, const char *path, struct slice text,
-                            struct buf *kept);
+void backup_remove_copies_of_text(const char *where, const char *path, struct slice text,
+                                  struct buf *kept);
 
 #endif

@@ -243,7 +243,7 @@ static void report_file_error(struct work *k, const char *why)
 
 /* Reports that the file cannot be read. This is only a warning if the user did not name the file,
  * this command does not change it, and `wrap` never changes a file of this kind. */
-static void fail_reading(struct work *k, const char *why, bool named)
+static void fail_reading_client_file(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
         log_warn("%s: %s", k->where->path, why);
@@ -313,7 +313,7 @@ static bool change_file(struct work *k, struct slice new)
     }
     if (!wraps && touched == k->wrapped_before) { /* the file has no wrapped server any more */
         struct buf kept = {0};
-        backup_remove_matching(k->w->backups, k->file.path, new, &kept);
+        backup_remove_copies_of_text(k->w->backups, k->file.path, new, &kept);
         if (kept.n > 0)
             log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s "
                      "(delete it when you do not need it: it may contain secrets)",
@@ -381,7 +381,7 @@ static void list_servers(struct work *k)
 }
 
 /* Processes all servers of the file, writes the changes, and lists the servers. */
-static void process_servers(struct work *k, bool named)
+static void handle_servers_of_file(struct work *k, bool named)
 {
     int st = mcpfile_read_servers(&k->conf, buf_slice(&k->file.text),
                                   mcpfile_format_by_name(k->where->path));
@@ -395,7 +395,7 @@ static void process_servers(struct work *k, bool named)
         struct buf why = {0};
         buf_adds(&why, "cannot parse the file, which is not changed: ");
         buf_slice_add(&why, buf_slice(&k->conf.error));
-        fail_reading(k, buf_str(&why), named);
+        fail_reading_client_file(k, buf_str(&why), named);
         buf_close(&why);
     } else if (st < 0) {
         report_file_error(k, st == MI_EFULL
@@ -476,14 +476,15 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
                    (where->kind == CLIENT_FILE_ELSEWHERE && w->all);
     k->verb = changed ? w->verb : WRAP_VERB_LIST;
     if (replace_open(&k->file, where->path) < 0) {
-        fail_reading(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory", named);
+        fail_reading_client_file(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory",
+                                 named);
     } else if (where->kind == CLIENT_FILE_SCRIPT) {
         report_shell_script(k, named);
     } else if (named && fixed != NULL && k->verb != w->verb) {
         report_file_error(k, fixed);
     } else {
         k->portable = where->kind == CLIENT_FILE_CONTAINER || is_in_git_work_tree(k->file.path);
-        process_servers(k, named);
+        handle_servers_of_file(k, named);
     }
     edits_close(&k->edits);
     mcpfile_close(&k->conf);

@@ -122,7 +122,7 @@ static int process_client_files(struct wrapping *w)
 static int check_client(const struct settings *s, const char *word)
 {
     struct buf names = {0};
-    struct nearest near = nearest_begin(word);
+    struct nearest near = nearest_begin_search(word);
     bool known = false;
     int status = EXIT_FINE;
     for (size_t i = 0; client_name(i) != NULL; i++) {
@@ -155,7 +155,7 @@ static int check_options(const struct settings *s, bool all)
 
 /* Makes a path absolute, and takes ownership of `path`. If `path` is NULL, an error was already
  * reported. Returns the exit status. */
-static int make_absolute(char *path, char **ret)
+static int convert_to_absolute_path(char *path, char **ret)
 {
     *ret = path != NULL ? which_make_path_absolute(path) : NULL;
     if (path != NULL && *ret == NULL)
@@ -173,11 +173,11 @@ static int find_directories(struct wrapping *w)
     int status = EXIT_FINE;
     char *path;
     if (opt_get_source(set, "vault") >= OPT_ENVIRONMENT)
-        status = make_absolute(settings_get_vault_path(w->settings), &w->vault);
+        status = convert_to_absolute_path(settings_get_vault_path(w->settings), &w->vault);
     if (status == EXIT_FINE && opt_get_source(set, "journal-dir") >= OPT_ENVIRONMENT) {
         status = settings_journal_dir(w->settings, &path);
         if (status == EXIT_FINE)
-            status = make_absolute(path, &w->journal_dir);
+            status = convert_to_absolute_path(path, &w->journal_dir);
     }
     return status;
 }

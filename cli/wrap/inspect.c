@@ -26,7 +26,7 @@ void server_argv_close(char **argv)
     free(argv);
 }
 
-char **wrap_make_argv(const struct mcpfile *f, const struct mcpfile_server *s)
+char **wrap_make_server_argv(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     char **argv = calloc(s->args_n + 2, sizeof *argv);
     bool good = argv != NULL;
@@ -102,7 +102,7 @@ int wrap_inspect_server(const struct mcpfile *f, const struct mcpfile_server *s,
     if (v.why != NULL)
         v.state = WRAP_ODD;
     if (v.state == WRAP_PLAIN) {
-        char **argv = wrap_make_argv(f, s);
+        char **argv = wrap_make_server_argv(f, s);
         if (argv == NULL) {
             buf_close(&v.command);
             return MI_ENOMEM;

@@ -42,7 +42,7 @@ MI_MUST int wrap_inspect_server(const struct mcpfile *f, const struct mcpfile_se
 void wrap_view_close(struct wrap_view *v);
 /* Returns the decoded args of a server, ended by NULL; argv[0] is empty. Free them with
  * server_argv_close(), which accepts NULL. Returns NULL if memory is short. */
-char **wrap_make_argv(const struct mcpfile *f, const struct mcpfile_server *s);
+char **wrap_make_server_argv(const struct mcpfile *f, const struct mcpfile_server *s);
 void server_argv_close(char **argv);
 
 #endif

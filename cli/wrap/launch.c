@@ -112,7 +112,7 @@ int launch_find_command(struct launch *l, struct buf *error)
     free(l->text);
     l->text = path;
     l->words[0] = path;
-    l->in_path = l->in_path || which_is_in_path();
+    l->in_path = l->in_path || which_program_is_in_path();
     if (path == NULL)
         buf_printf(error, "cannot find the path of this program: %s", strerror(reason));
     else if (!command_is_interposer(path))

@@ -255,7 +255,7 @@ bool remote_add_unwrap_edits(struct edits *e, const struct mcpfile *f,
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
     size_t end = s->one_array ? s->command.end : end_of_member_value(&s->command);
     bool follows =
-        !s->one_array && headers == NULL && member_follows_directly(f, &s->command, &s->args);
+        !s->one_array && headers == NULL && members_are_adjacent(f, &s->command, &s->args);
     bool room = restore_original_text(
         e, s->command.key.at, follows ? end_of_member_value(&s->args) : end, &v->original[0]);
     if (headers != NULL && in_place->key.n > 0)

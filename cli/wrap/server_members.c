@@ -95,8 +95,8 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }
 
-bool member_follows_directly(const struct mcpfile *f, const struct mcpfile_member *first,
-                             const struct mcpfile_member *second)
+bool members_are_adjacent(const struct mcpfile *f, const struct mcpfile_member *first,
+                          const struct mcpfile_member *second)
 {
     size_t at = first->end;
     const char *text = f->text.p;

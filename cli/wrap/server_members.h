@@ -35,8 +35,8 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
 /* Returns whether nothing is between the two members except a separator as member_add_separator()
  * writes it. */
-bool member_follows_directly(const struct mcpfile *f, const struct mcpfile_member *first,
-                             const struct mcpfile_member *second);
+bool members_are_adjacent(const struct mcpfile *f, const struct mcpfile_member *first,
+                          const struct mcpfile_member *second);
 /* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
 size_t member_line_start(const struct mcpfile *f, size_t at);
 /* Appends a line end like that of the previous line, and the blanks and dashes that precede

@@ -41,7 +41,7 @@ bool wanted_report_missing_servers(const struct wanted *w)
     struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
     for (int i = 0; i < w->settings->operands_n; i++) {
         const char *word = w->settings->operands[i];
-        struct nearest nearest = nearest_begin(word);
+        struct nearest nearest = nearest_begin_search(word);
         for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
             nearest_add_candidate(&nearest, names.p + at);
         all &= w->seen[i] == WANTED_HERE;

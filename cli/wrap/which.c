@@ -14,7 +14,7 @@ static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 static const char name[] = "mcp-interposer";
 
 /* Returns the path DIR/mcp-interposer if this file is the running program `own`; otherwise NULL. */
-static char *path_if_same_program(const char *dir, const struct stat *own)
+static char *find_own_program_in_dir(const char *dir, const struct stat *own)
 {
     struct stat other;
     char *path;
@@ -36,7 +36,7 @@ char *which_get_own_path(void)
     }
     const char *rest = getenv("PATH");
     for (char *dir; (dir = path_find_directory_of_program(rest, name, &rest)) != NULL;) {
-        char *path = path_if_same_program(dir, &own);
+        char *path = find_own_program_in_dir(dir, &own);
         free(dir);
         if (path != NULL) {
             free(exe);
@@ -46,7 +46,7 @@ char *which_get_own_path(void)
     return exe;
 }
 
-bool which_is_in_path(void)
+bool which_program_is_in_path(void)
 {
     struct stat own;
     const char *rest;
@@ -55,7 +55,7 @@ bool which_is_in_path(void)
                     ? path_find_directory_of_program(getenv("PATH"), name, &rest)
                     : NULL;
     if (dir != NULL)
-        path = path_if_same_program(dir, &own);
+        path = find_own_program_in_dir(dir, &own);
     bool found = path != NULL;
     free(path);
     free(dir);

@@ -12,7 +12,7 @@
  * because such a path stays valid after an update. Returns NULL with errno set on an error. */
 char *which_get_own_path(void);
 /* Whether the plain name mcp-interposer leads to this program through PATH. */
-bool which_is_in_path(void);
+bool which_program_is_in_path(void);
 /* Returns the directory of PATH that contains this command; NULL: no directory contains it, or the
  * directory is a standard system directory. */
 char *which_find_unusual_directory(const char *command);

@@ -124,7 +124,7 @@ bool wrap_edit_unwrap_server(struct edits *e, const struct mcpfile *f,
     bool all = v->own + 1 == s->args_n;
     if (!all) {
         to = word[v->own + 1].at;
-    } else if (v->had_no_args && member_follows_directly(f, &s->command, &s->args)) {
+    } else if (v->had_no_args && members_are_adjacent(f, &s->command, &s->args)) {
         at = s->command.end;
         to = s->args.value.at + s->args.value.n;
     } else {

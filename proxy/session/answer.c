@@ -415,13 +415,13 @@ bool answer_malformed_line(struct traffic *t, struct message *x)
     record_rejected_answer(t, x, p, KIND_NOISE);
     buf_printf(&why, "the server's answer is invalid: %s", find_answer_fault(x));
     /* The finding is recorded with the server's line, not with the error that the client gets. */
-    answer_refused_request(t, p, buf_str(&why), "malformed-answer");
+    answer_client_of_refused_request(t, p, buf_str(&why), "malformed-answer");
     buf_close(&why);
     return true;
 }
 
-void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
-                            const char *cause)
+void answer_client_of_refused_request(struct traffic *t, struct pending *p, const char *why,
+                                      const char *cause)
 {
     if (!p->cancelled)
         uncertain_note_call(t, p, "rejected-answer");
@@ -432,5 +432,5 @@ void answer_replace_rejected_answer(struct traffic *t, struct message *x, struct
                                     const char *why, const char *cause)
 {
     record_rejected_answer(t, x, p, row_kind_of_rpc(x->m.kind));
-    answer_refused_request(t, p, why, cause);
+    answer_client_of_refused_request(t, p, why, cause);
 }

@@ -18,8 +18,8 @@ const char *answer_fault_text(findings f);
  * pending request of the server, the server also gets an error. Returns the seq of the line. */
 uint64_t answer_reject_message(struct traffic *t, struct message *x, int code, const char *why,
                                const char *cause);
-/* Like answer_reject_message(); the error also names the invalid argument and the reason, from f. f may be
- * NULL. */
+/* Like answer_reject_message(); the error also names the invalid argument and the reason, from f. f
+ * may be NULL. */
 uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
                                  const char *cause, const struct schema_fault *f);
 /* Like answer_reject_message(), for a call that equals a call which may have run. */
@@ -33,8 +33,8 @@ uint64_t answer_with_late_result(struct traffic *t, struct message *x, struct sl
 void answer_replace_rejected_answer(struct traffic *t, struct message *x, struct pending *p,
                                     const char *why, const char *cause);
 /* Answers p with an error instead of the server's answer, which the caller has recorded. */
-void answer_refused_request(struct traffic *t, struct pending *p, const char *why,
-                            const char *cause);
+void answer_client_of_refused_request(struct traffic *t, struct pending *p, const char *why,
+                                      const char *cause);
 /* Sends an error with this id (JSON text; {NULL, 0} stands for null). Closes no pending request. */
 void answer_send_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq,
                        int code, const char *why, const char *cause);

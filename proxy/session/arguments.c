@@ -83,7 +83,7 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
     buf_adds(&why, "unknown tool: ");
     describe_argument_fault(&why, json_string_raw(x->m.name), NULL);
     json_unescape(&name, text_prefix(json_string_raw(x->m.name), 200));
-    struct nearest n = nearest_begin(buf_str(&name));
+    struct nearest n = nearest_begin_search(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
         if (client_sees_tool(t, slice_of(t->tools.tool[i].name.p)))
             nearest_add_candidate(&n, t->tools.tool[i].name.p);

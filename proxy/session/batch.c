@@ -147,7 +147,7 @@ static void reject_batch(struct traffic *t, struct message *batch, bool allowed)
         reject_client_batch(t, batch, "Invalid Request: batches exist only in revision 2025-03-26");
 }
 
-void batch_handle(struct traffic *t, struct message *batch)
+void batch_handle_message(struct traffic *t, struct message *batch)
 {
     bool allowed = strcmp(t->version, "2025-03-26") == 0;
     bool valid = batch_is_valid(t, batch);

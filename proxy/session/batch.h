@@ -6,6 +6,6 @@
 
 #include "proxy/session/message.h"
 
-void batch_handle(struct traffic *t, struct message *x);
+void batch_handle_message(struct traffic *t, struct message *x);
 
 #endif

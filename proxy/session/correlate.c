@@ -24,7 +24,7 @@ static enum row_direction opposite_direction(enum row_direction dir)
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
-static void reject_request_not_added(struct traffic *t, struct message *x, int st)
+static void reject_unregistered_request(struct traffic *t, struct message *x, int st)
 {
     if (st == MI_EFULL) {
         x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
@@ -41,10 +41,11 @@ static void reject_request_not_added(struct traffic *t, struct message *x, int s
 /* Rejects a request that could not be added to the table of pending requests: the server's answer
  * would be taken for an unknown answer. A member of a batch cannot be rejected, because the whole
  * line is forwarded. Returns false if the request was rejected. */
-static bool handle_request_not_added(struct traffic *t, struct message *x, int st, bool can_reject)
+static bool handle_unregistered_request(struct traffic *t, struct message *x, int st,
+                                        bool can_reject)
 {
     if (can_reject) {
-        reject_request_not_added(t, x, st);
+        reject_unregistered_request(t, x, st);
         return false;
     }
     message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
@@ -66,7 +67,7 @@ static bool request_passes_checks(struct traffic *t, struct message *x, struct p
         return false;
     if (x->dir == ROW_S2C)
         return true;
-    tool_changes_request_previous(t);
+    tool_changes_request_previous_tools(t);
     return arguments_check_request(t, x, ret) && repeat_check_request(t, x, ret);
 }
 
@@ -83,7 +84,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
     int st = request_open(t, x, &p);
     if (st < 0)
-        return handle_request_not_added(t, x, st, can_reject);
+        return handle_unregistered_request(t, x, st, can_reject);
     p->asked = asked;
     if (pending_shares_token(&t->open[x->dir], p))
         x->rules |= RULE(RULE_REUSED_TOKEN);

@@ -125,7 +125,7 @@ static bool send_next_postponed_error(struct traffic *t, int64_t now_us)
         p = p->next;
     bool speaks_mcp = error.http && t->server_answers > 0;
     if (p != NULL && !speaks_mcp)
-        answer_refused_request(t, p, buf_str(&error.why), "malformed-answer");
+        answer_client_of_refused_request(t, p, buf_str(&error.why), "malformed-answer");
     buf_close(&error.why);
     return true;
 }
@@ -211,7 +211,7 @@ static void refuse_invalid_answer(struct traffic *t, struct message *x,
     if (line->kind == SERVER_LINE_UNREADABLE) {
         record_answer_and_hold_error(t, x, p, line);
     } else if (line->text.n == 0) {
-        answer_refused_request(t, p, several, "malformed-answer");
+        answer_client_of_refused_request(t, p, several, "malformed-answer");
     } else if (line->found & FINDING(FIND_SEVERAL_VALUES)) {
         refuse_answer_of_request(t, x, p, several);
     } else {
@@ -303,7 +303,7 @@ static int invalid_line_on_server_line(void *ctx, const struct server_line *line
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static void invalid_line_close_for_no_memory(struct traffic *t)
+static void close_connection_for_no_memory(struct traffic *t)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
     outbox_discard_after_error(&t->out[ROW_S2C]);
@@ -317,14 +317,14 @@ bool invalid_line_handle_server_line(struct traffic *t, struct message *x)
     int st = server_lines_handle_line(&t->invalid_lines.lines, line, x->repairs,
                                       journal_now_us(t->journal));
     if (st < 0)
-        invalid_line_close_for_no_memory(t);
+        close_connection_for_no_memory(t);
     return st == 0 && t->invalid_lines.has_message;
 }
 
 static void invalid_line_end_waiting_line(struct traffic *t, bool cut)
 {
     if (server_lines_flush_waiting(&t->invalid_lines.lines, cut) < 0)
-        invalid_line_close_for_no_memory(t);
+        close_connection_for_no_memory(t);
 }
 
 int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us)

@@ -163,7 +163,7 @@ void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us)
         tool_ask_fail(t, "the server did not answer tools/list in time");
 }
 
-void tool_ask_restart(struct traffic *t)
+void tool_ask_list_tools_again(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
     tool_hints_clear(&g->hints);
@@ -222,7 +222,7 @@ bool tool_ask_hold_message(struct traffic *t, const struct message *x, findings 
     return false;
 }
 
-struct tool_ask_line *tool_ask_next_ready_line(struct traffic *t)
+struct tool_ask_line *tool_ask_get_next_ready_line(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
     struct tool_ask_line *l = !g->asking ? g->first : NULL;

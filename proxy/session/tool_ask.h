@@ -37,7 +37,7 @@ void tool_ask_fail_if_timed_out(struct traffic *t, int64_t now_us);
 void tool_ask_fail(struct traffic *t, const char *why);
 /* Call this function when another server process is started: requests the list of tools again if a
  * request for the list was pending. */
-void tool_ask_restart(struct traffic *t);
+void tool_ask_list_tools_again(struct traffic *t);
 
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory runs out:
  * then the request for the list counts as failed, and the waiting messages must be handled
@@ -49,7 +49,7 @@ bool tool_ask_has_waiting_call(const struct traffic *t, struct json_value id);
 bool tool_ask_has_waiting_lines(const struct traffic *t);
 /* Returns the next message whose wait is over, or NULL. The caller frees it with
  * tool_ask_free_line(). */
-struct tool_ask_line *tool_ask_next_ready_line(struct traffic *t);
+struct tool_ask_line *tool_ask_get_next_ready_line(struct traffic *t);
 void tool_ask_free_line(struct tool_ask_line *l);
 void tool_ask_close(struct tool_gate *g); /* safe to call twice */
 

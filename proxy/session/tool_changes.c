@@ -10,7 +10,7 @@
 
 #define CHANGES_LOGGED 8 /* maximum number of tools named on stderr; the event names all tools */
 
-void tool_changes_request_previous(struct traffic *t)
+void tool_changes_request_previous_tools(struct traffic *t)
 {
     if (t->previous_tools.state != PREVIOUS_TOOLS_UNKNOWN)
         return;

@@ -9,7 +9,7 @@
 
 /* Call this function for the client's first request, long before most servers have answered
  * tools/list: requests the previous list from the journal, once. */
-void tool_changes_request_previous(struct traffic *t);
+void tool_changes_request_previous_tools(struct traffic *t);
 /* Handles the answer to journal_request_previous_tools(): the tools of the session `uid`. If this
  * session's list was received earlier than that answer, the lists are compared now, and the finding
  * is added to the recorded message with this session's list. */

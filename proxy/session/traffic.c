@@ -112,7 +112,7 @@ static void handle_valid_line(struct traffic *t, struct message *x)
     if (x->dir == ROW_S2C)
         t->timers.server_messages++;
     if (x->m.kind == RPC_BATCH)
-        batch_handle(t, x);
+        batch_handle_message(t, x);
     else if (correlate_message(t, x))
         message_stage_text(t, x);
     message_close(x);
@@ -234,14 +234,14 @@ void traffic_handle_line(struct traffic *t, enum row_direction dir, struct line 
 
 void traffic_release_waiting_lines(struct traffic *t)
 {
-    for (struct tool_ask_line *l; (l = tool_ask_next_ready_line(t)) != NULL;) {
+    for (struct tool_ask_line *l; (l = tool_ask_get_next_ready_line(t)) != NULL;) {
         struct line line = {l->chunk->data, l->n, l->chunk};
         handle_received_line(t, ROW_C2S, &line, l->found);
         tool_ask_free_line(l);
     }
 }
 
-void traffic_handle_tools_list_failed(struct traffic *t, const char *why)
+void traffic_handle_tools_list_failure(struct traffic *t, const char *why)
 {
     tool_ask_fail(t, why);
     traffic_release_waiting_lines(t);

@@ -42,7 +42,7 @@ void traffic_note_client_closed(struct traffic *t);
 void traffic_release_waiting_lines(struct traffic *t);
 /* Call this function if the list of tools cannot be read: handles the messages that waited for the
  * list. why: the reason, as a clause. */
-void traffic_handle_tools_list_failed(struct traffic *t, const char *why);
+void traffic_handle_tools_list_failure(struct traffic *t, const char *why);
 /* Returns true while the client does not read the answers of the interposer itself. Then the client
  * must not be read. The outbox of the server does not stop the reading in this case: the
  * interposer answers such messages itself and does not forward them, so they do not fill it. */

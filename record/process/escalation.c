@@ -17,7 +17,7 @@ static int store_waiting_occurrences(struct escalation_memory *s, int dir, struc
     struct escalation_row row = {.count = (int64_t)(s->counted + s->waiting),
                                  .last_at_us = s->last_us};
     int st = w != NULL && s->id != 0
-                 ? escalation_row_count(w, s->id, s->waiting, s->last_us, &row, file)
+                 ? escalation_row_count_problem(w, s->id, s->waiting, s->last_us, &row, file)
                  : MI_ESTORE;
     if (st == 0) {
         s->counted = (uint64_t)row.count;
@@ -128,11 +128,11 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
                                        at_us + ESCALATION_AGAIN_US, ESCALATION_FILES_MAX, &s->id)
                  : MI_ESTORE;
     if (st == 0)
-        st = escalation_row_count(w, s->id, 0, at_us, &row, s->file);
+        st = escalation_row_count_problem(w, s->id, 0, at_us, &row, s->file);
     *ret_new =
         st == 0 && row.first_at_us == at_us && escalation_file_has_occurrence(dir, s->file, e);
     if (st == 0 && !*ret_new)
-        st = escalation_row_count(w, s->id, 1, at_us, &row, s->file);
+        st = escalation_row_count_problem(w, s->id, 1, at_us, &row, s->file);
     if (st == 0) {
         s->first_us = row.first_at_us;
         s->counted = (uint64_t)row.count;
@@ -148,8 +148,9 @@ static int count_known_problem(struct escalation_memory *s, int dir, struct writ
     return 0;
 }
 
-static int start_problem(struct escalation_memory *s, int vault_fd, struct writer *w,
-                         const struct escalation *e, const struct escalation_row *p, bool *ret_new)
+static int record_new_problem(struct escalation_memory *s, int vault_fd, struct writer *w,
+                              const struct escalation *e, const struct escalation_row *p,
+                              bool *ret_new)
 {
     char suffix[ESCALATION_SUFFIX_MAX], recent[ESCALATION_FILE_MAX] = {0};
     int dir = vault_dir_open_sub(vault_fd, VAULT_ESCALATIONS, true);
@@ -157,7 +158,7 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
         return MI_EIO;
     *s = (struct escalation_memory){.written_us = e->at_us, .last_us = e->at_us, .counted = 1};
     *ret_new = false;
-    escalation_suffix(e, suffix);
+    escalation_make_suffix(e, suffix);
     if (w != NULL)
         writer_set_lock_wait(w, ESCALATION_WAIT_US);
     int st = MI_ENOENT;
@@ -199,7 +200,7 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
     if (st == MI_ENOENT) {
         if (s == NULL)
             s = reuse_oldest_slot(m, vault_fd, w);
-        st = start_problem(s, vault_fd, w, e, &p, &is_new);
+        st = record_new_problem(s, vault_fd, w, e, &p, &is_new);
     }
     buf_close(&names.server);
     buf_close(&names.tool);

@@ -39,7 +39,7 @@ static void write_time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
 }
 
 /* In the server's name, characters other than letters, digits, `.`, `_` and `-` become `_`. */
-void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
+void escalation_make_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
 {
     char server[SERVER_MAX + 1];
     size_t n = 0;

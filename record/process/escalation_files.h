@@ -20,7 +20,7 @@
  * not get the lock within ESCALATION_WAIT_US. */
 MI_MUST bool escalation_lock(int dir);
 /* Writes the part of a file's name that follows the time, such as "-hang-files.md". */
-void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);
+void escalation_make_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);
 /* Makes the file of a new problem; *ret_name gets its name. If a killed process has already made
  * exactly this file, that file is used. */
 MI_MUST int escalation_make_file(int dir, const struct escalation *e, const char *suffix,

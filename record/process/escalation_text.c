@@ -194,7 +194,7 @@ static void add_front_matter(struct buf *b, const struct escalation *e)
     clock_utc_text(e->at_us, at);
     h.first_at = h.last_at = slice_of(at);
     h.interposer = slice_of(MI_VERSION);
-    escalation_head_append_all(b, &h);
+    escalation_head_append_fields(b, &h);
     buf_addc(b, '\n');
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++)
         buf_close(&clean[i]);
@@ -264,7 +264,7 @@ static void add_markdown_body(struct buf *b, const struct escalation *e)
     if (e->happened.n > 0) {
         buf_adds(b, "## What happened\n\n");
         struct buf sentence = {0};
-        text_clause_to_sentence(&sentence, e->happened);
+        text_append_as_sentence(&sentence, e->happened);
         add_escaped_paragraph(b, buf_slice(&sentence));
         b->failed |= sentence.failed;
         buf_close(&sentence);

@@ -73,7 +73,7 @@ static bool may_wait_for_lock(struct search *s)
 }
 
 /* Stores all entries, then ends the session. Returns false if that is not possible now. */
-static bool store_orphan_entries_and_end(struct orphan *o)
+static bool store_and_end_orphan_session(struct orphan *o)
 {
     for (;;) {
         size_t n = 0;
@@ -109,7 +109,7 @@ static bool journal_is_unfinished(int fd)
 }
 
 /* Stores an orphan. The journal is locked for this process. */
-static void store_orphan(struct search *s, const struct journal_file *f)
+static void store_orphan_session(struct search *s, const struct journal_file *f)
 {
     struct orphan o = {.search = s};
     if (ring_open(&o.ring, f->fd) < 0) {
@@ -123,7 +123,7 @@ static void store_orphan(struct search *s, const struct journal_file *f)
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
         if (!s->unusable) {
             store_take_over_journal(o.store, &o.ring);
-            done = store_orphan_entries_and_end(&o);
+            done = store_and_end_orphan_session(&o);
         }
         s->left += !done && s->unusable;
     }
@@ -144,15 +144,15 @@ static bool orphans_on_journal(void *ctx, const struct journal_file *f)
         return true;
     /* If the file has no link, another process has just stored and removed the journal. */
     if (!journal_file_is_locked(&own, JOURNAL_WRITER) && fstat(own.fd, &st) == 0 && st.st_nlink > 0)
-        store_orphan(s, &own);
+        store_orphan_session(s, &own);
     journal_file_close(&own);
     return true;
 }
 
-void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx)
+void orphans_store_all(const char *vault, void (*between)(void *ctx), void *ctx)
 {
     struct search s = {.vault = vault, .between = between, .ctx = ctx};
-    if (journal_file_for_each(orphans_on_journal, &s) < 0)
+    if (journal_file_visit_all(orphans_on_journal, &s) < 0)
         log_debug("the journals of killed sessions cannot be listed");
     if (s.left > 0 && s.said)
         log_warn("killed sessions are not stored yet, so this command does not show them: "

@@ -20,6 +20,6 @@
 
 /* Stores the orphans of this vault; the vault need not exist. between: called after each
  * transaction, or NULL. */
-void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx);
+void orphans_store_all(const char *vault, void (*between)(void *ctx), void *ctx);
 
 #endif

@@ -92,7 +92,7 @@ static int begin_batch(struct store *s, struct ring *r)
     r->at = at;      /* ring_read_next_record() must return the same entry again */
     if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
-    writer_defer_begin(s->w, STORE_WAIT_US);
+    writer_defer_transaction(s->w, STORE_WAIT_US);
     return 0;
 }
 
@@ -139,7 +139,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
 {
     size_t n = 0;
     *ret_n = 0;
-    if (ring_unread_bytes(r) == 0 && s->resumed)
+    if (ring_count_unread_bytes(r) == 0 && s->resumed)
         return STORE_DONE;
     enum store_result ready = store_open_and_add_session(s, r);
     if (ready != STORE_DONE)

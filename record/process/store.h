@@ -13,9 +13,9 @@
  *           kills its process again, it is skipped, too.
  * Vault     is made if it is missing. If the vault was removed while it was open, the result is
  *           STORE_GONE, and the caller exits (process.h).
- * Damage    a damaged database is renamed (vault/store/damaged_db.h), a new database is made, and an
- *           escalation is written. An event `gap` in the new database stands for the entries that
- *           were stored before.
+ * Damage    a damaged database is renamed (vault/store/damaged_db.h), a new database is made, and
+ *           an escalation is written. An event `gap` in the new database stands for the entries
+ *           that were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
  * Blocks    on the disk, and STORE_WAIT_US for the database's lock. For the waits of an
  *           escalation see escalation.h. */
@@ -82,7 +82,7 @@ MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *r
 /* While nothing can be stored: writes the files of the escalations that wait in the journal. */
 void store_write_escalations_early(struct store *s, struct ring *r);
 /* Ends the session in the vault after the last entry. If shared->ended is not set, the proxy was
- * killed: the session is closed with running_end_dead_session(), and shared->ended is set. After
+ * killed: the session is closed with end_dead_running_session(), and shared->ended is set. After
  * STORE_DONE only the journal has to be removed; after any other result, call this function
  * again. */
 MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
@@ -94,8 +94,8 @@ const char *store_get_name(const struct store *s); /* the server's name */
 const char *store_session_uid(const struct store *s);
 int64_t store_count_wal_pages(const struct store *s);
 bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); true: success */
-/* Calls call_fill_add_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call this
- * function only if all entries are stored. Returns false if no step was made. *ret_more: false
+/* Calls call_fill_add_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call
+ * this function only if all entries are stored. Returns false if no step was made. *ret_more: false
  * if no calls are left to add, or if a step failed for another reason than the lock. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false

@@ -125,7 +125,7 @@ enum store_result store_open_and_add_session(struct store *s, struct ring *r)
     skip_stored_entries(s, r, position);
     /* If a killed process has reported trouble, the trouble ends now. If this process has reported
      * trouble, it ends when an entry was stored. */
-    return s->troubled && ring_unread_bytes(r) > 0 ? STORE_DONE : store_report_success(s, r);
+    return s->troubled && ring_count_unread_bytes(r) > 0 ? STORE_DONE : store_report_success(s, r);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static int add_damage_event(struct store *s, struct ring *r)
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
         st = writer_read_position(s->w, s->session_id, &position);
-    if (st == 0 && position < ALL_STORED && ring_unread_bytes(r) > 0)
+    if (st == 0 && position < ALL_STORED && ring_count_unread_bytes(r) > 0)
         st = entries_add_gap(s, t_us, "damaged");
     if (st == 0)
         st = writer_store_position(s->w, s->session_id, ALL_STORED);
@@ -160,7 +160,7 @@ static int close_killed_session(struct store *s)
         if (l.row[i].session_id == s->session_id)
             forget = read_running_process_group(&l.row[i].r, left, MI_COUNT(left)) == 0;
     if (st == 0)
-        st = running_end_dead_session(s->dir.path, s->session_id, forget, &error);
+        st = end_dead_running_session(s->dir.path, s->session_id, forget, &error);
     if (st < 0)
         snprintf(s->reason, sizeof s->reason, "%s", buf_str(&error));
     running_list_close(&l);
@@ -173,7 +173,7 @@ enum store_result store_end_session(struct store *s, struct ring *r)
     enum store_result ready = store_open_and_add_session(s, r);
     if (ready != STORE_DONE)
         return ready;
-    int st = ring_unread_bytes(r) > 0 ? add_damage_event(s, r) : 0;
+    int st = ring_count_unread_bytes(r) > 0 ? add_damage_event(s, r) : 0;
     if (st < 0)
         return store_handle_failure(s, r, st);
     escalations_close(&s->escalations, s->dir.fd, s->w);

@@ -55,8 +55,8 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* Renames the damaged database (vault/store/damaged_db.h). The database must be closed. Returns false
- * if nothing was changed. */
+/* Renames the damaged database (vault/store/damaged_db.h). The database must be closed. Returns
+ * false if nothing was changed. */
 static bool move_damaged_database_away(struct store *s)
 {
     char name[DAMAGED_NAME_MAX];
@@ -156,7 +156,7 @@ static void checkpoint_to_save_space(struct store *s)
 
 enum store_result store_report_success(struct store *s, struct ring *r)
 {
-    bool all = ring_unread_bytes(r) == 0;
+    bool all = ring_count_unread_bytes(r) == 0;
     if (s->failing && !all) { /* the next batch may fail again */
         checkpoint_to_save_space(s);
         return STORE_DONE;

@@ -101,9 +101,9 @@ int64_t upkeep_run_when_idle(struct upkeep *u)
     const char *vault = store_get_vault_path(u->store);
     if (now >= u->look_us) {
         if (vault != NULL) {
-            orphans_store(vault, u->between, u->ctx);
+            orphans_store_all(vault, u->between, u->ctx);
             /* after a failure the next check tries again */
-            (void)running_close_dead_sessions(vault);
+            (void)running_list_close_dead_sessions(vault);
         }
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
         u->fill_us = vault != NULL ? upkeep_run_fill_step(u) : INT64_MAX;

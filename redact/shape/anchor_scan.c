@@ -124,7 +124,7 @@ static void anchor_scan_add_letter_triples(const struct shape_set three[3])
             }
 }
 
-void shape_scan_add(const struct shape_set three[3])
+void shape_scan_add_anchor(const struct shape_set three[3])
 {
     struct halves halves = {{0}, {0}};
     unsigned char letter[256];

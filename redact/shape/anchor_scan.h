@@ -16,7 +16,7 @@
 
 /* Adds an anchor of three letters. Each element of `three` is the set of characters that may be
  * this letter. */
-void shape_scan_add(const struct shape_set three[3]);
+void shape_scan_add_anchor(const struct shape_set three[3]);
 
 /* A search of one text. */
 struct shape_scan {

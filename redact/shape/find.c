@@ -100,7 +100,7 @@ static void anchors_add_rule(size_t rule)
     for (size_t i = 0; i < x_n; i++)
         for (size_t k = 0; k < y_n; k++)
             anchors_add_entry((unsigned)x[i] << 8 | y[k], rule, n);
-    shape_scan_add(&at[n - 3]);
+    shape_scan_add_anchor(&at[n - 3]);
 }
 
 /* The first search fills the table: a program that has nothing to sanitize starts without it. */
@@ -369,7 +369,7 @@ int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf
     return st;
 }
 
-bool shapes_has_patterns(const struct shapes *s)
+bool shapes_have_patterns(const struct shapes *s)
 {
     return s->patterns_n > 0;
 }

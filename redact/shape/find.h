@@ -49,7 +49,7 @@ bool shapes_may_match(struct slice text);
  * there is none, and shapes_may_match() is false for every part of the range. */
 size_t shapes_find_anchor(struct slice text, size_t from, size_t to);
 /* Whether the user has added patterns. shapes_may_match() and shapes_find_anchor() ignore them. */
-bool shapes_has_patterns(const struct shapes *s);
+bool shapes_have_patterns(const struct shapes *s);
 /* Finds the next hit at or after `from`, which is 0 or the end of the previous hit. */
 bool shapes_find_next_hit(const struct shapes *s, struct slice text, size_t from,
                           struct shape_hit *ret);

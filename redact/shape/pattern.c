@@ -77,7 +77,7 @@ static enum pattern_result shape_pattern_search(struct shape_pattern *p, struct 
         .more_end = end < text.n,
     };
     shape_work += end - from;
-    enum pattern_result r = pattern_find(p->pattern, &piece, &found);
+    enum pattern_result r = pattern_find_match(p->pattern, &piece, &found);
     if (r == PATTERN_YES)
         *ret = (struct shape_hit){(size_t)(found.p - text.p), found.n, p->name};
     return r;

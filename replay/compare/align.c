@@ -144,7 +144,7 @@ static int pair_calls_of_group(struct group *g)
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
         return 0; /* the caller will pair the calls of this group in order of appearance */
     g->x->distances -= n * m;
-    int st = near_pair_members(n, m, compute_distance_in_group, g, partner);
+    int st = pair_members_by_distance(n, m, compute_distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
         set_call_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i],
                       false);
@@ -179,7 +179,8 @@ static int pair_nearest_calls(struct aligning *x, uint32_t i0, uint32_t i1, uint
 
 /* in_order: for each call of `a`, the equal call of `b` if both calls are in the same order on both
  * sides; otherwise ALIGN_NONE. */
-static int pair_calls_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
+static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in_order,
+                                          uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;
     int st = 0;
@@ -210,7 +211,7 @@ static int mark_crossing_pairs(struct aligning *x)
         for (uint32_t i = 0; i < x->n; i++)
             if (x->to_b[i] != ALIGN_NONE && !x->moved[i])
                 values[pairs++] = x->to_b[i];
-        st = lcs_mark_longest_ascending(values, pairs, in_order);
+        st = lcs_mark_ascending_values(values, pairs, in_order);
     }
     for (uint32_t i = 0, k = 0; st == 0 && i < x->n; i++)
         if (x->to_b[i] != ALIGN_NONE && !x->moved[i])
@@ -240,7 +241,7 @@ static int pair_all_calls(struct aligning *x)
         memcpy(in_order, x->to_b, x->n * sizeof *in_order);
         pair_remaining_calls(x, 0, x->n, 0, x->m, true, ++round);
         mark_later_pairs_moved(x, in_order);
-        st = pair_calls_between(x, in_order, &round);
+        st = pair_calls_between_equal_calls(x, in_order, &round);
         if (st == 0)
             st = mark_crossing_pairs(x);
         memcpy(before, x->to_b, x->n * sizeof *before);

@@ -195,7 +195,8 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
     buf_clear(&c->key);
     json_unescape(&c->key, key);
     pointer_set there =
-        set != 0 ? pointers_below_member(c->rules->ignore, set, depth, buf_slice(&c->key)) : 0;
+        set != 0 ? pointers_select_below_member(c->rules->ignore, set, depth, buf_slice(&c->key))
+                 : 0;
     if ((place == ROOT && json_key_is(key, "_meta")) ||
         pointers_any_ends_at_depth(c->rules->ignore, there, depth + 1))
         return;
@@ -248,7 +249,7 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)
 {
-    pointer_set there = pointers_below_index(c->rules->ignore, set, depth, i);
+    pointer_set there = pointers_select_below_index(c->rules->ignore, set, depth, i);
     if (pointers_any_ends_at_depth(c->rules->ignore, there, depth + 1))
         return;
     size_t n = c->pointer.n;
@@ -409,7 +410,7 @@ int compare_values(struct json_value recorded, struct json_value live,
                    const struct compare_rules *rules, compare_fn fn, void *ctx)
 {
     struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
-    pointer_set all = pointers_at_root(rules->ignore);
+    pointer_set all = pointers_select_at_root(rules->ignore);
     if (!pointers_any_ends_at_depth(rules->ignore, all, 0))
         compare_values_at_depth(&c, recorded, live, all, 0, ROOT);
     bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;

@@ -103,8 +103,8 @@ static int align_sides(struct diff *d)
     return st;
 }
 
-int diff_begin(struct diff **ret, struct source *a, struct source *b,
-               const struct diff_rules *rules)
+int diff_create(struct diff **ret, struct source *a, struct source *b,
+                const struct diff_rules *rules)
 {
     struct diff *d = calloc(1, sizeof *d);
     if (d == NULL)
@@ -132,7 +132,7 @@ int diff_open(struct diff **ret, struct source *a, struct source *b, const struc
 {
     struct diff *d = NULL;
     bool done = false;
-    int st = diff_begin(&d, a, b, rules);
+    int st = diff_create(&d, a, b, rules);
     while (st == 0 && !done)
         st = diff_load_step(d, &done);
     if (st == 0) {

@@ -5,7 +5,7 @@
  *         diff_compare_row(d, i, on_difference, ctx, &look);
  *     diff_close(d);
  *
- * Steps     diff_begin() and repeated diff_load_step() do the work of diff_open() in steps of some
+ * Steps     diff_create() and repeated diff_load_step() do the work of diff_open() in steps of some
  *           milliseconds, if the source reads quickly. The last step aligns the calls: for 20,000
  *           calls on each side, it takes 3 ms if all are equal, 26 ms if all differ.
  * Calls     the requests of the client, each with its outcome. Answered `ping` requests are left
@@ -58,8 +58,8 @@ MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
 /* The next two functions open a comparison in steps. Until *ret_done is true, only diff_close() and
  * diff_error() may also be called. */
-MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
-                       const struct diff_rules *rules);
+MI_MUST int diff_create(struct diff **ret, struct source *a, struct source *b,
+                        const struct diff_rules *rules);
 MI_MUST int diff_load_step(struct diff *d, bool *ret_done);
 void diff_close(struct diff *d); /* the argument may be NULL */
 const char *diff_error(struct diff *d);

@@ -165,7 +165,7 @@ int lcs_pair_elements(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t
 }
 
 /* For each length, `tail` has the subsequence of this length whose last value is the smallest. */
-int lcs_mark_longest_ascending(const uint32_t *values, uint32_t n, bool *in_order)
+int lcs_mark_ascending_values(const uint32_t *values, uint32_t n, bool *in_order)
 {
     uint32_t *tail = calloc(2 * (size_t)n + 1, sizeof *tail);
     uint32_t length = 0;

@@ -20,6 +20,6 @@ MI_MUST int lcs_pair_elements(const uint32_t *a, uint32_t n, const uint32_t *b, 
                               uint32_t *partner);
 /* Finds the longest ascending subsequence, and sets in_order[i] if values[i] belongs to it. The
  * values must be distinct. 0 or MI_ENOMEM. */
-MI_MUST int lcs_mark_longest_ascending(const uint32_t *values, uint32_t n, bool *in_order);
+MI_MUST int lcs_mark_ascending_values(const uint32_t *values, uint32_t n, bool *in_order);
 
 #endif

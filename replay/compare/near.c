@@ -5,7 +5,7 @@
 /* best[i][j]: the smallest sum of distances if the first i members of the short list are paired
  * with some of the first j members of the long list. Stored row by row; row i has i <= j <= m - n +
  * i. */
-int near_pair_members(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner)
+int pair_members_by_distance(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner)
 {
     uint32_t best[NEAR_LIST + 1][NEAR_LIST + 1] = {{0}};
     assert(n <= m && m <= NEAR_LIST && n * m <= NEAR_PAIRS);

@@ -21,6 +21,7 @@ typedef int (*near_fn)(void *ctx, uint32_t of_short, uint32_t of_long);
 
 /* Pairs each member i of the short list (length n <= m) with a member j of the long list (length
  * m), and sets partner[i] to j. Returns 0, or the status of fn. */
-MI_MUST int near_pair_members(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner);
+MI_MUST int pair_members_by_distance(uint32_t n, uint32_t m, near_fn fn, void *ctx,
+                                     uint32_t *partner);
 
 #endif

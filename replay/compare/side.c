@@ -23,7 +23,8 @@ static struct slice target_of_topic(const struct plan_topic *t)
     return slice_begins(t->method, "tasks/") ? (struct slice){"", 0} : t->target;
 }
 
-static int side_list_calls(struct side *s, const struct diff_rules *rules, struct intern *topics)
+static int side_add_calls_to_list(struct side *s, const struct diff_rules *rules,
+                                  struct intern *topics)
 {
     uint32_t n = plan_count_exchanges(s->plan),
              end = n - s->listed < LIST_CALLS ? n : s->listed + LIST_CALLS;
@@ -67,7 +68,7 @@ int side_load_next_chunk(struct side *s, const struct diff_rules *rules, struct 
     *ret_done = false;
     if (!plan_is_finished(s->plan))
         return plan_load(s->plan, s->source, LOAD_MESSAGES, &s->request);
-    int st = side_list_calls(s, rules, topics);
+    int st = side_add_calls_to_list(s, rules, topics);
     *ret_done = st == 0 && s->listed == plan_count_exchanges(s->plan);
     return st;
 }

@@ -117,8 +117,8 @@ static int repair_or_replace_answer(struct talk *t, int64_t id, struct slice met
 
 /* Waits for the answer with this id to a request of this method. *ret borrows from the live
  * server's line, or from t->mended. */
-static int ask_await_answer(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
-                            bool *ret_answered)
+static int await_answer_of_request(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
+                                   bool *ret_answered)
 {
     int64_t until = compute_answer_deadline(t);
     *ret_answered = false;
@@ -184,7 +184,9 @@ static int ask_tools_page(struct talk *t, struct slice meta, struct slice cursor
     own_write_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
                          cursor.n > 0 ? cursor : (struct slice){0});
     int st = t->line.failed ? talk_set_no_memory_error(t) : send_line(t, slice_of("tools/list"));
-    return st < 0 ? st : ask_await_answer(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
+    return st < 0
+               ? st
+               : await_answer_of_request(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 
 int talk_request_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
@@ -221,6 +223,6 @@ int talk_send_and_await_answer(struct talk *t, const struct rpc *request, struct
     if (st == 0)
         st = send_line(t, request->method);
     if (st == 0)
-        st = ask_await_answer(t, t->next_id, request->method, ret, ret_answered);
+        st = await_answer_of_request(t, t->next_id, request->method, ret, ret_answered);
     return st;
 }

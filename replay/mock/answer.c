@@ -240,7 +240,7 @@ int mock_answer_unrecorded_request(struct conversation *s, struct mock_batch *ba
     st = match_explain_miss(&s->match, sanitized, &f);
     if (st < 0)
         return st;
-    misses_add_and_log(s->misses, &f, &text);
+    misses_add_and_log_miss(s->misses, &f, &text);
     if (f.answered_live) {
         buf_close(&text);
         return MOCK_FOR_LIVE;
@@ -269,7 +269,7 @@ int mock_send_no_answer_error(struct conversation *s, struct playback *p)
                      .target = t->target,
                      .nearest_seq = source_seq_in_session(x->place)};
     struct buf text = {0};
-    misses_add_and_log(s->misses, &f, &text);
+    misses_add_and_log_miss(s->misses, &f, &text);
     int st = text.failed ? MI_ENOMEM
                          : mock_send_error(s, p->batch, p->id, RPC_INTERNAL_ERROR, buf_str(&text),
                                            miss_kind_name(f.kind), &f);
@@ -303,7 +303,7 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
     set_miss_name(s, sanitized, &f);
     f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
     if (st == 0)
-        misses_add_and_log(s->misses, &f, NULL);
+        misses_add_and_log_miss(s->misses, &f, NULL);
     buf_close(&a);
     buf_close(&b);
     return st;
@@ -370,7 +370,7 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
             st = MI_ENOMEM;
         f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
         if (st == 0)
-            misses_add_and_log(s->misses, &f, NULL);
+            misses_add_and_log_miss(s->misses, &f, NULL);
     }
     buf_close(&a);
     buf_close(&b);

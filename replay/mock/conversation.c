@@ -111,7 +111,7 @@ int conversation_begin(struct conversation *s, int64_t now_us)
         return st;
     struct plan_anchor start = {ANCHOR_START, 0};
     s->reached_mark.live_us = now_us;
-    return playback_start_list(s, start, (struct pace_mark){now_us, 0}, (struct slice){0});
+    return playback_start_step_list(s, start, (struct pace_mark){now_us, 0}, (struct slice){0});
 }
 
 /* ---- requests ---- */
@@ -121,7 +121,7 @@ static int sanitize_live_message(struct conversation *s, const struct rpc *live,
 {
     struct slice form;
     *ret = *live;
-    int st = source_sanitize_again(s->source, live->text, &form);
+    int st = source_sanitize_message(s->source, live->text, &form);
     if (st < 0 || form.p == live->text.p)
         return st;
     buf_clear(&s->text);
@@ -222,7 +222,7 @@ static int conversation_on_request(struct conversation *s, const struct rpc *liv
 
 /* ---- notifications and answers ---- */
 
-static int conversation_cancel(struct conversation *s, const struct rpc *live)
+static int conversation_cancel_request(struct conversation *s, const struct rpc *live)
 {
     struct playback *p = playback_find_by_request_id(s, live->request_id);
     if (p == NULL ||
@@ -233,8 +233,8 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
     int st = 0;
     /* the list of steps that were recorded after the cancellation */
     if (x->outcome == PLAN_CANCELLED && !p->again)
-        st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
-                                 (struct pace_mark){s->now_us, x->end_us}, p->token);
+        st = playback_start_step_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
+                                      (struct pace_mark){s->now_us, x->end_us}, p->token);
     int ended = playback_end_and_free(s, p);
     return st < 0 ? st : ended;
 }
@@ -242,7 +242,8 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
 /* Starts the list of steps that were recorded after this notification of the client. */
 static int start_notification_list(struct conversation *s, const struct rpc *live)
 {
-    int st = rpc_method_is(live, "notifications/cancelled") ? conversation_cancel(s, live) : 0;
+    int st =
+        rpc_method_is(live, "notifications/cancelled") ? conversation_cancel_request(s, live) : 0;
     for (uint32_t notification; st == 0;) {
         buf_clear(&s->key);
         json_unescape(&s->key, live->method);
@@ -252,7 +253,7 @@ static int start_notification_list(struct conversation *s, const struct rpc *liv
             st = playback_send_earlier_messages(
                 s, plan_get_notification(s->plan, notification)->place, mark.t_us);
             return st < 0 ? st
-                          : playback_start_list(
+                          : playback_start_step_list(
                                 s, (struct plan_anchor){ANCHOR_NOTIFICATION, notification}, mark,
                                 (struct slice){0});
         }
@@ -326,7 +327,7 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
     if (st == 0 && q.answer != 0)
         st = playback_send_earlier_messages(s, q.answer, q.answered_us);
     if (st == 0)
-        st = playback_wake_all_waiting(s);
+        st = playback_wake_all_playbacks(s);
     if (st == 0 && p != NULL) {
         p->questions--;
         if (q.answer != 0)
@@ -334,8 +335,8 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
         st = playback_run(s, p);
     }
     if (st == 0 && q.answer != 0)
-        st = playback_start_list(s, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i}, mark,
-                                 (struct slice){0});
+        st = playback_start_step_list(s, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i}, mark,
+                                      (struct slice){0});
     return st;
 }
 
@@ -346,7 +347,7 @@ static int report_non_message(struct conversation *s, struct mock_batch *batch, 
 {
     struct buf why = {0};
     struct miss f = {.kind = MISS_NOT_A_MESSAGE};
-    misses_add_and_log(s->misses, &f, &why);
+    misses_add_and_log_miss(s->misses, &f, &why);
     bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
     st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0},
                          st < 0 ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST, buf_str(&why),

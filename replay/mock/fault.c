@@ -136,7 +136,7 @@ void faults_close(struct faults *f)
     *f = (struct faults){0};
 }
 
-bool faults_append_next_unused(const struct faults *f, size_t *at, struct buf *b)
+bool faults_append_next_unused_fault(const struct faults *f, size_t *at, struct buf *b)
 {
     while (*at < f->n && f->list[*at].applied)
         ++*at;

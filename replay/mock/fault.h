@@ -59,7 +59,7 @@ void faults_close(struct faults *f);
 const struct fault *faults_find(struct faults *f, struct slice method, struct slice target);
 /* Iterates over the faults that were never injected: appends the text of the next such fault. *at
  * starts at 0. Returns false if there are no more such faults. */
-bool faults_append_next_unused(const struct faults *f, size_t *at, struct buf *b);
+bool faults_append_next_unused_fault(const struct faults *f, size_t *at, struct buf *b);
 const char *fault_name(enum fault_kind kind);
 
 #endif

@@ -44,7 +44,7 @@ int forward_record_message(struct conversation *s, bool from_client, struct slic
     struct slice form;
     if (f->calls->keep == NULL)
         return 0;
-    int st = source_sanitize_again(s->source, message, &form);
+    int st = source_sanitize_message(s->source, message, &form);
     return st < 0 ? st : f->calls->keep(f->ctx, from_client, form, s->now_us);
 }
 
@@ -66,7 +66,7 @@ struct forward_pending *forward_add_request(struct conversation *s, const struct
     struct slice id = live->id.text;
     struct slice form;
     struct rpc stored; /* use the sanitized request, because reports must not contain secrets */
-    if (source_sanitize_again(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
+    if (source_sanitize_message(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
         return NULL;
     struct rpc_name name = rpc_name(&stored, &f->out);
     buf_clear(&s->key);
@@ -164,7 +164,7 @@ void forward_report_unanswered(struct conversation *s, const struct forward_pend
 {
     struct miss f = {.kind = MISS_UNANSWERED, .method = p->method, .target = p->target};
     if (!p->cancelled)
-        misses_add_and_log(s->misses, &f, NULL);
+        misses_add_and_log_miss(s->misses, &f, NULL);
 }
 
 static int refuse_pending_request(struct conversation *s, struct forward_pending *p)

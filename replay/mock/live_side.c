@@ -93,9 +93,9 @@ void live_side_after_event(struct live_side *l, bool full)
     }
 }
 
-bool live_side_unsent_is_full(const struct live_side *l)
+bool live_side_output_is_full(const struct live_side *l)
 {
-    return l->live != NULL && live_unsent_bytes(l->live) >= UNSENT_MAX;
+    return l->live != NULL && live_count_unsent_bytes(l->live) >= UNSENT_MAX;
 }
 
 /* ---- calls of forward.h ---- */

@@ -3,7 +3,7 @@
  * Owns      the process, the watchers and the forward; live_side_close() frees them. The
  *           configuration is borrowed.
  * Flow      the server is not read while the client does not read. The client must not be read
- *           while live_side_unsent_is_full(): then the server does not read.
+ *           while live_side_output_is_full(): then the server does not read.
  * Blocks    live_side_close() blocks until the server has exited, at most LIVE_SIDE_GRACE_US. */
 #ifndef MI_REPLAY_MOCK_LIVE_SIDE_H
 #define MI_REPLAY_MOCK_LIVE_SIDE_H
@@ -54,6 +54,6 @@ MI_MUST int live_side_open(struct live_side *l, const struct live_side_config *c
 void live_side_close(struct live_side *l);
 /* Call this function at the end of each event. full: the client does not read. */
 void live_side_after_event(struct live_side *l, bool full);
-bool live_side_unsent_is_full(const struct live_side *l);
+bool live_side_output_is_full(const struct live_side *l);
 
 #endif

@@ -184,7 +184,7 @@ static const char never_asked_help[] =
     "session again.";
 
 /* Adds a case for a recorded request, whether the client has sent it or not. */
-static void add_request_case(struct misses *r, const struct misses_request *q, bool strict)
+static void add_request_to_report(struct misses *r, const struct misses_request *q, bool strict)
 {
     struct report_case *c = begin_report_case_of_miss(r, q->method, q->target, q->seq);
     buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
@@ -199,7 +199,7 @@ static void add_request_case(struct misses *r, const struct misses_request *q, b
 
 /* ---- findings ---- */
 
-void misses_add_and_log(struct misses *r, const struct miss *f, struct buf *message)
+void misses_add_and_log_miss(struct misses *r, const struct miss *f, struct buf *message)
 {
     struct buf text = {0};
     misses_append_sentence(&text, f);
@@ -347,5 +347,5 @@ void misses_add_requests(struct misses *r, const struct misses_end *end)
 {
     struct misses_request q;
     while (end->next(end->ctx, &q))
-        add_request_case(r, &q, end->strict);
+        add_request_to_report(r, &q, end->strict);
 }

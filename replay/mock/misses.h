@@ -70,7 +70,7 @@ struct misses {
 void misses_close(struct misses *r);
 /* Stores and logs a finding, and appends one sentence for the client to `message`, which may be
  * NULL. */
-void misses_add_and_log(struct misses *r, const struct miss *f, struct buf *message);
+void misses_add_and_log_miss(struct misses *r, const struct miss *f, struct buf *message);
 /* Adds the members of error.data that describe the finding. */
 void misses_add_error_data(struct json_out *j, const struct miss *f);
 const char *miss_kind_name(enum miss_kind kind); /* "unknown-method", … */

@@ -93,11 +93,11 @@ static void mock_server_after_event(struct mock *m)
 {
     mock_server_flush(m);
     mock_server_set_watcher(m, &m->read_watch,
-                            !m->in_ended && !m->full && !live_side_unsent_is_full(&m->live));
+                            !m->in_ended && !m->full && !live_side_output_is_full(&m->live));
     live_side_after_event(&m->live, m->full);
     mock_set_due_timer(m);
     bool sent = outbox_count_bytes(&m->box) == 0;
-    if (sent && line_partial_bytes(&m->lines) == 0)
+    if (sent && line_count_partial_bytes(&m->lines) == 0)
         chunk_free_spare_memory(); /* frees the memory of large messages, which are rare */
     switch (conversation_get_end(m->conversation)) {
     case CONVERSATION_RUNNING:
@@ -157,7 +157,7 @@ static void mock_handle_end_of_input(struct mock *m)
     m->in_ended = true;
     mock_server_set_watcher(m, &m->read_watch, false);
     stream_close(&m->in);
-    if (line_take_unfinished(&m->lines, &line) == LINE_READY)
+    if (line_take_unfinished_line(&m->lines, &line) == LINE_READY)
         mock_handle_line(m, LINE_READY, &line);
     int st = m->failed ? 0 : conversation_client_hung_up(m->conversation, clock_mono_us());
     if (st < 0)
@@ -346,7 +346,8 @@ static int mock_log_and_write_results(struct mock *m)
     /* Warn about unused faults: with a misspelt tool name, for example, a test would pass although
      * no fault was injected. */
     struct buf text = {0};
-    for (size_t at = 0; faults_append_next_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
+    for (size_t at = 0; faults_append_next_unused_fault(&m->cfg->faults, &at, &text);
+         buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",
                  buf_str(&text));
     buf_close(&text);

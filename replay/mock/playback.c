@@ -35,8 +35,8 @@ static void unlink_playback(struct conversation *s, struct playback *p)
     s->playbacks_n -= !p->idle;
 }
 
-static struct playback *new_playback(struct conversation *s, struct slice id, struct slice token,
-                                     struct slice key)
+static struct playback *make_playback(struct conversation *s, struct slice id, struct slice token,
+                                      struct slice key)
 {
     struct playback *p = calloc(1, sizeof *p + id.n + token.n + key.n);
     if (p == NULL)
@@ -89,7 +89,7 @@ static bool client_is_behind_recording(const struct conversation *s, const struc
     return step->behind > 0 && s->reached < step->place - step->behind;
 }
 
-int playback_wake_all_waiting(struct conversation *s)
+int playback_wake_all_playbacks(struct conversation *s)
 {
     for (struct playback *p = s->playbacks; p != NULL && s->held_n > 0; p = p->next) {
         if (!p->held)
@@ -116,7 +116,7 @@ static int note_reached_position(struct conversation *s, uint64_t place, int64_t
         return 0;
     s->reached = place;
     s->reached_mark = (struct pace_mark){s->now_us, t_us};
-    return playback_wake_all_waiting(s);
+    return playback_wake_all_playbacks(s);
 }
 
 /* Returns the step that the playback sends next; PLAN_NONE: no more steps are known. */
@@ -180,8 +180,8 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     rpc_id_key(&s->key, live->id);
     struct playback *p =
         s->key.failed ? NULL
-                      : new_playback(s, live->id.text, has_token ? token.text : (struct slice){0},
-                                     buf_slice(&s->key));
+                      : make_playback(s, live->id.text, has_token ? token.text : (struct slice){0},
+                                      buf_slice(&s->key));
     if (p == NULL)
         return MI_ENOMEM;
     p->exchange = exchange;
@@ -205,12 +205,12 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     return st < 0 ? st : playback_run(s, p);
 }
 
-int playback_start_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
-                        struct slice token)
+int playback_start_step_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
+                             struct slice token)
 {
     if (plan_get_list(s->plan, list)->first == PLAN_NONE && !plan_step_list_may_grow(s->plan, list))
         return 0;
-    struct playback *p = new_playback(s, (struct slice){0}, token, (struct slice){0});
+    struct playback *p = make_playback(s, (struct slice){0}, token, (struct slice){0});
     if (p == NULL)
         return MI_ENOMEM;
     p->list = list;
@@ -315,8 +315,8 @@ static int playback_send_answer(struct conversation *s, struct playback *p,
     if (st == 0)
         st = note_reached_position(s, step->place, step->t_us);
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
-        st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
-                                 (struct pace_mark){s->now_us, x->end_us}, p->token);
+        st = playback_start_step_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
+                                      (struct pace_mark){s->now_us, x->end_us}, p->token);
     int ended = playback_end_and_free(s, p);
     return st < 0 ? st : ended;
 }

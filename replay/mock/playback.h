@@ -7,15 +7,15 @@
 
 MI_MUST int playback_start(struct conversation *s, const struct rpc *live, uint32_t exchange,
                            bool again, const struct fault *fault, struct mock_batch *batch);
-MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
-                                struct pace_mark mark, struct slice token);
+MI_MUST int playback_start_step_list(struct conversation *s, struct plan_anchor list,
+                                     struct pace_mark mark, struct slice token);
 MI_MUST int playback_end_and_free(struct conversation *s, struct playback *p);
 /* Sends the steps that are due, and schedules the next step. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
 /* Sets the time of the next step of every playback to now. */
 MI_MUST int playback_wake_all(struct conversation *s);
 /* For each playback that waits for the client, sets the time of its next step to now. */
-MI_MUST int playback_wake_all_waiting(struct conversation *s);
+MI_MUST int playback_wake_all_playbacks(struct conversation *s);
 /* Call this function when the client has sent an answer or a notification. place, t_us: position
  * and time of this message in the recording. Sends the unsolicited messages that were recorded
  * earlier, and wakes playbacks that wait for the client to reach this position. */

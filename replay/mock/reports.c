@@ -37,7 +37,7 @@ bool reports_write(struct reports *r, struct misses *m, const struct misses_end 
         else if (i == REPORT_JUNIT)
             report_write_junit(&m->report, &b);
         else
-            report_sarif(&m->report, &b);
+            report_write_sarif(&m->report, &b);
         if (write_and_close(r->fd[i], b.failed ? (struct slice){0} : buf_slice(&b), false) < 0 ||
             b.failed) {
             log_error("cannot write %s: %s", r->path[i],

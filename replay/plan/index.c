@@ -8,7 +8,7 @@
 
 /* ---- methods ---- */
 
-static bool method_is_one_of(struct slice method, const char *const *names)
+static bool method_is_in_list(struct slice method, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (slice_is(method, *names))
@@ -27,7 +27,7 @@ static bool method_is_read_only(struct slice method)
         "tasks/list",   "tasks/result",    "completion/complete",
         NULL,
     };
-    return method_is_one_of(method, reads);
+    return method_is_in_list(method, reads);
 }
 
 /* ---- topics ---- */
@@ -97,7 +97,7 @@ bool plan_may_cause_messages(struct slice method)
         "tasks/update",         "tasks/result", "resources/unsubscribe",
         "subscriptions/listen", NULL,
     };
-    return !method_is_one_of(method, quiet);
+    return !method_is_in_list(method, quiet);
 }
 
 bool plan_method_needs_no_reaction(struct slice method)
@@ -106,7 +106,7 @@ bool plan_method_needs_no_reaction(struct slice method)
         "ping", "tasks/get", "tasks/list", "notifications/progress", "notifications/tasks/status",
         NULL,
     };
-    return method_is_one_of(method, informs);
+    return method_is_in_list(method, informs);
 }
 
 /* ---- groups ---- */
@@ -117,7 +117,7 @@ struct plan_group *plan_find_group(struct plan *p, uint64_t hash)
     return i != NULL ? &p->groups[*i] : NULL;
 }
 
-int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange)
+int plan_add_to_group(struct plan *p, uint64_t hash, uint32_t exchange)
 {
     struct plan_group *g = plan_find_group(p, hash);
     if (g != NULL) {
@@ -137,7 +137,7 @@ int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange)
 
 /* ---- places ---- */
 
-uint32_t plan_find_exchange_at(const struct plan *p, uint64_t place)
+uint32_t plan_find_exchange_at_place(const struct plan *p, uint64_t place)
 {
     uint32_t from = 0, to = p->exchanges_n;
     while (from < to) {

@@ -3,7 +3,7 @@
 /* Sanitizes a recorded request again if another version of the sanitizer recorded it. */
 static int sanitize_old_recorded_request(struct source *s, struct slice *body)
 {
-    return source_sanitizer_is_old(s) ? source_sanitize_again(s, *body, body) : 0;
+    return source_sanitizer_is_old(s) ? source_sanitize_message(s, *body, body) : 0;
 }
 
 static int plan_load_add_message(struct plan *p, struct source *s, const struct source_message *m,

@@ -1,7 +1,7 @@
 /* load.h - reads a recording into a plan.
  *
  * Form      requests that another version of the sanitizer recorded are sanitized again
- *           (source_sanitize_again()).
+ *           (source_sanitize_message()).
  * Owns      nothing: `scratch` holds the body that is being added.
  * Errors    MI_EFULL, MI_ENOMEM, and errors of the source.
  * Blocks    on the source. */

@@ -12,8 +12,8 @@
 
 /* Makes the step wait for the events that were recorded after the position `began`, at which the
  * step's list begins. cause_place: position of the last event that may have caused the step. */
-static void step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
-                                 uint64_t cause_place)
+static void make_step_wait_for_events(struct plan *p, uint32_t step, uint64_t began,
+                                      uint64_t cause_place)
 {
     struct plan_step *s = &p->steps[step];
     if (cause_place > began && s->place - cause_place < PLAN_NONE)
@@ -73,8 +73,8 @@ static int plan_add_server_progress(struct plan *p, const struct source_message 
     if (p->exchanges[*x].outcome == PLAN_PENDING) {
         plan_append_step_to_exchange(p, *x, step);
     } else {
-        step_wait_for_events(p, step, p->exchanges[*x].place,
-                             find_position_of_last_cause(p, p->exchanges[*x].task));
+        make_step_wait_for_events(p, step, p->exchanges[*x].place,
+                                  find_position_of_last_cause(p, p->exchanges[*x].task));
         plan_append_step(p, &p->exchanges[*x].after, step);
     }
     return 0;
@@ -92,8 +92,8 @@ static int plan_add_server_stream(struct plan *p, const struct source_message *m
     if (st < 0)
         return st;
     p->ends_listen = kind == PLAN_UNLISTEN;
-    step_wait_for_events(p, step, p->exchanges[x].place,
-                         p->ends_listen ? p->reached : find_position_of_last_cause(p, task));
+    make_step_wait_for_events(p, step, p->exchanges[x].place,
+                              p->ends_listen ? p->reached : find_position_of_last_cause(p, task));
     plan_append_step_to_exchange(p, x, step);
     return 0;
 }
@@ -215,7 +215,7 @@ int plan_add_server_request(struct plan *p, const struct source_message *m, cons
 
 int plan_add_server_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
-    uint32_t i = plan_find_exchange_at(p, m->request_place), step;
+    uint32_t i = plan_find_exchange_at_place(p, m->request_place), step;
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING) {
         p->unplaced++;
         return 0;
@@ -240,7 +240,7 @@ int plan_add_server_answer(struct plan *p, const struct source_message *m, struc
     x->answer = step;
     p->ends_listen = plan_exchange_is_subscription(p, i);
     if (p->ends_listen)
-        step_wait_for_events(p, step, x->place, p->reached);
+        make_step_wait_for_events(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
         p->steps[step].behind = (uint32_t)(m->place - x->lsp_cancelled);
     plan_note_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i},

@@ -17,7 +17,7 @@ const char *source_error(struct source *s)
     return buf_str(&s->error);
 }
 
-int source_sanitize_again(struct source *s, struct slice message, struct slice *ret)
+int source_sanitize_message(struct source *s, struct slice message, struct slice *ret)
 {
     size_t n = 0;
     *ret = message;
@@ -57,7 +57,7 @@ int source_read_body(struct source *s, uint64_t place, struct buf *b)
 {
     if (s->q != NULL)
         return source_session_body(s, place, b);
-    const struct source_row *r = source_row_at(s, place);
+    const struct source_row *r = source_find_row_at(s, place);
     if (r == NULL || !r->has_body) {
         buf_clear(&s->error);
         buf_adds(&s->error, "the recording does not contain this message");

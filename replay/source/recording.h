@@ -8,7 +8,7 @@
  * Rules     never writes. Messages that the client did not receive are left out: dropped lines,
  *           noise, and the interposer's own messages to the server.
  * Form      requests are compared in sanitized form, as the recording stores them:
- *           source_sanitize_again() sanitizes a live message with the rules of the recording. A
+ *           source_sanitize_message() sanitizes a live message with the rules of the recording. A
  *           recording without rules stores messages unchanged.
  * Owns      the texts that it has read; the query of a session is borrowed and must outlive the
  *           source.
@@ -69,9 +69,9 @@ MI_MUST int source_read_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
 /* Sanitizes a message with the rules of the recording. *ret may be the message itself, and is valid
  * until the next call of this function. 0 or MI_ENOMEM. */
-MI_MUST int source_sanitize_again(struct source *s, struct slice message, struct slice *ret);
+MI_MUST int source_sanitize_message(struct source *s, struct slice message, struct slice *ret);
 /* Whether another version of the sanitizer made the recording. If so, recorded messages must also
- * pass through source_sanitize_again() before they are compared. */
+ * pass through source_sanitize_message() before they are compared. */
 bool source_sanitizer_is_old(const struct source *s);
 /* Returns the `seq` of a message in its session. */
 uint64_t source_seq_in_session(uint64_t place);

@@ -112,7 +112,7 @@ static int read_ahead_bodies(struct source *s, uint64_t place)
 int source_session_body(struct source *s, uint64_t place, struct buf *b)
 {
     const struct part *part = source_get_part_of_position(s, place);
-    const struct source_row *r = source_row_at(s, place);
+    const struct source_row *r = source_find_row_at(s, place);
     bool near = place > s->last_body && place - s->last_body <= NEAR;
     s->in_order = near ? s->in_order + 1 : 0;
     s->last_body = place;
@@ -120,7 +120,7 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
         int ahead = read_ahead_bodies(s, place);
         if (ahead < 0)
             return ahead;
-        r = source_row_at(s, place);
+        r = source_find_row_at(s, place);
     }
     if (r != NULL && r->has_body) {
         buf_add(b, s->text.p + r->body_at, r->body_n);
@@ -203,7 +203,7 @@ static bool source_on_candidate(void *ctx, const struct query_session *s)
     bool sent = false;
     f->status = count_requests(f->q, s->id, &l);
     int had = f->status >= 0 ? server_sent_anything(f->q, s) : f->status;
-    f->status = had < 0 ? had : query_is_made_by_send(f->q, s->id, &sent);
+    f->status = had < 0 ? had : query_session_is_made_by_send(f->q, s->id, &sent);
     if (f->status < 0)
         return false;
     if (l.requests == l.discovers || had == 0 || sent)

@@ -30,7 +30,7 @@ static int compare_row_position(const void *key, const void *row)
     return a < b ? -1 : a > b;
 }
 
-const struct source_row *source_row_at(const struct source *s, uint64_t place)
+const struct source_row *source_find_row_at(const struct source *s, uint64_t place)
 {
     return s->rows_n > 0
                ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, compare_row_position)

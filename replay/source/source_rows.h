@@ -26,7 +26,7 @@ struct source {
     bool redact_content;   /* true: the sanitizer also truncated content */
     /* another version of the sanitizer made the recording (source_sanitizer_is_old()) */
     bool redact_old;
-    struct buf form;         /* owned; result of source_sanitize_again() */
+    struct buf form;         /* owned; result of source_sanitize_message() */
     struct source_row *rows; /* owned; rows of a whole cassette, or of one page of a session */
     size_t rows_n, rows_cap, next;
     struct buf text; /* owned; text of the rows */
@@ -44,7 +44,7 @@ struct source {
 };
 
 /* Returns the row at the position `place`; NULL if the row is not in memory. */
-const struct source_row *source_row_at(const struct source *s, uint64_t place);
+const struct source_row *source_find_row_at(const struct source *s, uint64_t place);
 
 /* Adds a message, unless a replay omits such messages. false: out of memory. */
 bool source_add_row(struct source *s, const struct query_message *m, uint64_t place_base);

@@ -102,8 +102,8 @@ static int request_was_cancelled(struct talk *t, uint32_t i, const struct rpc *a
 
 /* *ret: why the request (item i) is not sent; NULL: it is sent. answer: the recorded answer; all
  * zero if there is none. */
-static int verify_find_skip_reason(struct verify *v, uint32_t i, const struct rpc *request,
-                                   const struct rpc *answer, const struct verify_skip **ret)
+static int verifier_find_skip_reason(struct verify *v, uint32_t i, const struct rpc *request,
+                                     const struct rpc *answer, const struct verify_skip **ret)
 {
     static const struct verify_skip missing = {"the request's answer was never recorded",
                                                "nothing can be compared; record the session again"};
@@ -138,32 +138,32 @@ struct differences {
     bool all_schema, entry_gone;
 };
 
-static void verify_copy_text(struct differences *g, struct span *s, struct slice text)
+static void verifier_copy_text(struct differences *g, struct span *s, struct slice text)
 {
     *s = (struct span){.at = g->text.n, .n = text.n, .exists = text.p != NULL};
     buf_slice_add(&g->text, text);
 }
 
-static void verify_copy_value(struct differences *g, struct span *s, struct slice pointer,
-                              struct slice value)
+static void verifier_copy_value(struct differences *g, struct span *s, struct slice pointer,
+                                struct slice value)
 {
     struct buf sanitized = {0};
     if (value.p != NULL && sanitize_value(&sanitized, pointer, value) < 0)
         g->text.failed = true;
-    verify_copy_text(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
+    verifier_copy_text(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
     buf_close(&sanitized);
 }
 
-static bool verify_on_difference(void *ctx, const struct compare_difference *d)
+static bool verifier_on_difference(void *ctx, const struct compare_difference *d)
 {
     struct differences *g = ctx;
     g->all_schema = g->all_schema && d->in_schema;
     g->entry_gone = g->entry_gone || (d->is_entry && d->live.p == NULL);
     if (g->r->differences < VERIFY_DIFFERENCES_MAX) {
         struct span *s = g->spans[g->r->differences];
-        verify_copy_text(g, &s[0], d->pointer);
-        verify_copy_value(g, &s[1], d->pointer, d->recorded);
-        verify_copy_value(g, &s[2], d->pointer, d->live);
+        verifier_copy_text(g, &s[0], d->pointer);
+        verifier_copy_value(g, &s[1], d->pointer, d->recorded);
+        verifier_copy_value(g, &s[2], d->pointer, d->live);
     }
     g->r->differences++;
     return true;
@@ -195,7 +195,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
     struct compare_rules rules = {.ignore = v->cfg->ignore};
     int st = 0;
     if (recorded->kind != live->kind)
-        (void)verify_on_difference(
+        (void)verifier_on_difference(
             g, &(struct compare_difference){
                    .pointer = slice_of(""),
                    .recorded =
@@ -203,8 +203,8 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                    .live = live->kind == RPC_ERROR ? live->error.text : live->result.text});
     else
         st = compare_values(both_errors ? recorded->error : recorded->result,
-                            both_errors ? live->error : live->result, &rules, verify_on_difference,
-                            g);
+                            both_errors ? live->error : live->result, &rules,
+                            verifier_on_difference, g);
     struct verify_result *r = g->r;
     r->verdict =
         r->differences == 0 ? VERIFY_MATCH
@@ -291,7 +291,7 @@ static int verify_recorded_request(struct verify *v, uint32_t i)
                           ? (int64_t)source_seq_in_session((uint64_t)v->talk.items[answer].place)
                           : 0,
     };
-    st = verify_find_skip_reason(v, i, &request, &recorded, &skip);
+    st = verifier_find_skip_reason(v, i, &request, &recorded, &skip);
     if (st < 0)
         return st;
     if (skip != NULL) {

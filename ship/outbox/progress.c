@@ -50,7 +50,7 @@ struct shipped_session *progress_find_or_add(struct progress *p, struct slice ui
     return &p->list[at];
 }
 
-uint64_t progress_hash_bytes(uint64_t hash, struct slice bytes)
+uint64_t progress_add_bytes_to_hash(uint64_t hash, struct slice bytes)
 {
     for (size_t i = 0; i < bytes.n; i++)
         hash = (hash ^ (unsigned char)bytes.p[i]) * UINT64_C(1099511628211);

@@ -39,6 +39,6 @@ struct shipped_session *progress_find_or_add(struct progress *p, struct slice ui
 /* Continues a hash (FNV-1a) over a cell of a row; the hash shows whether the row has changed. Begin
  * with PROGRESS_HASH. */
 #define PROGRESS_HASH UINT64_C(14695981039346656037)
-uint64_t progress_hash_bytes(uint64_t hash, struct slice bytes);
+uint64_t progress_add_bytes_to_hash(uint64_t hash, struct slice bytes);
 
 #endif

@@ -135,7 +135,7 @@ static int anchor_compare_vault(struct sender *s)
     return anchor_compare_logs(s, &state.log);
 }
 
-int sender_compare_state(struct sender *s, bool *ret_same)
+int sender_compare_with_store(struct sender *s, bool *ret_same)
 {
     struct state now = {0};
     int st = request_store_state(s, &now);
@@ -178,7 +178,7 @@ static int read_watermarks(struct sender *s)
     return 0;
 }
 
-int sender_connect_and_check(struct sender *s)
+int sender_connect_and_check_store(struct sender *s)
 {
     int st = link_connect(s->to);
     if (st == 0)

@@ -92,7 +92,7 @@ static int sender_messages_on_message(void *ctx, const struct cell *cell)
 /* ---- large bodies ---- */
 
 /* Called for the message's current row. Sets l->seq to 0 if the message still has the same body. */
-static int messages_on_same_body(void *ctx, const struct cell *cell)
+static int messages_on_current_row(void *ctx, const struct cell *cell)
 {
     struct large *l = ctx;
     struct digest d = commitment_of_cell(cell);
@@ -134,7 +134,7 @@ static int messages_send_body(struct sender *s, const struct shipped_session *x,
      * overwrites the old bytes with zeros. */
     struct large copy = *l;
     int64_t n;
-    st = sender_read_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_same_body, &copy,
+    st = sender_read_rows(s, UNSENT_MESSAGES, x->id, l->seq, l->seq, messages_on_current_row, &copy,
                           &n);
     return st == 0 && copy.seq != 0 ? fail_because_body_changed(s, l->seq) : st;
 }

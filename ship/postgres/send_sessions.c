@@ -20,19 +20,21 @@ static const enum array_type types[ARRAYS] = {
 
 static int64_t hash_row(const struct sender *s, const struct cell *cell)
 {
-    uint64_t h = progress_hash_bytes(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
+    uint64_t h =
+        progress_add_bytes_to_hash(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
     for (int i = 0; i < SESSION_COLUMNS; i++) {
         const struct cell *c = &cell[i];
         if (i >= SESSION_LATER && c->type == CELL_NULL)
             continue; /* rows sent by older versions keep their hash, so they are not sent again */
-        h = progress_hash_bytes(h, (struct slice){(const char *)&c->type, sizeof c->type});
-        h = progress_hash_bytes(h, (struct slice){(const char *)&c->number, sizeof c->number});
-        h = progress_hash_bytes(h, c->text);
+        h = progress_add_bytes_to_hash(h, (struct slice){(const char *)&c->type, sizeof c->type});
+        h = progress_add_bytes_to_hash(h,
+                                       (struct slice){(const char *)&c->number, sizeof c->number});
+        h = progress_add_bytes_to_hash(h, c->text);
     }
     return (int64_t)h;
 }
 
-static int sender_sessions_on_session(void *ctx, const struct cell *cell)
+static int sender_on_shipped_session(void *ctx, const struct cell *cell)
 {
     struct sender *s = ctx;
     int64_t hash = hash_row(s, cell);
@@ -71,7 +73,7 @@ static int sender_sessions_on_session(void *ctx, const struct cell *cell)
 static int send_session_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_begin_arrays(s, types, ARRAYS);
-    int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session,
+    int st = sender_read_rows(s, UNSENT_SESSIONS, from, to, s->minimal, sender_on_shipped_session,
                               s, ret_n);
     if (st != 0 || s->array[0].n == 0)
         return st;

@@ -62,7 +62,7 @@ static int sender_send_all_records(struct sender *s)
 {
     struct stated *stated = NULL;
     bool fresh = !s->ready;
-    int st = fresh ? sender_connect_and_check(s) : 0;
+    int st = fresh ? sender_connect_and_check_store(s) : 0;
     if (st == 0)
         st = sender_send_leaves(s);
     if (st == 0)
@@ -99,7 +99,7 @@ int sender_check_lost_rows(struct sender *s)
     if (!s->ready)
         return 0;
     buf_clear(&s->error);
-    int st = sender_compare_state(s, &same);
+    int st = sender_compare_with_store(s, &same);
     if (st < 0 || !same)
         sender_disconnect(s);
     return st;

@@ -62,10 +62,10 @@ const char *sender_error_text(struct sender *s, int status);
 /* ---- the steps of a round; called only in ship/postgres ---- */
 
 /* anchor.c */
-MI_MUST int
-sender_connect_and_check(struct sender *s); /* connects, and compares the logs and the watermarks */
+MI_MUST int sender_connect_and_check_store(
+    struct sender *s); /* connects, and compares the logs and the watermarks */
 /* Reads the state of the store again. *ret_same: the state is the one that the sender knows. */
-MI_MUST int sender_compare_state(struct sender *s, bool *ret_same);
+MI_MUST int sender_compare_with_store(struct sender *s, bool *ret_same);
 MI_MUST int sender_send_leaves(struct sender *s); /* sends new leaves and checkpoints */
 /* send_sessions.c */
 MI_MUST int sender_send_sessions(struct sender *s);

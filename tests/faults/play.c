@@ -103,7 +103,7 @@ static void feed(enum row_direction dir, const char *p, size_t n)
         n -= some;
         take_lines(dir);
     }
-    if (n > 0 && line_partial_bytes(r) > 0) { /* a partial line: finish it */
+    if (n > 0 && line_count_partial_bytes(r) > 0) { /* a partial line: finish it */
         size_t room;
         char *at = line_room(r, &room);
         if (at != NULL) {

@@ -169,7 +169,7 @@ void recording_begin(void)
 {
     rec.damaged = false;
     rec.proxy = NULL;
-    if (journal_file_for_each(drop, NULL) < 0)
+    if (journal_file_visit_all(drop, NULL) < 0)
         abort();
 }
 
@@ -193,6 +193,6 @@ bool recording_is_damaged(void)
 bool recording_next_command(const char *vault)
 {
     int left = 0;
-    orphans_store(vault, NULL, NULL);
-    return journal_file_for_each(count, &left) == 0 && left == 0;
+    orphans_store_all(vault, NULL, NULL);
+    return journal_file_visit_all(count, &left) == 0 && left == 0;
 }

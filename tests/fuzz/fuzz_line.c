@@ -117,12 +117,12 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
             if (got == LINE_READY)
                 hold(&s, &line);
         }
-        MUST(line_partial_bytes(&r) <= max_len);
+        MUST(line_count_partial_bytes(&r) <= max_len);
     }
-    if (line_take_unfinished(&r, &line) == LINE_READY)
+    if (line_take_unfinished_line(&r, &line) == LINE_READY)
         expect(&e, &line, false);
     MUST(e.at >= n); /* nothing is left over */
-    MUST(line_take_unfinished(&r, &line) == LINE_NEED_MORE);
+    MUST(line_take_unfinished_line(&r, &line) == LINE_NEED_MORE);
     for (size_t i = 0; i < MI_COUNT(s.held); i++)
         chunk_release(s.held[i].line.chunk);
     line_close(&r);

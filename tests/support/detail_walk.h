@@ -130,7 +130,7 @@ static inline void walk_step(struct detail *d, struct slice body, uint32_t rando
         detail_set_width(d, (random >> 8) % 100, (random >> 4) % 2 == 0);
         break;
     default:
-        to = detail_next_part(d, line, (random >> 4) % 2 == 0);
+        to = detail_get_next_part(d, line, (random >> 4) % 2 == 0);
         WALK_MUST(to == line || to < detail_count_exact_lines(d));
         WALK_MUST(detail_seq_at_line(d, line) >= 0);
         break;

@@ -285,7 +285,7 @@ static const char *reason_of_incomplete_session(const struct audit *a,
 {
     if (a->check.killed)
         return "the proxy was killed: what was not stored yet is missing";
-    if (row != NULL && running_row_state(&a->running, row) == SESSION_ELSEWHERE)
+    if (row != NULL && running_row_get_state(&a->running, row) == SESSION_ELSEWHERE)
         return "the session has not ended; it runs, or ran, on another machine or in another "
                "container";
     return "the session has not ended, but its proxy is gone";
@@ -313,7 +313,7 @@ static int report_session(struct audit *a)
             return st;
     }
     const struct running_row *row = find_running_row(a, c->id);
-    f.runs = row != NULL && running_row_state(&a->running, row) == SESSION_LIVE;
+    f.runs = row != NULL && running_row_get_state(&a->running, row) == SESSION_LIVE;
     struct audit_session s = {
         .id = c->id,
         .uid = slice_of(c->uid),

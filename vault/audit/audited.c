@@ -257,7 +257,7 @@ static void compare_end_with_seal(struct audited *c)
 static int audited_compare_whole_session(struct audited *c, const struct digest *first)
 {
     struct audit_wrong w = {AUDIT_NOTHING, "", ""};
-    const struct finding_added *left = findings_find_without_message(&c->findings);
+    const struct finding_added *left = findings_find_one_without_message(&c->findings);
     compare_record_count(c);
     if (left != NULL) {
         char record[32];

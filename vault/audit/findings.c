@@ -60,7 +60,7 @@ bool findings_remove_added_names(struct findings_added *f, int64_t seq, struct s
     return fine;
 }
 
-const struct finding_added *findings_find_without_message(const struct findings_added *f)
+const struct finding_added *findings_find_one_without_message(const struct findings_added *f)
 {
     for (size_t i = 0; i < f->n; i++)
         if (!f->list[i].met)

@@ -33,7 +33,7 @@ void findings_sort(struct findings_added *f);
 MI_MUST bool findings_remove_added_names(struct findings_added *f, int64_t seq,
                                          struct slice *finding);
 /* Returns an added finding whose message was not read; NULL if there is none. */
-const struct finding_added *findings_find_without_message(const struct findings_added *f);
+const struct finding_added *findings_find_one_without_message(const struct findings_added *f);
 void findings_close(struct findings_added *f); /* the argument may be {0}; may be called twice */
 
 #endif

@@ -36,7 +36,7 @@ static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slic
         return 0;
     x->leaves = c.size;
     x->root = c.root;
-    return trail_request_tree_root(t, c.size);
+    return trail_add_root_request(t, c.size);
 }
 
 int signed_notes_add_foreign(struct signed_notes *s, struct trail *t, struct slice text,
@@ -94,7 +94,7 @@ static enum audit_kind signed_notes_find_fault(const struct signed_notes *s,
         *ret_text = "the log is not a continuation of what was signed: it has another history";
         return AUDIT_FORKED;
     }
-    const struct public_key *key = trail_key_at(t, c.size);
+    const struct public_key *key = trail_get_key_at_size(t, c.size);
     if (key == NULL || note_check_signature(&note, key) != 0) {
         *ret_text = "the checkpoint is not signed with the key of that time";
         return AUDIT_SIGNATURE;

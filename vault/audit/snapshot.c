@@ -80,7 +80,7 @@ void snapshot_close(struct snapshot *s)
 
 /* Adds SQLite's text without its line that names the database. Unprintable characters become '?',
  * because the text contains names from the file. */
-static void snapshot_append_printable(struct buf *b, const char *text)
+static void snapshot_append_printable_text(struct buf *b, const char *text)
 {
     static const char head[] = "*** in database main ***\n";
     text += strncmp(text, head, sizeof head - 1) == 0 ? sizeof head - 1 : 0;
@@ -103,11 +103,11 @@ static int run_integrity_check(struct snapshot *s, struct buf *ret)
     } else if (st == 0 && (strstr(text, "error code") || strstr(text, "failed to get page"))) {
         /* A page cannot be read or is invalid: SQLite reports this only in its text. */
         buf_adds(&why, "database disk image is malformed: ");
-        snapshot_append_printable(&why, text);
+        snapshot_append_printable_text(&why, text);
         st = db_set_error(&s->d, buf_str(&why));
     } else if (st == 0 && strcmp(text, "ok") != 0) {
         buf_adds(ret, "SQLite says of the file: ");
-        snapshot_append_printable(ret, text);
+        snapshot_append_printable_text(ret, text);
     }
     sqlite3_finalize(q);
     buf_close(&why);

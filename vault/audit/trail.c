@@ -38,7 +38,7 @@ void trail_close(struct trail *t)
 
 /* ---- roots ---------------------------------------------------------------------------------- */
 
-int trail_request_tree_root(struct trail *t, uint64_t size)
+int trail_add_root_request(struct trail *t, uint64_t size)
 {
     size_t at = t->root_n;
     while (at > 0 && t->root[at - 1].size > size)
@@ -75,7 +75,7 @@ static void trail_set_known_roots(struct trail *t)
     }
 }
 
-const struct public_key *trail_key_at(const struct trail *t, uint64_t size)
+const struct public_key *trail_get_key_at_size(const struct trail *t, uint64_t size)
 {
     for (size_t i = t->key_n; i > 0; i--)
         if ((uint64_t)t->key[i - 1].n < size)

@@ -12,7 +12,7 @@ struct span {
 
 /* Copies a name to `b` with escapes resolved and at most CASSETTE_NAME_MAX bytes, as the vault
  * stores names. Copies nothing if the name is already in this form. */
-static struct span derived_copy_unescaped_name(struct buf *b, struct slice raw)
+static struct span copy_unescaped_name(struct buf *b, struct slice raw)
 {
     if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))
         return (struct span){0};
@@ -45,8 +45,8 @@ int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
         return 0;
     const struct rpc *m = &ret->rpc;
     struct slice raw_target = rpc_target(m);
-    struct span method = derived_copy_unescaped_name(scratch, m->method);
-    struct span target = derived_copy_unescaped_name(scratch, raw_target);
+    struct span method = copy_unescaped_name(scratch, m->method);
+    struct span target = copy_unescaped_name(scratch, raw_target);
     if (scratch->failed || ((method.copied || target.copied) && !buf_reserve(scratch, 1)))
         return MI_ENOMEM;
     ret->kind = row_kind_of_rpc(m->kind);

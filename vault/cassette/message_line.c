@@ -105,8 +105,8 @@ int message_line_read(struct slice line, int version, struct buf *texts, struct 
 /* ---- writing ---- */
 
 /* Whether the line must have this field: its value is known and cannot be derived. */
-static bool field_is_needed(const struct record_field *f, const struct query_message *message,
-                            const struct cassette_derived *derived)
+static bool field_must_be_written(const struct record_field *f, const struct query_message *message,
+                                  const struct cassette_derived *derived)
 {
     /* the casts remove const; neither struct is changed */
     void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived;
@@ -142,7 +142,7 @@ void message_line_write(struct json_out *j, int version, const struct query_mess
     json_out_object(j, NULL);
     for (int i = 0; i < M_msg; i++)
         if (members[i].since <= version &&
-            (members[i].required || field_is_needed(field_of_member(i), m, derived)))
+            (members[i].required || field_must_be_written(field_of_member(i), m, derived)))
             write_member(j, i, m);
     if (m->body.p != NULL && is_msg)
         json_out_raw(j, "msg", m->body);

@@ -69,7 +69,8 @@ static void pairing_unlink_request(struct pairing *p, size_t i)
 
 /* Searches the unanswered requests with the key p->key, either those that are cancelled or those
  * that are not. Returns the index of the oldest or the newest one; NONE if there is none. */
-static size_t pairing_find_in_chain(const struct pairing *p, enum pairing_rule rule, bool cancelled)
+static size_t pairing_find_request_in_chain(const struct pairing *p, enum pairing_rule rule,
+                                            bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
     const struct pairing_chain *c = pairing_chain_of_key(p, key, cancelled);
@@ -86,9 +87,9 @@ static struct pairing_request *pairing_find_by_key(struct pairing *p, enum pairi
 {
     if (p->chains_n == 0)
         return NULL;
-    size_t i = pairing_find_in_chain(p, rule, false);
+    size_t i = pairing_find_request_in_chain(p, rule, false);
     if (rule == PAIRING_NEWEST || i == NONE) {
-        size_t cancelled = pairing_find_in_chain(p, rule, true);
+        size_t cancelled = pairing_find_request_in_chain(p, rule, true);
         if (i == NONE || (cancelled != NONE && cancelled > i))
             i = cancelled;
     }

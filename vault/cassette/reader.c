@@ -58,7 +58,7 @@ static int read_file_line(struct cassette_reader *r, struct slice *ret, bool *re
             return st;
     }
     if (got == LINE_NEED_MORE)
-        got = line_take_unfinished(&r->lines, &line);
+        got = line_take_unfinished_line(&r->lines, &line);
     *ret_more = got != LINE_NEED_MORE;
     r->line_no += *ret_more;
     if (got == LINE_TOO_LONG)

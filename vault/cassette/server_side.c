@@ -23,7 +23,7 @@ static bool request_with_id_is_open(void *ctx, struct json_value id)
     return find_request_by_id(ctx, id) != NULL;
 }
 
-static bool request_has_this_method(void *ctx, struct json_value id, struct slice method)
+static bool request_of_id_has_method(void *ctx, struct json_value id, struct slice method)
 {
     struct cassette_reader *r = ctx;
     const struct pairing_request *q = find_request_by_id(r, id);
@@ -177,7 +177,7 @@ void server_side_open(struct cassette_reader *r)
 {
     struct server_lines_rules rules = {
         .max = CASSETTE_LINE_MAX,
-        .open = {request_with_id_is_open, request_has_this_method, r},
+        .open = {request_with_id_is_open, request_of_id_has_method, r},
         .line = server_side_on_line,
         .ctx = r};
     server_lines_open(&r->server, &rules);

@@ -16,8 +16,8 @@ static const struct {
               [SEVERITY_ERROR] = {17, "ERROR"}};
 
 /* Writes the beginning of a log record, up to its attributes. */
-static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s, int64_t t_us,
-                           enum severity severity, struct slice body)
+static void otlp_begin_log_record(struct otlp_request *r, const struct otlp_session *s,
+                                  int64_t t_us, enum severity severity, struct slice body)
 {
     struct json_out *j = &r->j;
     json_out_object(j, NULL);
@@ -55,8 +55,8 @@ void otlp_add_finding(struct otlp_request *r, const struct otlp_session *s, stru
     bool known = finding_by_name(name, &info);
     struct slice method = m->method.p != NULL ? m->method : m->request_method;
     struct slice target = m->method.p != NULL ? m->target : m->request_target;
-    otlp_log_begin(r, s, m->t_us, known ? info.severity : SEVERITY_NOTE,
-                   known ? slice_of(info.meaning) : name);
+    otlp_begin_log_record(r, s, m->t_us, known ? info.severity : SEVERITY_NOTE,
+                          known ? slice_of(info.meaning) : name);
     json_out_str(j, "eventName", "mcp_interposer.finding");
     json_out_array(j, "attributes");
     otlp_add_attribute(j, "mcp_interposer.finding", name);
@@ -160,7 +160,7 @@ void otlp_add_event(struct otlp_request *r, const struct otlp_session *s,
 {
     struct json_out *j = &r->j;
     struct json_value detail = parse_event_detail(e);
-    otlp_log_begin(r, s, e->t_us, severity_of_event(e->kind), e->kind);
+    otlp_begin_log_record(r, s, e->t_us, severity_of_event(e->kind), e->kind);
     buf_clear(r->text);
     buf_adds(r->text, "mcp_interposer.");
     buf_slice_add(r->text, e->kind);

@@ -78,7 +78,7 @@ struct id_list {
     size_t n, cap;
 };
 
-static int derive_each_session(struct query *q, const struct id_list *list)
+static int derive_calls_of_sessions(struct query *q, const struct id_list *list)
 {
     int st = q->derived == NULL ? create_derived_tables(&q->d) : 0;
     if (st == 0 && q->derived == NULL) {
@@ -166,9 +166,10 @@ static void add_calls_table(struct buf *sql, const struct call_question *x, cons
  * `calls`. With newest_first, the join starts from the calls: it can stop early, but only the range
  * of ids limits the sessions that are read. Otherwise the join starts from the sessions, and reads
  * only calls of sessions that match. */
-static void add_calls_select(struct buf *sql, const struct query *q, const struct call_question *x,
-                             const char *columns, const struct where *sessions,
-                             const struct where *w, bool derived)
+static void append_select_of_calls(struct buf *sql, const struct query *q,
+                                   const struct call_question *x, const char *columns,
+                                   const struct where *sessions, const struct where *w,
+                                   bool derived)
 {
     const char *schema = derived ? "temp" : "main";
     struct slice some = buf_slice(&sessions->sql);
@@ -201,11 +202,11 @@ static void make_calls_sql(struct buf *sql, const struct query *q, const struct 
                            bool derived)
 {
     if (q->has_calls)
-        add_calls_select(sql, q, x, columns, sessions, w, false);
+        append_select_of_calls(sql, q, x, columns, sessions, w, false);
     if (q->has_calls && derived)
         buf_adds(sql, " UNION ALL ");
     if (derived || !q->has_calls)
-        add_calls_select(sql, q, x, columns, sessions, w, true);
+        append_select_of_calls(sql, q, x, columns, sessions, w, true);
     buf_adds(sql, x->newest_first ? " ORDER BY 1 DESC" : "");
     if (x->sort != CALLS_UNSORTED)
         buf_printf(sql, " ORDER BY sort_key DESC, 1 DESC LIMIT %lld OFFSET %lld",
@@ -283,12 +284,12 @@ static int derive_missing_calls(struct query *q, const struct filter *f, struct 
             st = w.sql.failed ? MI_ENOMEM : list_sessions_without_rows(q, &w, missing);
         where_clause_close(&w);
         if (st == 0 && missing->n > 0) {
-            st = derive_each_session(q, missing);
+            st = derive_calls_of_sessions(q, missing);
             /* SQLite cannot create the temporary file, or its disk is full, as in a container: use
              * memory instead. */
             if (st == MI_ESTORE &&
                 sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) == SQLITE_OK)
-                st = derive_each_session(q, missing);
+                st = derive_calls_of_sessions(q, missing);
         }
         int again = st == 0 || st == MI_ESTORE ? query_refresh(q) : st;
         st = again < 0 ? again : st;
@@ -349,8 +350,8 @@ static int call_rows_on_each_row(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
-int call_rows_read_each(struct query *q, const struct call_question *x, const char *columns,
-                        each_fn fn, void *ctx)
+int call_rows_read_with_callback(struct query *q, const struct call_question *x,
+                                 const char *columns, each_fn fn, void *ctx)
 {
     struct buf each = {0};
     buf_printf(&each, "each(%s)", columns);

@@ -22,14 +22,14 @@ MI_MUST int call_rows_read(struct query *q, const struct call_question *x, const
 
 /* Like call_rows_read(), but takes half of the time (vault/query/each.h) and does not accept
  * `sort`, `newest_first` or `around`. The callback returns 0 or an error. */
-MI_MUST int call_rows_read_each(struct query *q, const struct call_question *x, const char *columns,
-                                each_fn fn, void *ctx);
+MI_MUST int call_rows_read_with_callback(struct query *q, const struct call_question *x,
+                                         const char *columns, each_fn fn, void *ctx);
 
 /* *ret: whether the vault has operations. Returns 0 or an error. */
 MI_MUST int call_rows_check_operations(struct query *q, bool *ret);
 /* Derives the calls of the sessions that match the filter and are not in the table `calls`.
- * call_rows_read() and call_rows_read_each() derive these calls themselves. A caller that calls
- * several functions of this file in one transaction must call this function before the
+ * call_rows_read() and call_rows_read_with_callback() derive these calls themselves. A caller that
+ * calls several functions of this file in one transaction must call this function before the
  * transaction. */
 MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);
 

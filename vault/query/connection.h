@@ -18,7 +18,7 @@ struct query {
     /* owned; writes to temp.calls (call_rows.c); NULL: there is no such table yet */
     struct call_batch *derived;
     struct remote *remote; /* owned; connection to a store; NULL: `d` is a vault */
-    struct each each;      /* callback and its data for call_rows_read_each() */
+    struct each each;      /* callback and its data for call_rows_read_with_callback() */
     int dir_fd;            /* owned; directory of the vault; -1: there is none */
     char *path; /* owned; the vault's absolute path without symbolic links, or a store's name */
     struct page_row *session; /* owned; the row that query_session() returned last */

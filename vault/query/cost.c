@@ -93,7 +93,7 @@ static bool cost_on_session(void *ctx, const struct query_session *s)
     if (x->c->server != NULL && !slice_is(s->name, x->c->server))
         return true;
     if (!x->c->sent)
-        x->status = query_is_made_by_send(x->q, s->id, &sent);
+        x->status = query_session_is_made_by_send(x->q, s->id, &sent);
     if (x->status < 0)
         return false;
     if (sent || (!x->c->imported && query_is_imported(s))) {
@@ -441,7 +441,7 @@ static int cost_read_calls(struct cost_reading *x, const struct call_question *q
     if (x->several_n > 0)
         sort_array(x->several, x->several_n, sizeof *x->several, cost_compare_call_status, NULL);
     if (st == 0)
-        st = call_rows_read_each(
+        st = call_rows_read_with_callback(
             x->q, question, x->several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
             cost_on_call, x);
     return st == 0 ? cost_add_operations(x) : st;

@@ -125,7 +125,7 @@ static int count_read_repeats(struct counting *x, struct query *q, const struct 
     return status != 0 ? status : ended;
 }
 
-static int compare_repeated_by_id(const void *a, const void *b)
+static int compare_repeated_calls_by_id(const void *a, const void *b)
 {
     const int64_t x = ((const struct repeated_call *)a)->id;
     const int64_t y = ((const struct repeated_call *)b)->id;
@@ -149,7 +149,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
     struct repeated_call key = {.id = sqlite3_column_int64(st, 11)};
     const struct repeated_call *repeat =
         x->repeats_n > 0
-            ? bsearch(&key, x->repeat, x->repeats_n, sizeof key, compare_repeated_by_id)
+            ? bsearch(&key, x->repeat, x->repeats_n, sizeof key, compare_repeated_calls_by_id)
             : NULL;
     x->c->repeats += repeat != NULL;
     x->c->repeats_forwarded += repeat != NULL && repeat->forwarded;
@@ -174,7 +174,7 @@ static bool note_if_session_is_left_out(void *ctx, const struct query_session *s
     struct left_out_search *l = ctx;
     bool sent = false;
     if (!l->c->sent)
-        l->status = query_is_made_by_send(l->q, s->id, &sent);
+        l->status = query_session_is_made_by_send(l->q, s->id, &sent);
     l->c->left_out = sent || (!l->c->imported && query_is_imported(s));
     return l->status == 0 && !l->c->left_out;
 }

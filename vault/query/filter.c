@@ -99,17 +99,17 @@ bool filter_matches_message(const struct filter *f, int64_t started_at_us,
 bool filter_matches_event(const struct filter *f, int64_t started_at_us,
                           const struct query_event *e)
 {
-    return !filter_has_call(f) && filter_includes_time(f, started_at_us + e->t_us);
+    return !filter_selects_by_call(f) && filter_includes_time(f, started_at_us + e->t_us);
 }
 
-bool filter_has_call(const struct filter *f)
+bool filter_selects_by_call(const struct filter *f)
 {
     return f->tool != NULL || f->method != NULL || f->failed || f->slow_us > 0;
 }
 
 bool filter_selects_rows(const struct filter *f)
 {
-    return filter_has_call(f) || f->since_us != INT64_MIN || f->until_us != INT64_MAX;
+    return filter_selects_by_call(f) || f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
 
 /* ---- conditions ---- */

@@ -24,14 +24,14 @@ int query_read_session_end_time(struct query *q, int64_t session_id, int64_t *re
 
 bool query_has_running_session(struct query *q)
 {
-    return q->remote == NULL && query_refresh(q) == 0 && running_has_rows(q->d.db);
+    return q->remote == NULL && query_refresh(q) == 0 && running_list_has_rows(q->d.db);
 }
 
 int query_read_running_processes(struct query *q, int64_t session_id, struct running *ret)
 {
     int status = query_refresh(q);
     if (status == 0)
-        status = running_read_row(q->d.db, session_id, ret);
+        status = running_list_read_row(q->d.db, session_id, ret);
     return status == MI_ESTORE ? db_fail(&q->d) : status;
 }
 

@@ -267,7 +267,7 @@ struct message_question {
 };
 
 /* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls
- * on_event for events, in the order of time. If filter_has_call(), there are no events. */
+ * on_event for events, in the order of time. If filter_selects_by_call(), there are no events. */
 MI_MUST int query_messages_and_events(struct query *q, const struct message_question *x,
                                       query_message_fn on_message, query_event_fn on_event,
                                       void *ctx);
@@ -276,8 +276,8 @@ MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, in
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 /* Sets ret_seq[] to the seqs of the newest messages that match the filter, newest first, at most
  * `max`. */
-MI_MUST int query_find_matching(struct query *q, const struct message_question *x, size_t max,
-                                int64_t *ret_seq, size_t *ret_n);
+MI_MUST int query_find_matching_messages(struct query *q, const struct message_question *x,
+                                         size_t max, int64_t *ret_seq, size_t *ret_n);
 
 /* The next three functions do not copy messages: the callback runs within a transaction. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
@@ -300,7 +300,7 @@ MI_MUST int query_events_newest_first(struct query *q, int64_t session_id, int64
                                       query_event_fn fn, void *ctx);
 
 /* Whether `send` made the session: such a session has the event `sent`. */
-MI_MUST int query_is_made_by_send(struct query *q, int64_t session_id, bool *ret);
+MI_MUST int query_session_is_made_by_send(struct query *q, int64_t session_id, bool *ret);
 
 /* Whether a message of the session has its own revision. Reads all messages of the session. */
 MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);

@@ -12,14 +12,14 @@ struct reading {
     enum query_body body; /* which part of the body is read; used by query_message_rows() only */
 };
 
-static int scan_pass_one_message(struct reading *r, const struct query_message *m)
+static int pass_message_to_callback(struct reading *r, const struct query_message *m)
 {
     r->left--;
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
 }
 
 /* Like connect_column(), for a column that is a text or NULL. */
-static struct slice connect_text_column(sqlite3_stmt *st, int i)
+static struct slice read_text_column(sqlite3_stmt *st, int i)
 {
     const void *p = sqlite3_column_text(st, i);
     return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
@@ -34,11 +34,11 @@ int query_read_fields(const struct record_fields *s, sqlite3_stmt *st, int i, en
         case VALUE_JSON:
             *field_text(f, record) = f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY
                                          ? (struct slice){0}
-                                         : connect_text_column(st, i);
+                                         : read_text_column(st, i);
             break;
         case VALUE_WORD:
             *field_get_unsigned_pointer(f, record) =
-                value_find_by_word(f->words, connect_text_column(st, i));
+                value_find_by_word(f->words, read_text_column(st, i));
             break;
         case VALUE_TIME:
         case VALUE_SINCE:
@@ -73,7 +73,7 @@ static int query_scan_on_row(void *ctx, sqlite3_stmt *st)
     struct reading *r = ctx;
     struct query_message m;
     query_message_row(st, r->body, &m);
-    return scan_pass_one_message(r, &m);
+    return pass_message_to_callback(r, &m);
 }
 
 static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
@@ -86,10 +86,10 @@ static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
         .body_offset = sqlite3_column_int64(st, 3),
         .body_length = sqlite3_column_int64(st, 4),
     };
-    return scan_pass_one_message(ctx, &m);
+    return pass_message_to_callback(ctx, &m);
 }
 
-static int scan_on_facts(void *ctx, sqlite3_stmt *st)
+static int scan_on_row_without_body(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
@@ -104,7 +104,7 @@ static int scan_on_facts(void *ctx, sqlite3_stmt *st)
         .request_target = connect_column(st, 9),
         .request_action = value_find_by_word(&row_actions, connect_column(st, 10)),
     };
-    return scan_pass_one_message(ctx, &m);
+    return pass_message_to_callback(ctx, &m);
 }
 
 int query_read_message_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
@@ -124,9 +124,9 @@ int query_message_facts(struct query *q, const struct message_question *x, enum 
     struct where w = {.n = 0};
     if (x->filter != NULL)
         where_add_message(&w, x->filter, x->started_at_us);
-    int st = w.sql.failed
-                 ? MI_ENOMEM
-                 : query_scan_rows(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, scan_on_facts, &r);
+    int st = w.sql.failed ? MI_ENOMEM
+                          : query_scan_rows(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in,
+                                            scan_on_row_without_body, &r);
     where_clause_close(&w);
     return st;
 }
@@ -152,8 +152,8 @@ static int find_statuses_of_own_answers(struct query *q, const struct message_qu
     return st;
 }
 
-int query_find_matching(struct query *q, const struct message_question *x, size_t max,
-                        int64_t *ret_seq, size_t *ret_n)
+int query_find_matching_messages(struct query *q, const struct message_question *x, size_t max,
+                                 int64_t *ret_seq, size_t *ret_n)
 {
     struct query_range rows = {x->session_id, x->from, x->to, true};
     struct filter own = FILTER_ANY;

@@ -55,7 +55,7 @@ static int page_resolve_text_offsets(struct page *p)
     return 0;
 }
 
-static struct page *page_new(enum remote_table table)
+static struct page *make_page(enum remote_table table)
 {
     struct page *p = calloc(1, sizeof *p);
     if (p != NULL)
@@ -65,7 +65,7 @@ static struct page *page_new(enum remote_table table)
 
 int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct page **ret)
 {
-    struct page *p = page_new(ask->table);
+    struct page *p = make_page(ask->table);
     if (p == NULL)
         return MI_ENOMEM;
     struct filling f = {.page = p, .ask = ask};
@@ -89,7 +89,7 @@ int page_read_from_store(struct remote *r, const struct remote_ask *ask, struct 
 static int page_copy_rows(const struct page *p, const struct remote_ask *ask, size_t first,
                           size_t n, bool reversed, struct page **ret)
 {
-    struct filling f = {.page = page_new(ask->table), .ask = ask};
+    struct filling f = {.page = make_page(ask->table), .ask = ask};
     int st = f.page != NULL ? 0 : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < n; i++)
         st = page_append_row(&f, page_row(p, reversed ? first + n - 1 - i : first + i) + p->width -
@@ -175,7 +175,7 @@ int pages_find_session(struct remote *r, int64_t id, struct page **ret, size_t *
     return 0;
 }
 
-void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
+void pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask, struct page *p)
 {
     if (ask->rows == 1)
         return;
@@ -383,7 +383,7 @@ static int split_calls_by_session(struct remote *r, const struct page *all, bool
 int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
                      struct page **ret)
 {
-    struct page *all = page_new(REMOTE_CALLS);
+    struct page *all = make_page(REMOTE_CALLS);
     if (all == NULL)
         return MI_ENOMEM;
     all->width++;
@@ -433,7 +433,7 @@ static int pages_read_summaries(struct remote *r, int64_t id)
 {
     struct group g = {.n = 1, .id = {id}};
     struct remote_ask ask = {.table = REMOTE_SUMMARIES};
-    struct page *all = page_new(REMOTE_SUMMARIES);
+    struct page *all = make_page(REMOTE_SUMMARIES);
     struct filling f = {.page = all, .ask = &ask};
     int st = all != NULL ? 0 : MI_ENOMEM;
     if (!pages_set_session(r, id, &ask))

@@ -110,7 +110,7 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
 MI_MUST int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask,
                                         struct page **ret);
 /* Stores a page in the cache for later look-ups. */
-void pages_cache_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
+void pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask, struct page *p);
 /* Like page_read_from_store(), but makes a page of messages or calls from cached pages. MI_ENOENT:
  * the cached pages lack a row, so ask the store. */
 MI_MUST int pages_make_page_from_cache(struct remote *r, int64_t session,

@@ -70,7 +70,7 @@ static int cursor_read_page(struct remote *r, struct cursor *c)
     st = is_call ? pages_get_calls(r, c->session, ask, &c->page)
                  : page_read_from_store(r, ask, &c->page);
     if (st == 0 && ask->table == REMOTE_SESSIONS)
-        pages_cache_sessions(r, ask, c->page);
+        pages_add_sessions_to_cache(r, ask, c->page);
     else if (st == 0 && ask->table == REMOTE_MESSAGES)
         pages_cache_page(r, c->session, ask, c->page);
     return st;

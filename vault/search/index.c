@@ -307,8 +307,9 @@ static const struct search_kind files = {search_file_number, search_terms_write_
 
 /* ---- the folder ---- */
 
-/* Opens VAULT/Search. If it cannot be opened, returns 0, and search_update_file() fails later. */
-static int search_open_folder(struct search *s)
+/* Opens VAULT/Search. If it cannot be opened, returns 0, and search_index_update_file() fails
+ * later. */
+static int search_index_open_folder(struct search *s)
 {
     struct buf path = {0};
     s->dir_fd = vault_dir_open_sub(query_dir_fd(s->q), VAULT_SEARCH, true);
@@ -327,7 +328,7 @@ int search_open(struct search **ret, struct query *q)
     if (s == NULL)
         return MI_ENOMEM;
     *s = (struct search){.kind = store ? &search_store : &files, .q = q, .dir_fd = -1};
-    int st = store ? 0 : search_open_folder(s);
+    int st = store ? 0 : search_index_open_folder(s);
     if (st == 0)
         *ret = s;
     else
@@ -395,18 +396,18 @@ int search_delete_index(const char *vault, int64_t session_id)
 
 /* ---- files and store ---- */
 
-int64_t search_file_of_session(const struct search *s, int64_t session_id)
+int64_t search_get_file_of_session(const struct search *s, int64_t session_id)
 {
     return s != NULL ? s->kind->file_of(session_id) : search_file_number(session_id);
 }
 
-bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b)
+bool search_index_make_query(const struct search *s, const struct search_terms *t, struct buf *b)
 {
     return s->kind->query(t, b);
 }
 
-int search_update_file(struct search *s, const struct search_session *session, size_t n,
-                       void (*on_read)(void *ctx), void *ctx)
+int search_index_update_file(struct search *s, const struct search_session *session, size_t n,
+                             void (*on_read)(void *ctx), void *ctx)
 {
     return s->kind->update(s, session, n, on_read, ctx);
 }

@@ -30,27 +30,27 @@ struct search_session {
 };
 
 /* `q` is borrowed. Returns 0 or MI_ENOMEM. If the index cannot be written, later calls of
- * search_update_file() fail. */
+ * search_index_update_file() fail. */
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* the argument may be NULL */
 
 /* Returns the number of the index file of a session. In a store, which has no files, the number is
  * that of the group of sessions that are searched together. s may be NULL. */
-int64_t search_file_of_session(const struct search *s, int64_t session_id);
+int64_t search_get_file_of_session(const struct search *s, int64_t session_id);
 /* Appends a query for search_find_messages() that matches every text with all terms, and possibly
  * other texts. false: there is no such query. */
-bool search_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
+bool search_index_make_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
 /* Updates the index file of these sessions, which must be all sessions of the file, newest first.
  * Does nothing for a store. on_read, if not NULL, is called for each message that is indexed.
  * Returns 0; MI_EIO if there is no index, so the caller must search the messages; MI_ESTORE (see
  * query_error()); or MI_ENOMEM. */
-MI_MUST int search_update_file(struct search *s, const struct search_session *session, size_t n,
-                               void (*on_read)(void *ctx), void *ctx);
+MI_MUST int search_index_update_file(struct search *s, const struct search_session *session,
+                                     size_t n, void (*on_read)(void *ctx), void *ctx);
 /* Called for each message that is found. Returns false to stop the search. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
 /* Calls fn for each message that matches the query, newest first. The sessions must be those of the
- * last search_update_file(). Returns 0, MI_EIO (the index file was damaged and is deleted),
+ * last search_index_update_file(). Returns 0, MI_EIO (the index file was damaged and is deleted),
  * MI_ESTORE (see query_error()) or MI_ENOMEM. */
 MI_MUST int search_find_messages(struct search *s, const struct search_session *session, size_t n,
                                  const char *query, search_fn fn, void *ctx);

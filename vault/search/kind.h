@@ -8,9 +8,9 @@
 
 /* Implementations of the functions of index.h, for one kind of index. */
 struct search_kind {
-    int64_t (*file_of)(int64_t session_id);                     /* search_file_of_session() */
-    bool (*query)(const struct search_terms *t, struct buf *b); /* search_make_query() */
-    /* search_update_file() */
+    int64_t (*file_of)(int64_t session_id);                     /* search_get_file_of_session() */
+    bool (*query)(const struct search_terms *t, struct buf *b); /* search_index_make_query() */
+    /* search_index_update_file() */
     int (*update)(struct search *s, const struct search_session *session, size_t n,
                   void (*on_read)(void *ctx), void *ctx);
     /* search_find_messages() */

@@ -63,8 +63,8 @@ static int close_cursor(sqlite3_vtab_cursor *c)
     return SQLITE_OK;
 }
 
-static int batch_table_first(sqlite3_vtab_cursor *cursor, int number, const char *text, int n,
-                             sqlite3_value **arg)
+static int batch_table_move_to_first_row(sqlite3_vtab_cursor *cursor, int number, const char *text,
+                                         int n, sqlite3_value **arg)
 {
     (void)number, (void)text, (void)n, (void)arg;
     struct cursor *c = (struct cursor *)cursor;
@@ -108,7 +108,7 @@ static const sqlite3_module module = {
     .xDestroy = disconnect_table,
     .xOpen = open_cursor,
     .xClose = close_cursor,
-    .xFilter = batch_table_first,
+    .xFilter = batch_table_move_to_first_row,
     .xNext = batch_table_next,
     .xEof = batch_table_is_at_end,
     .xColumn = batch_table_column,

@@ -412,7 +412,7 @@ struct call_message call_message_of_row(sqlite3_stmt *st)
     struct rpc body;
     struct link link = {0};
     if (sqlite3_column_type(st, 13) == SQLITE_TEXT && rpc_read(connect_column(st, 13), &body) == 0)
-        link = link_from_message(&body);
+        link = link_read_from_message(&body);
     return (struct call_message){
         .link = link,
         .seq = sqlite3_column_int64(st, 0),

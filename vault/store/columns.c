@@ -84,7 +84,7 @@ void columns_expand_statement(const char *sql, int64_t version, bool store, stru
     buf_adds(ret, sql);
 }
 
-sqlite3_stmt *columns_prepare(sqlite3 *db, const char *sql)
+sqlite3_stmt *columns_prepare_statement(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *q = NULL;
     struct buf text = {0};

@@ -32,6 +32,6 @@
 void columns_expand_statement(const char *sql, int64_t version, bool store, struct buf *ret);
 /* Prepares a statement for the current version of the schema. Returns NULL after an error; see
  * failure_text(). */
-sqlite3_stmt *columns_prepare(sqlite3 *db, const char *sql);
+sqlite3_stmt *columns_prepare_statement(sqlite3 *db, const char *sql);
 
 #endif

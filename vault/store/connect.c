@@ -25,7 +25,7 @@ struct budget {
     int64_t used; /* number of steps of the running statement */
 };
 
-static int64_t database_file_bytes(const char *path, const char *suffix)
+static int64_t size_of_database_file(const char *path, const char *suffix)
 {
     char name[4096];
     struct stat st;
@@ -47,8 +47,8 @@ static int budget_on_steps(void *ctx)
     if (b->used < BUDGET_LEAST)
         return 0;
     const char *path = sqlite3_db_filename(b->db, "main");
-    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (database_file_bytes(path, "") +
-                                                       database_file_bytes(path, "-wal"));
+    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (size_of_database_file(path, "") +
+                                                       size_of_database_file(path, "-wal"));
 }
 
 /* SQLite calls this function when a statement begins, and when the connection is closed. */

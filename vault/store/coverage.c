@@ -25,7 +25,7 @@ void coverage_close(struct coverage *c)
 /* Prepares a statement whose ?1 is the session. */
 static sqlite3_stmt *coverage_prepare(sqlite3 *db, const char *sql, int64_t session_id)
 {
-    sqlite3_stmt *q = columns_prepare(db, sql);
+    sqlite3_stmt *q = columns_prepare_statement(db, sql);
     if (q != NULL)
         sqlite3_bind_int64(q, 1, session_id);
     return q;

@@ -125,5 +125,5 @@ pid_t vault_dir_writer_pid(const char *vault)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/" VAULT_DB "-shm", vault);
-    return n > 0 && (size_t)n < sizeof path ? file_lock_owner(path, WAL_WRITE_LOCK) : 0;
+    return n > 0 && (size_t)n < sizeof path ? file_find_lock_owner(path, WAL_WRITE_LOCK) : 0;
 }

@@ -68,8 +68,8 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
     return st;
 }
 
-int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
-                         struct escalation_row *ret, char ret_file[ESCALATION_FILE_MAX])
+int escalation_row_count_problem(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
+                                 struct escalation_row *ret, char ret_file[ESCALATION_FILE_MAX])
 {
     sqlite3_stmt *q;
     struct escalation_row row = {.count = 0};

@@ -26,8 +26,9 @@ MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *p
                                 int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
 /* Adds `more` occurrences to a row. *ret gets the times and the count of the updated row, ret_file
  * the name of its file. Returns 0, MI_ENOENT or MI_ESTORE. */
-MI_MUST int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
-                                 struct escalation_row *ret, char ret_file[ESCALATION_FILE_MAX]);
+MI_MUST int escalation_row_count_problem(struct writer *w, int64_t id, uint64_t more,
+                                         int64_t last_at_us, struct escalation_row *ret,
+                                         char ret_file[ESCALATION_FILE_MAX]);
 MI_MUST int escalation_row_add(struct writer *w, const struct escalation_row *row, int64_t *ret_id);
 
 #endif

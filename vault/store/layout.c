@@ -270,7 +270,7 @@ static bool object_matches_known_layout(const struct comparing *c, const struct 
     return c->old || memcmp(hex, o->text, DIGEST_HEX) == 0;
 }
 
-static void compare_object(struct comparing *c, sqlite3_stmt *q)
+static void compare_schema_object(struct comparing *c, sqlite3_stmt *q)
 {
     struct layout_fault f = {.kind = LAYOUT_ADDED,
                              .type = object_type_name(connect_column(q, TYPE)),
@@ -300,7 +300,7 @@ static int compare_objects(struct comparing *c, sqlite3 *db)
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW)
-            compare_object(c, q);
+            compare_schema_object(c, q);
     }
     int st = rc == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_finalize(q);

@@ -33,7 +33,7 @@ struct run {
 static sqlite3_stmt *restate_prepare_query(const struct run *run, const char *sql, int64_t a,
                                            int64_t b)
 {
-    sqlite3_stmt *q = columns_prepare(run->r->db, sql);
+    sqlite3_stmt *q = columns_prepare_statement(run->r->db, sql);
     if (q != NULL) {
         sqlite3_bind_int64(q, 1, a);
         if (sqlite3_bind_parameter_count(q) > 1)

@@ -37,7 +37,7 @@ static enum liveness_place compare_boot_with_current(const struct running *r)
     return strcmp(boot, r->boot) == 0 ? LIVENESS_HERE : LIVENESS_NOT_HERE;
 }
 
-static enum liveness_place running_compare_pid_namespace(const struct running *r)
+static enum liveness_place compare_pid_namespace_of_session(const struct running *r)
 {
     if (r->pid_namespace == 0)
         return LIVENESS_PLACE_UNKNOWN;
@@ -47,10 +47,10 @@ static enum liveness_place running_compare_pid_namespace(const struct running *r
 bool running_pids_are_valid(const struct running *r)
 {
     return compare_boot_with_current(r) == LIVENESS_HERE &&
-           running_compare_pid_namespace(r) == LIVENESS_HERE;
+           compare_pid_namespace_of_session(r) == LIVENESS_HERE;
 }
 
-bool running_is_this_host(struct slice name)
+bool running_session_is_on_this_host(struct slice name)
 {
     char host[_POSIX_HOST_NAME_MAX + 1] = "";
     return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
@@ -58,44 +58,45 @@ bool running_is_this_host(struct slice name)
 
 /* Whether the proxy's process runs. The result means something only if the process ids in *r are
  * those of this machine and PID namespace (model/liveness.c). */
-static bool proxy_process_runs(const struct running *r, int64_t started_at_us)
+static bool proxy_process_is_alive(const struct running *r, int64_t started_at_us)
 {
     if (r->pid_start != 0 || compare_boot_with_current(r) == LIVENESS_HERE)
         return r->pid_start != 0 && process_start(r->pid) == r->pid_start;
     return r->pid > 0 && (kill(r->pid, 0) == 0 || errno != ESRCH) &&
-           process_began_us(r->pid) <= started_at_us + PID_REUSE_US;
+           process_start_time_us(r->pid) <= started_at_us + PID_REUSE_US;
 }
 
-enum session_state running_session_state(const struct running_session *s, int lock)
+enum session_state get_running_session_state(const struct running_session *s, int lock)
 {
     struct liveness f = {.ended = s->ended};
     if (!s->ended)
         f = (struct liveness){
             .lock = running_lock_get_state(lock, s->id),
             .boot = compare_boot_with_current(&s->r),
-            .pids = running_compare_pid_namespace(&s->r),
-            .host = running_is_this_host(s->host),
-            .process = proxy_process_runs(&s->r, s->started_at_us),
+            .pids = compare_pid_namespace_of_session(&s->r),
+            .host = running_session_is_on_this_host(s->host),
+            .process = proxy_process_is_alive(&s->r, s->started_at_us),
         };
     return session_state_by_liveness(&f);
 }
 
-enum session_state running_row_state(const struct running_list *l, const struct running_row *row)
+enum session_state running_row_get_state(const struct running_list *l,
+                                         const struct running_row *row)
 {
     struct running_session s = {.id = row->session_id,
                                 .started_at_us = row->started_at_us,
                                 .host = slice_of(row->host),
                                 .r = row->r};
-    return running_session_state(&s, l->lock);
+    return get_running_session_state(&s, l->lock);
 }
 
-bool running_has_any_proxy(const char *vault)
+bool running_list_has_any_proxy(const char *vault)
 {
     struct running_list l;
     struct buf error = {0};
     bool any = running_list_open(&l, vault, &error) < 0;
     for (size_t i = 0; !any && i < l.n; i++)
-        any = running_row_state(&l, &l.row[i]) != SESSION_DIED;
+        any = running_row_get_state(&l, &l.row[i]) != SESSION_DIED;
     running_list_close(&l);
     buf_close(&error);
     return any;
@@ -112,7 +113,7 @@ size_t read_running_process_group(const struct running *r, struct process *ret, 
     if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
         !running_pids_are_valid(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
         return 0;
-    size_t n = process_list_group(r->server_group, ret, max);
+    size_t n = process_list_group_members(r->server_group, ret, max);
     for (size_t i = 0; i < n; i++) {
         bool is_leader = ret[i].pid == r->server_group;
         if (is_leader ? ret[i].start_ticks != r->server_start
@@ -124,7 +125,7 @@ size_t read_running_process_group(const struct running *r, struct process *ret, 
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int running_set_error(sqlite3 *db, const char *vault, struct buf *error)
+static int running_list_set_error(sqlite3 *db, const char *vault, struct buf *error)
 {
     buf_clear(error);
     buf_printf(error, "cannot use %s/" VAULT_DB ": %s", vault, failure_text(db));
@@ -145,7 +146,7 @@ static int running_list_connect(sqlite3 **ret, const char *vault, bool writes, s
     if (rc != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
         schema_version(*ret, &version) < 0)
-        return running_set_error(*ret, vault, error);
+        return running_list_set_error(*ret, vault, error);
     if (version <= SCHEMA_VERSION)
         return version >= SCHEMA_RUNNING ? 0 : MI_ENOENT;
     buf_clear(error);
@@ -206,7 +207,7 @@ static void read_running_row(sqlite3_stmt *q, struct running_row *row)
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
-static int running_load_list(sqlite3 *db, struct running_list *l)
+static int running_list_load(sqlite3 *db, struct running_list *l)
 {
     static const char sql[] =
         "SELECT s.id, s.started_at_us, " LAST_AT
@@ -229,7 +230,7 @@ static int running_load_list(sqlite3 *db, struct running_list *l)
     return st;
 }
 
-bool running_has_rows(sqlite3 *db)
+bool running_list_has_rows(sqlite3 *db)
 {
     bool has;
     int64_t n = 0;
@@ -238,7 +239,7 @@ bool running_has_rows(sqlite3 *db)
            n > 0;
 }
 
-int running_read_row(sqlite3 *db, int64_t session_id, struct running *ret)
+int running_list_read_row(sqlite3 *db, int64_t session_id, struct running *ret)
 {
     sqlite3_stmt *q = NULL;
     bool has;
@@ -265,9 +266,9 @@ int running_list_open(struct running_list *ret, const char *vault, struct buf *e
     *ret = (struct running_list){.lock = -1};
     int st = running_list_connect(&db, vault, false, error);
     if (st == 0) {
-        st = running_load_list(db, ret);
+        st = running_list_load(db, ret);
         if (st == MI_ESTORE)
-            (void)running_set_error(db, vault, error);
+            (void)running_list_set_error(db, vault, error);
     }
     int dir = st == 0 ? open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (dir >= 0) {
@@ -301,7 +302,7 @@ static int running_list_run_statement(sqlite3 *db, const char *sql, int64_t id)
 }
 
 /* Seals a session that this process has closed. Does nothing if the vault has no evidence. */
-static int running_seal_session(sqlite3 *db, int64_t id)
+static int seal_running_session(sqlite3 *db, int64_t id)
 {
     bool has;
     struct coverage c = {0};
@@ -348,7 +349,7 @@ static int end_running_session(sqlite3 *db, int64_t id, bool forget)
     if (st == 0 && !ended)
         st = session_has_grown(db, id, &grown);
     if (st == 0 && (ended || grown))
-        st = running_seal_session(db, id);
+        st = seal_running_session(db, id);
     if (st == 0 && forget)
         st = running_list_run_statement(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
@@ -356,20 +357,20 @@ static int end_running_session(sqlite3 *db, int64_t id, bool forget)
     return st; /* closing the connection rolls back an open transaction */
 }
 
-int running_end_dead_session(const char *vault, int64_t session_id, bool forget, struct buf *error)
+int end_dead_running_session(const char *vault, int64_t session_id, bool forget, struct buf *error)
 {
     sqlite3 *db;
     int st = running_list_connect(&db, vault, true, error);
     if (st == 0) {
         st = end_running_session(db, session_id, forget);
         if (st == MI_ESTORE)
-            (void)running_set_error(db, vault, error);
+            (void)running_list_set_error(db, vault, error);
     }
     sqlite3_close(db);
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Whether the session has a journal that will be stored: then its recorder, or orphans_store()
+/* Whether the session has a journal that will be stored: then its recorder, or orphans_store_all()
  * (record/process), stores it and ends the session. An unreadable journal is never stored. */
 static bool session_has_journal(const char *uid)
 {
@@ -388,7 +389,7 @@ static bool session_has_journal(const char *uid)
     return readable;
 }
 
-int running_close_dead_sessions(const char *vault)
+int running_list_close_dead_sessions(const char *vault)
 {
     struct running_list l;
     struct buf error = {0};
@@ -396,12 +397,12 @@ int running_close_dead_sessions(const char *vault)
     for (size_t i = 0; st == 0 && i < l.n; i++) {
         struct process group[GROUP_MAX];
         const struct running_row *row = &l.row[i];
-        if (running_row_state(&l, row) != SESSION_DIED ||
+        if (running_row_get_state(&l, row) != SESSION_DIED ||
             (!row->ended && session_has_journal(row->uid)))
             continue;
         bool left = read_running_process_group(&row->r, group, GROUP_MAX) > 0;
         if (!left || !row->ended)
-            st = running_end_dead_session(vault, row->session_id, !left, &error);
+            st = end_dead_running_session(vault, row->session_id, !left, &error);
     }
     running_list_close(&l);
     buf_close(&error);

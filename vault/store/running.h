@@ -42,10 +42,10 @@ struct running_list {
  * older version made the vault, or nothing was recorded yet. Returns 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_list_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_list_close(struct running_list *l); /* safe to call twice */
-bool running_has_rows(sqlite3 *db); /* returns false also if the table cannot be read */
+bool running_list_has_rows(sqlite3 *db); /* returns false also if the table cannot be read */
 /* Reads the row of one session. Returns 0, MI_ENOENT (the session has no row) or MI_ESTORE (see
  * failure.h). */
-MI_MUST int running_read_row(sqlite3 *db, int64_t session_id, struct running *ret);
+MI_MUST int running_list_read_row(sqlite3 *db, int64_t session_id, struct running *ret);
 
 /* The facts about the process of a session, from its rows in `sessions` and `running`. Without a
  * row in `running`, only the member `pid` of `r` is set. */
@@ -56,14 +56,15 @@ struct running_session {
     struct running r;
 };
 /* Returns whether a session runs. lock: the result of running_lock_find(). */
-enum session_state running_session_state(const struct running_session *s, int lock);
+enum session_state get_running_session_state(const struct running_session *s, int lock);
 /* Returns whether the session of a row runs. Never returns SESSION_ENDED, because processes of the
  * server may still run after the end of the session. */
-enum session_state running_row_state(const struct running_list *l, const struct running_row *row);
+enum session_state running_row_get_state(const struct running_list *l,
+                                         const struct running_row *row);
 /* Whether this is the host name of this machine. */
-bool running_is_this_host(struct slice name);
+bool running_session_is_on_this_host(struct slice name);
 /* Whether a proxy may be running with this vault. */
-bool running_has_any_proxy(const char *vault);
+bool running_list_has_any_proxy(const char *vault);
 /* Whether process ids of the row are valid here: in this boot and this PID namespace. */
 bool running_pids_are_valid(const struct running *r);
 /* Whether the process that started the interposer has exited. Call it only if
@@ -77,11 +78,11 @@ size_t read_running_process_group(const struct running *r, struct process *ret, 
  * and its end to the time of its last message. A closed session is sealed again if its recorder has
  * stored more records since the seal. forget: also removes the session's row in `running`, because
  * no process of the server runs. Returns 0, MI_ESTORE or MI_ENOMEM. */
-MI_MUST int running_end_dead_session(const char *vault, int64_t session_id, bool forget,
+MI_MUST int end_dead_running_session(const char *vault, int64_t session_id, bool forget,
                                      struct buf *error);
-/* Calls running_end_dead_session() for the session of every proxy that has exited, unless a journal
+/* Calls end_dead_running_session() for the session of every proxy that has exited, unless a journal
  * of the session will be stored. Keeps the row of a session while processes of its server's group
  * run. Returns 0, MI_ESTORE or MI_ENOMEM; after an error, the next proxy tries again. */
-int running_close_dead_sessions(const char *vault);
+int running_list_close_dead_sessions(const char *vault);
 
 #endif

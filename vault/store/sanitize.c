@@ -41,14 +41,14 @@ static struct span resolve_escapes(struct buf *b, struct slice raw)
     return sp;
 }
 
-static struct slice text_of_span_or_raw(const struct buf *b, struct span sp, struct slice raw)
+static struct slice get_span_text_or_raw_text(const struct buf *b, struct span sp, struct slice raw)
 {
     return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
 }
 
 /* Makes the texts of a row valid UTF-8 without NUL. Resolves the escapes in its names. */
-static int sanitize_make_valid(struct row_sanitizer *k, const struct row *r, struct slice text,
-                               struct sanitized_row *ret)
+static int make_row_texts_valid(struct row_sanitizer *k, const struct row *r, struct slice text,
+                                struct sanitized_row *ret)
 {
     struct buf *b = &k->scratch;
     struct span method = {0}, target = {0}, body = {0};
@@ -66,9 +66,9 @@ static int sanitize_make_valid(struct row_sanitizer *k, const struct row *r, str
         return MI_ENOMEM;
     *ret = (struct sanitized_row){
         .rpc_id = r->rpc_id.n <= STORED_NAME_MAX ? r->rpc_id : (struct slice){0},
-        .method = text_of_span_or_raw(b, method, r->method),
-        .target = text_of_span_or_raw(b, target, r->target),
-        .body = text_of_span_or_raw(b, body, text),
+        .method = get_span_text_or_raw_text(b, method, r->method),
+        .target = get_span_text_or_raw_text(b, target, r->target),
+        .body = get_span_text_or_raw_text(b, body, text),
     };
     return 0;
 }
@@ -136,7 +136,7 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
     if (body.p != NULL && r->findings & FINDING(FIND_TOO_LONG))
         body.n = find_end_of_whole_words(body, REDACT_CUT_WORD);
     struct slice method, target;
-    int st = rules != NULL ? sanitize_make_valid(k, r, body, ret) : MI_ENOMEM;
+    int st = rules != NULL ? make_row_texts_valid(k, r, body, ret) : MI_ENOMEM;
     if (st < 0)
         return st;
     buf_clear(&k->clean);

@@ -19,7 +19,7 @@ int writer_fail_sql(struct writer *s)
     return MI_ESTORE;
 }
 
-int writer_fail_memory(struct writer *s)
+int writer_fail_no_memory(struct writer *s)
 {
     s->rc = SQLITE_NOMEM;
     snprintf(s->error, sizeof s->error, "out of memory");
@@ -64,7 +64,7 @@ void writer_set_lock_wait(struct writer *s, int64_t wait_us)
     s->busy_until_us = 0;
 }
 
-void writer_defer_begin(struct writer *s, int64_t wait_us)
+void writer_defer_transaction(struct writer *s, int64_t wait_us)
 {
     writer_set_lock_wait(s, wait_us);
     s->begins = true;
@@ -72,7 +72,7 @@ void writer_defer_begin(struct writer *s, int64_t wait_us)
 
 int writer_begin(struct writer *s, int64_t wait_us)
 {
-    writer_defer_begin(s, wait_us);
+    writer_defer_transaction(s, wait_us);
     return writer_take_lock(s);
 }
 
@@ -96,7 +96,7 @@ int writer_mark_coverage_failed(struct writer *s, int st)
     if (st == MI_ESTORE)
         return writer_fail_sql(s);
     if (st == MI_ENOMEM)
-        return writer_fail_memory(s);
+        return writer_fail_no_memory(s);
     s->rc = SQLITE_IOERR;
     snprintf(s->error, sizeof s->error, "cannot get random bytes");
     return MI_ESTORE;
@@ -273,8 +273,8 @@ static struct link read_link_of_received_row(const struct row *r)
     if (!r->may_link || r->body.p == NULL)
         return (struct link){0};
     if (r->read != NULL)
-        return link_from_message(r->read);
-    return rpc_read(r->body, &m) == 0 ? link_from_message(&m) : (struct link){0};
+        return link_read_from_message(r->read);
+    return rpc_read(r->body, &m) == 0 ? link_read_from_message(&m) : (struct link){0};
 }
 
 _Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call");
@@ -282,7 +282,7 @@ _Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call"
 static int writer_add_to_batch(struct writer *s, const struct row *r, const struct batch_row *b)
 {
     if (row_batch_add_row(&s->batch, b) < 0)
-        return writer_fail_memory(s);
+        return writer_fail_no_memory(s);
     if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED ||
         r->may_link) {
         struct call_message m = call_message_of_added_row(r, &s->batch.row[s->batch.n - 1]);
@@ -299,7 +299,7 @@ static int writer_add_message(struct writer *s, int64_t session_id, const char *
 {
     struct sanitized_row k;
     if (sanitize_row(&s->sanitizer, r, &k) < 0)
-        return writer_fail_memory(s);
+        return writer_fail_no_memory(s);
     s->body = k.body;
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
     int st = writer_use_session(s, session_id);
@@ -350,7 +350,7 @@ int writer_add_row(struct writer *s, int64_t session_id, const char *uid, const 
     if (st == 0 && r->event != NULL) {
         struct covered_event e = {.t_us = r->t_us, .kind = slice_of(r->event)};
         st = sanitize_json(&s->sanitizer, r->body, &e.detail) < 0
-                 ? writer_fail_memory(s)
+                 ? writer_fail_no_memory(s)
                  : writer_insert_event(s, session_id, &e);
     } else if (st == 0) {
         st = writer_add_message(s, session_id, uid, r);

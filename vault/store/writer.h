@@ -8,8 +8,8 @@
  * Batches   writer_add_row() collects rows. Many rows are inserted with one statement, at the
  *           latest in writer_commit(). So an error may concern an earlier row.
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
- *           After writer_defer_begin(), the first call that needs the lock waits for it: the call
- *           that inserts rows, or any call except writer_add_row().
+ *           After writer_defer_transaction(), the first call that needs the lock waits for it: the
+ *           call that inserts rows, or any call except writer_add_row().
  * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be
  *           added in the order of seq.
  *           Automatic checkpoints are off: the caller decides when to call
@@ -48,7 +48,7 @@ void writer_set_lock_wait(struct writer *s, int64_t wait_us);
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
 /* Begins a transaction that takes the lock only when it is needed: others can write while messages
  * are sanitized. */
-void writer_defer_begin(struct writer *s, int64_t wait_us);
+void writer_defer_transaction(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 

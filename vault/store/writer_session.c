@@ -74,7 +74,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         return MI_ESTORE;
     int read = ledger_last_id(s->db, &last);
     if (read < 0)
-        return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
+        return read == MI_ENOMEM ? writer_fail_no_memory(s) : writer_fail_sql(s);
     if (salts_take_next_salt(&s->coverage.salts, &salt) < 0)
         return writer_mark_coverage_failed(s, MI_EIO);
     SESSION_FIELDS(CUT)
@@ -82,7 +82,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
     if (sanitize_session(s, &n, text) < 0) {
         for (size_t i = 0; i < CLEAN_TEXTS; i++)
             buf_close(&text[i]);
-        return writer_fail_memory(s);
+        return writer_fail_no_memory(s);
     }
     sqlite3_bind_int64(q, 1, last);
     connect_bind_blob(q, 2, commitment_get_salt_bytes(&salt));
@@ -134,7 +134,7 @@ static int writer_update_session_row(struct writer *s, int64_t id, const struct 
         db_bind(q, 1 + i, &c, 1);
     }
     sqlite3_bind_int64(q, 1 + FIELDS_OF_UPDATE, id);
-    st = st < 0 ? writer_fail_memory(s) : writer_run_query(s, Q_UPDATE);
+    st = st < 0 ? writer_fail_no_memory(s) : writer_run_query(s, Q_UPDATE);
     sqlite3_clear_bindings(q);
     for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&text[i]);

@@ -60,10 +60,10 @@ struct writer {
 /* These functions set the text of writer_error(), and return MI_ESTORE. writer_fail_sql() uses
  * SQLite's last error, writer_mark_coverage_failed() an error of coverage.h or call_batch.h. */
 int writer_fail_sql(struct writer *s);
-int writer_fail_memory(struct writer *s);
+int writer_fail_no_memory(struct writer *s);
 int writer_mark_coverage_failed(struct writer *s, int st);
 
-/* Takes the write lock, if writer_defer_begin() has postponed taking it. */
+/* Takes the write lock, if writer_defer_transaction() has postponed taking it. */
 MI_MUST int writer_take_lock(struct writer *s);
 /* Calls writer_take_lock(), and runs a statement without result rows. */
 MI_MUST int writer_run_query(struct writer *s, enum writer_query i);

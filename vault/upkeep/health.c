@@ -94,7 +94,7 @@ int health_read_database_facts(const char *vault, struct health *ret, struct buf
     return health_close(&d, st);
 }
 
-int64_t health_count_without_call_rows(const char *vault)
+int64_t health_count_sessions_without_calls(const char *vault)
 {
     struct db d;
     struct buf error = {0};
@@ -126,7 +126,7 @@ static void append_fault(void *ctx, const struct layout_fault *f)
     buf_printf(x->error, " %s", what[f->kind]);
 }
 
-int health_check(const char *vault, struct buf *error)
+int health_check_vault(const char *vault, struct buf *error)
 {
     struct db d;
     sqlite3_stmt *q = NULL;

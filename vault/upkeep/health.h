@@ -3,7 +3,7 @@
  * Rules     the database is opened read-only.
  * Owns      nothing: each call opens and closes the database.
  * Errors    one sentence in `error`.
- * Blocks    health_check() reads the whole file: seconds per gigabyte. */
+ * Blocks    health_check_vault() reads the whole file: seconds per gigabyte. */
 #ifndef MI_VAULT_UPKEEP_HEALTH_H
 #define MI_VAULT_UPKEEP_HEALTH_H
 
@@ -27,12 +27,12 @@ struct health {
  * has a sentence. */
 MI_MUST int health_read_database_facts(const char *vault, struct health *ret, struct buf *error);
 /* Counts the sessions that have ended and have no rows in `calls` yet. Returns 0 also if the
- * database cannot be read: health_check() says why. */
-int64_t health_count_without_call_rows(const char *vault);
+ * database cannot be read: health_check_vault() says why. */
+int64_t health_count_sessions_without_calls(const char *vault);
 /* Checks the database and its indexes for corruption, and for objects of other programs. Returns
  * MI_ESTORE if the check finds something: `error` then has the findings. Otherwise returns what
  * health_read_database_facts() returns. */
-MI_MUST int health_check(const char *vault, struct buf *error);
+MI_MUST int health_check_vault(const char *vault, struct buf *error);
 
 /* Appends the last checkpoint of the log to `note`, or nothing if there is none. *ret_unsigned:
  * number of seals that were added to the log after that checkpoint and before the time before_us.

@@ -11,7 +11,7 @@ static const char *const folders[] = {".", VAULT_BODIES, VAULT_LOGS "/" VAULT_AC
                                       VAULT_ESCALATIONS, VAULT_SEARCH};
 static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
 
-int writable_check_vault(const char *vault, struct buf *where, int *ret_errno)
+int writability_check_vault(const char *vault, struct buf *where, int *ret_errno)
 {
     const char *name = NULL;
     int dir = file_open_dir(vault, 0);

@@ -16,6 +16,6 @@
 
 /* Tests whether the vault can be written. Returns 0, or MI_EIO; then `where` has the path of the
  * directory or file that cannot be written, and *ret_errno the reason. */
-MI_MUST int writable_check_vault(const char *vault, struct buf *where, int *ret_errno);
+MI_MUST int writability_check_vault(const char *vault, struct buf *where, int *ret_errno);
 
 #endif

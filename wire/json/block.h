@@ -25,7 +25,7 @@ struct json_block {
     __m128i a, b, c, d;
 };
 
-static inline struct json_block json_block_at(const char *p)
+static inline struct json_block json_block_load(const char *p)
 {
     const __m128i *part = (const void *)p;
     return (struct json_block){_mm_loadu_si128(part), _mm_loadu_si128(part + 1),

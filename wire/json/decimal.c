@@ -32,7 +32,7 @@ struct digits {
     size_t at;
 };
 
-static struct digits decimal_begin_digits(struct decimal d)
+static struct digits decimal_skip_leading_zeros(struct decimal d)
 {
     struct digits w = {d.digits, 0};
     while (w.at < w.s.n && (w.s.p[w.at] == '0' || w.s.p[w.at] == '.'))
@@ -49,7 +49,7 @@ static int next_decimal_digit(struct digits *w)
 
 static int64_t decimal_count_digits(struct decimal d)
 {
-    struct digits w = decimal_begin_digits(d);
+    struct digits w = decimal_skip_leading_zeros(d);
     int64_t n = 0;
     while (next_decimal_digit(&w) >= 0)
         n++;
@@ -61,7 +61,7 @@ static int decimal_compare_magnitudes(struct decimal a, struct decimal b)
     int64_t x = a.exp10 + decimal_count_digits(a), y = b.exp10 + decimal_count_digits(b);
     if (x != y)
         return x < y ? -1 : 1;
-    struct digits v = decimal_begin_digits(a), w = decimal_begin_digits(b);
+    struct digits v = decimal_skip_leading_zeros(a), w = decimal_skip_leading_zeros(b);
     for (;;) {
         int p = next_decimal_digit(&v), q = next_decimal_digit(&w);
         if (p < 0 && q < 0)
@@ -89,7 +89,7 @@ int decimal_compare(struct decimal a, struct decimal b)
 bool decimal_is_multiple(struct decimal a, struct decimal b)
 {
     uint64_t by = 0, rest = 0;
-    struct digits w = decimal_begin_digits(b);
+    struct digits w = decimal_skip_leading_zeros(b);
     if (a.digits.n == 0)
         return true;
     if (decimal_count_digits(b) > 17) /* more digits could make `rest` times ten exceed 64 bits */
@@ -98,7 +98,7 @@ bool decimal_is_multiple(struct decimal a, struct decimal b)
         by = by * 10 + (uint64_t)c;
     if (a.exp10 < b.exp10 || by == 0)
         return false; /* `b` ends with more zeros than `a`, so `a` is not a multiple */
-    w = decimal_begin_digits(a);
+    w = decimal_skip_leading_zeros(a);
     for (int c; (c = next_decimal_digit(&w)) >= 0;)
         rest = (rest * 10 + (uint64_t)c) % by;
     /* Each zero at the end of the dividend is one more factor of ten. A divisor below 10^17 has at

@@ -23,7 +23,7 @@ void pointer_add_index(struct buf *b, size_t index)
 
 /* ---- reading ---- */
 
-bool pointer_next(struct slice *rest, struct slice *ret_token)
+bool pointer_read_next_token(struct slice *rest, struct slice *ret_token)
 {
     if (rest->n == 0 || *rest->p != '/')
         return false;
@@ -56,7 +56,7 @@ static int read_tokens(struct pointer *p, struct slice pointer, struct buf *text
 {
     size_t at[POINTER_DEPTH_MAX + 1] = {0};
     struct slice token;
-    while (pointer_next(&pointer, &token)) {
+    while (pointer_read_next_token(&pointer, &token)) {
         if (p->n == POINTER_DEPTH_MAX) {
             buf_printf(error, "has more than %d levels", POINTER_DEPTH_MAX);
             return MI_EINVAL;
@@ -121,13 +121,13 @@ void pointers_close(struct pointers *p)
     *p = (struct pointers){0};
 }
 
-pointer_set pointers_at_root(const struct pointers *p)
+pointer_set pointers_select_at_root(const struct pointers *p)
 {
     return p->n == 0 ? 0 : UINT64_MAX >> (POINTERS_MAX - p->n);
 }
 
-pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
-                                  struct slice member)
+pointer_set pointers_select_below_member(const struct pointers *p, pointer_set from, size_t depth,
+                                         struct slice member)
 {
     pointer_set to = 0;
     for (pointer_set left = from; left != 0; left &= left - 1) {
@@ -140,8 +140,8 @@ pointer_set pointers_below_member(const struct pointers *p, pointer_set from, si
     return to;
 }
 
-pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
-                                 size_t index)
+pointer_set pointers_select_below_index(const struct pointers *p, pointer_set from, size_t depth,
+                                        size_t index)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -150,7 +150,8 @@ pointer_set pointers_below_index(const struct pointers *p, pointer_set from, siz
     do
         digits[--at] = (char)('0' + index % 10);
     while ((index /= 10) != 0);
-    return pointers_below_member(p, from, depth, (struct slice){digits + at, sizeof digits - at});
+    return pointers_select_below_member(p, from, depth,
+                                        (struct slice){digits + at, sizeof digits - at});
 }
 
 bool pointers_any_ends_at_depth(const struct pointers *p, pointer_set set, size_t depth)

@@ -23,7 +23,7 @@ void pointer_add_index(struct buf *b, size_t index); /* "/12" */
 
 /* Moves the next token, still escaped, from *rest to *ret_token. Returns false if *rest does not
  * begin with a slash. */
-bool pointer_next(struct slice *rest, struct slice *ret_token);
+bool pointer_read_next_token(struct slice *rest, struct slice *ret_token);
 /* Appends the unescaped token. Returns false if some ~ is not followed by 0 or 1; such a ~ is
  * copied unchanged. */
 bool pointer_unescape(struct buf *b, struct slice token);
@@ -53,11 +53,11 @@ void pointers_close(struct pointers *p);
 /* These functions return the pointers that match a position. At the root, all pointers match. One
  * level below, a pointer of the set `from` matches if its token at index `depth` names the member
  * or element. */
-pointer_set pointers_at_root(const struct pointers *p);
-pointer_set pointers_below_member(const struct pointers *p, pointer_set from, size_t depth,
-                                  struct slice member);
-pointer_set pointers_below_index(const struct pointers *p, pointer_set from, size_t depth,
-                                 size_t index);
+pointer_set pointers_select_at_root(const struct pointers *p);
+pointer_set pointers_select_below_member(const struct pointers *p, pointer_set from, size_t depth,
+                                         struct slice member);
+pointer_set pointers_select_below_index(const struct pointers *p, pointer_set from, size_t depth,
+                                        size_t index);
 /* Whether at least one pointer of `set` has exactly `depth` tokens (0: the pointer is the root). */
 bool pointers_any_ends_at_depth(const struct pointers *p, pointer_set set, size_t depth);
 

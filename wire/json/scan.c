@@ -140,7 +140,7 @@ static const char *skip_blocks(struct scanner *s, const char *p)
 {
     uint64_t escaped_first = 0, wide_first = 0;
     for (; s->end - p >= JSON_BLOCK; p += JSON_BLOCK) {
-        struct json_block b = json_block_at(p);
+        struct json_block b = json_block_load(p);
         uint64_t quotes = json_block_find_byte(b, '"'), slashes = json_block_find_byte(b, '\\');
         uint64_t odd = json_block_find_special_bytes(b), wide = json_block_non_ascii_mask(b);
         uint64_t carry = escaped_first, wide_carry = 0;

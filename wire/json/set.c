@@ -61,7 +61,7 @@ struct json_value json_find_at_pointer(struct json_value root, struct slice poin
     struct json_value at = root;
     struct slice token;
     struct buf b = {0};
-    while (at.type != JSON_NONE && pointer_next(&pointer, &token))
+    while (at.type != JSON_NONE && pointer_read_next_token(&pointer, &token))
         at = read_token(&b, token) ? find_child_by_token(at, token, &b) : (struct json_value){0};
     buf_close(&b);
     return pointer.n == 0 ? at : (struct json_value){0};
@@ -75,7 +75,7 @@ static bool append_value_in_new_objects(struct buf *out, struct slice rest, stru
 {
     struct slice token;
     size_t depth = 0;
-    for (; pointer_next(&rest, &token); depth++) {
+    for (; pointer_read_next_token(&rest, &token); depth++) {
         if (!read_token(b, token))
             return false;
         buf_addc(out, '{');
@@ -138,7 +138,7 @@ static int set_value_at_pointer(struct buf *out, struct slice text, struct slice
 {
     struct json_value at = {json_type_at(*text.p), text};
     struct slice token, rest = pointer;
-    for (struct slice here = pointer; pointer_next(&rest, &token); here = rest) {
+    for (struct slice here = pointer; pointer_read_next_token(&rest, &token); here = rest) {
         if (!read_token(b, token)) {
             buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
             return MI_EINVAL;
@@ -163,8 +163,8 @@ static int set_value_at_pointer(struct buf *out, struct slice text, struct slice
     return json_replace_value(out, text, at.text, (struct slice){"", 0}, value, b);
 }
 
-int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
-             struct buf *error)
+int json_set_value_at_pointer(struct buf *out, struct slice text, struct slice pointer,
+                              struct slice value, struct buf *error)
 {
     struct json_scan scan;
     struct buf b = {0};

@@ -16,8 +16,8 @@
 
 /* Replaces the content of `out`. text and value must have passed json_scan(). Returns 0, MI_EINVAL
  * or MI_ENOMEM. */
-MI_MUST int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
-                     struct buf *error);
+MI_MUST int json_set_value_at_pointer(struct buf *out, struct slice text, struct slice pointer,
+                                      struct slice value, struct buf *error);
 /* Returns the value at this pointer; type JSON_NONE if there is none. */
 struct json_value json_find_at_pointer(struct json_value root, struct slice pointer);
 

@@ -30,7 +30,7 @@ static bool scalar_is_key(const char *p, const char *end)
     return p < end && *p == ':';
 }
 
-uint64_t protocol_hash_value(struct json_value v)
+uint64_t protocol_hash_of_value(struct json_value v)
 {
     /* hash of the key of the current member; 0: the value is in an array, or follows an object */
     uint64_t sum = 1, key = 0;
@@ -60,10 +60,10 @@ uint64_t protocol_hash_value(struct json_value v)
     return sum != 0 ? sum : 1;
 }
 
-uint64_t protocol_hash_target(const struct rpc *m, const struct method *k)
+uint64_t protocol_hash_of_target(const struct rpc *m, const struct method *k)
 {
-    uint64_t arguments = protocol_hash_value(m->arguments);
-    uint64_t name = protocol_hash_value(m->name.type != JSON_NONE ? m->name : m->uri);
+    uint64_t arguments = protocol_hash_of_value(m->arguments);
+    uint64_t name = protocol_hash_of_value(m->name.type != JSON_NONE ? m->name : m->uri);
     uint64_t both = (name * 31 + arguments) * 31 + rpc_id_hash(slice_of(k->name));
     return arguments != 0 && name != 0 ? both : 0;
 }

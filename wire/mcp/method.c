@@ -454,7 +454,7 @@ bool method_is_lsp(struct slice raw)
 bool method_is_plausible(const char *name, struct buf *why)
 {
     const struct method *known = method_find(slice_of(name));
-    struct nearest near = nearest_begin(name);
+    struct nearest near = nearest_begin_search(name);
     if (known != NULL ? known->is_request && known->from_client != 0
                       : method_is_lsp(slice_of(name)))
         return true;

@@ -50,7 +50,7 @@ static bool is_valid_meta_entry(struct slice key, struct json_value v)
         return protocol_log_level_number(text) != 0;
     if (json_key_is(key, META_CLIENT))
         return is_valid_implementation(v);
-    return memchr(key.p, '\\', key.n) != NULL || meta_is_key(key);
+    return memchr(key.p, '\\', key.n) != NULL || meta_key_is_valid(key);
 }
 
 static const char *meta_entry_name(struct slice key)

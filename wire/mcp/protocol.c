@@ -177,7 +177,7 @@ static breaches check_client_request(struct protocol *p, const struct rpc *m,
     a->id = rpc_id_hash_json(m->id);
     protocol_forget_request(p, a->id);
     if (k->flags & METHOD_ASKS_BACK) {
-        a->target = protocol_hash_target(m, k);
+        a->target = protocol_hash_of_target(m, k);
         r |= protocol_check_retry(p, m, a);
     }
     if (k->flags & METHOD_LISTENS)
@@ -256,14 +256,15 @@ static breaches check_server_notification(struct protocol *p, const struct rpc *
 /* Checks that a party cancels one of its own requests. In 2026-07-28 the server has no requests,
  * and its cancellations end subscriptions of the client. A cancellation may cross with the answer,
  * so the request need not be pending. */
-static breaches check_cancelled(struct protocol *p, enum protocol_party from, const struct rpc *m)
+static breaches check_cancellation(struct protocol *p, enum protocol_party from,
+                                   const struct rpc *m)
 {
     if (m->request_id.type != JSON_NUMBER && m->request_id.type != JSON_STRING)
         return 0;
     uint64_t id = rpc_id_hash_json(m->request_id);
     bool own = from == PARTY_SERVER && id_set_may_contain(&p->ids[from], m->request_id);
-    bool ends = !own && protocol_stream_note_end(p, from, id);
-    if (from == PARTY_CLIENT && protocol_cancels_task(p, id))
+    bool ends = !own && protocol_stream_note_stream_end(p, from, id);
+    if (from == PARTY_CLIENT && protocol_request_has_open_task(p, id))
         return RULE(RULE_CANCELLED_TASK);
     if (id_set_may_contain(&p->ids[from], m->request_id) || (ends && p->modern) ||
         (from == PARTY_CLIENT && id_set_may_contain(&p->modern_ids, m->request_id)))
@@ -297,7 +298,7 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
     if (k == NULL)
         return r | check_unknown_method(m);
     if (rpc_method_is(m, "notifications/cancelled"))
-        r |= check_cancelled(p, from, m);
+        r |= check_cancellation(p, from, m);
     /* A connection may use old and new revisions. A notification shows that it is of the new
      * revision only by a `subscriptionId`. */
     bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
@@ -404,7 +405,7 @@ breaches protocol_check_answer(struct protocol *p, enum protocol_party from, con
     p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
     breaches r = m->kind == RPC_RESULT ? check_result(p, m, a) : 0;
     if (a->method != NULL && (a->method->flags & METHOD_LISTENS))
-        (void)protocol_stream_note_end(p, PARTY_SERVER, a->id);
+        (void)protocol_stream_note_stream_end(p, PARTY_SERVER, a->id);
     if (m->kind == RPC_RESULT)
         return r;
     if (initialize && p->phase == PHASE_ASKED)

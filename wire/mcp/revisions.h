@@ -56,10 +56,10 @@ breaches protocol_check_modern_result(struct protocol *p, const struct rpc *m,
 
 /* Returns a hash of the scalars in a value and their keys, independent of the order of members; 0
  * if the value is longer than 16 KiB, or if out of memory. */
-uint64_t protocol_hash_value(struct json_value v);
+uint64_t protocol_hash_of_value(struct json_value v);
 /* Returns a hash of the request's target, which is the same for a retry; 0 if the target is too
  * long. */
-uint64_t protocol_hash_target(const struct rpc *m, const struct method *k);
+uint64_t protocol_hash_of_target(const struct rpc *m, const struct method *k);
 /* Checks the requests for input in a result or a task: their form, and whether the client has the
  * capabilities that they need. */
 breaches protocol_check_inputs(struct protocol *p, struct json_value requests,
@@ -84,11 +84,11 @@ void protocol_streams_close(struct protocol *p);
 /* Ends the stream whose request's id has this hash. Returns whether there was such a stream. Also
  * returns true if there were more than PROTOCOL_STREAMS streams, because the stream may have been
  * forgotten. */
-bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id);
+bool protocol_stream_note_stream_end(struct protocol *p, enum protocol_party by, uint64_t id);
 /* Checks that a notification of a stream names an open stream and is of a kind that the server has
  * agreed to. Older revisions have no streams. */
 breaches protocol_check_stream_notice(struct protocol *p, const struct rpc *m);
-/* Checks the result that ends a stream. Call it before protocol_stream_note_end(). */
+/* Checks the result that ends a stream. Call it before protocol_stream_note_stream_end(). */
 breaches protocol_stream_check_result(struct protocol *p, const struct rpc *m,
                                       const struct protocol_asked *a);
 
@@ -110,6 +110,6 @@ breaches protocol_check_legacy_task(struct protocol *p, struct json_value task);
 void protocol_forget_request(struct protocol *p, uint64_t id);
 /* Whether the request with this id has ended and has created a task. The client must know the task,
  * and the task must not have ended. */
-bool protocol_cancels_task(const struct protocol *p, uint64_t id);
+bool protocol_request_has_open_task(const struct protocol *p, uint64_t id);
 
 #endif

@@ -79,7 +79,7 @@ void protocol_streams_close(struct protocol *p)
         buf_close(&p->stream[i].what);
 }
 
-bool protocol_stream_note_end(struct protocol *p, enum protocol_party by, uint64_t id)
+bool protocol_stream_note_stream_end(struct protocol *p, enum protocol_party by, uint64_t id)
 {
     struct protocol_stream *s = find_stream(p, id);
     if (s != NULL && s->state != STREAM_ENDED)

@@ -55,7 +55,7 @@ void protocol_forget_request(struct protocol *p, uint64_t id)
             p->task[i].request = 0;
 }
 
-bool protocol_cancels_task(const struct protocol *p, uint64_t id)
+bool protocol_request_has_open_task(const struct protocol *p, uint64_t id)
 {
     for (unsigned i = 0; i < PROTOCOL_TASKS && i < p->next_task; i++)
         if (id != 0 && p->task[i].request == id && p->task[i].is_known &&
@@ -129,7 +129,7 @@ static breaches task_note_input_keys(struct protocol *p, struct protocol_task *t
     struct json_walk w = json_walk_begin(requests);
     t->asked = true;
     for (int i = 0; i < PROTOCOL_KEYS && json_walk_next(&w, &key, &one); i++) {
-        uint64_t hash = hash_input_key(key), request = protocol_hash_value(one);
+        uint64_t hash = hash_input_key(key), request = protocol_hash_of_value(one);
         struct protocol_key *known = find_input_key(p, t->id, hash);
         if (known == NULL)
             p->key[p->next_key++ % PROTOCOL_KEYS] = (struct protocol_key){t->id, hash, request};

@@ -83,7 +83,7 @@ static int add_pattern(struct tool_rule *r, bool hides, struct slice p, struct b
     return r->text.failed ? MI_ENOMEM : 0;
 }
 
-static int add_rule_list(struct tool_rule *r, bool hides, struct slice list, struct buf *why)
+static int add_patterns_to_rule(struct tool_rule *r, bool hides, struct slice list, struct buf *why)
 {
     buf_adds(&r->text, r->text.n > 0 ? "; " : "");
     buf_adds(&r->text, hides ? "hide-tools = " : "tools = ");
@@ -111,7 +111,7 @@ static int set_rule_read_only(struct tool_rule *r)
 int tool_rule_check(const char *list, struct buf *why)
 {
     struct tool_rule r = {0};
-    int st = add_rule_list(&r, false, slice_of(list), why);
+    int st = add_patterns_to_rule(&r, false, slice_of(list), why);
     tool_rule_close(&r);
     return st;
 }
@@ -120,9 +120,9 @@ int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, boo
                    struct buf *why)
 {
     *r = (struct tool_rule){0};
-    int st = tools != NULL ? add_rule_list(r, false, slice_of(tools), why) : 0;
+    int st = tools != NULL ? add_patterns_to_rule(r, false, slice_of(tools), why) : 0;
     if (st == 0 && hide != NULL)
-        st = add_rule_list(r, true, slice_of(hide), why);
+        st = add_patterns_to_rule(r, true, slice_of(hide), why);
     return st == 0 && read_only ? set_rule_read_only(r) : st;
 }
 
@@ -148,9 +148,9 @@ int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why)
         struct slice part = trim_rule_word((struct slice){text.p, n});
         int st = MI_EINVAL;
         if (strip_option_key(&part, "tools"))
-            st = add_rule_list(r, false, part, why);
+            st = add_patterns_to_rule(r, false, part, why);
         else if (strip_option_key(&part, "hide-tools"))
-            st = add_rule_list(r, true, part, why);
+            st = add_patterns_to_rule(r, true, part, why);
         else if (slice_is(part, "read-only"))
             st = set_rule_read_only(r);
         else

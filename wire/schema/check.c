@@ -9,7 +9,7 @@
 
 static void explain_unchecked_keyword(const struct check *c, struct buf *b)
 {
-    const struct json_node *k = schema_node(c->s, c->unsure);
+    const struct json_node *k = schema_get_node(c->s, c->unsure);
     if (json_key_is(k->key, "$schema")) {
         buf_adds(b, "the dialect is not supported: ");
         buf_slice_add(b, text_prefix(k->value.text, 120));
@@ -72,8 +72,8 @@ static bool check_not_schema(struct check *c, uint32_t at, const struct place *h
 
 /* Checks `then` and `else` if it is unknown whether `if` matches. Returns their result if both have
  * the same result. Otherwise the result is unknown because of the keyword `unsure`. */
-static bool check_then_or_else(struct check *c, const struct schema_rule *r, uint32_t unsure,
-                               const struct place *here)
+static bool check_then_and_else_branches(struct check *c, const struct schema_rule *r,
+                                         uint32_t unsure, const struct place *here)
 {
     static const enum keyword branches[] = {KW_THEN, KW_ELSE};
     unsigned yes = 0, no = 0;
@@ -100,7 +100,7 @@ static bool check_if_then_else(struct check *c, const struct schema_rule *r, uin
     uint32_t unsure;
     enum truth t = schema_check_without_reporting(c, at, here, &unsure);
     if (t == TRUTH_MAYBE)
-        return check_then_or_else(c, r, unsure, here);
+        return check_then_and_else_branches(c, r, unsure, here);
     const struct schema_keyword *k =
         schema_find_sibling_keyword(c, r, t == TRUTH_YES ? KW_THEN : KW_ELSE);
     return k == NULL || schema_node_fits_value(c, k->at, here);
@@ -145,7 +145,7 @@ static uint32_t find_dynamic_target(struct check *c, const struct schema_keyword
 static bool check_keyword(struct check *c, const struct schema_rule *r,
                           const struct schema_keyword *kw, const struct place *here)
 {
-    const struct json_node *k = schema_node(c->s, kw->at);
+    const struct json_node *k = schema_get_node(c->s, kw->at);
     enum keyword word = (enum keyword)kw->word;
     if (word >= KW_TYPE && word <= KW_PATTERN)
         return schema_value_fits(c, kw, here);

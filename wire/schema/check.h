@@ -127,7 +127,7 @@ schema_find_sibling_keyword(struct check *c, const struct schema_rule *r, enum k
  * none, or if the limit of steps is exceeded. */
 static inline uint32_t schema_next_sibling(struct check *c, uint32_t at)
 {
-    return schema_count_steps(c, 1) ? schema_node(c->s, at)->next : 0;
+    return schema_count_steps(c, 1) ? schema_get_node(c->s, at)->next : 0;
 }
 /* Checks the keywords that descend into objects and arrays, or count their children. */
 bool schema_children_are_valid(struct check *c, const struct schema_rule *r,

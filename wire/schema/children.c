@@ -43,7 +43,7 @@ static bool value_has_all_names(struct check *c, const struct json_node *names,
                                 const struct place *here)
 {
     for (uint32_t i = names->child; i != 0; i = schema_next_sibling(c, i)) {
-        struct slice name = json_string_raw(schema_node(c->s, i)->value);
+        struct slice name = json_string_raw(schema_get_node(c->s, i)->value);
         if (name.p == NULL || find_last_member(c, c->v, here->at, name) != 0 || c->gave_up)
             continue;
         SAY(c, here, "\"%.*s\" is missing", (int)size_min(name.n, 100), name.p);
@@ -76,7 +76,7 @@ static struct place make_member_place(const struct place *here, uint32_t at)
 static bool check_properties(struct check *c, const struct json_node *k, const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
-        uint32_t m = find_last_member(c, c->v, here->at, schema_node(c->s, i)->key);
+        uint32_t m = find_last_member(c, c->v, here->at, schema_get_node(c->s, i)->key);
         struct place there = make_member_place(here, m);
         if (m != 0 && !schema_node_fits_value(c, i, &there))
             return false;
@@ -113,7 +113,7 @@ static bool member_is_additional(struct check *c, const struct schema_rule *r, s
     const struct schema_keyword *like = schema_find_sibling_keyword(c, r, KW_PATTERN_PROPERTIES);
     if (named != NULL && find_last_member(c, &c->s->tree, named->at, key) != 0)
         return false;
-    uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
+    uint32_t i = like != NULL ? schema_get_node(c->s, like->at)->child : 0;
     for (; i != 0; i = schema_next_sibling(c, i))
         if (c->s->pattern[i] == NULL || schema_pattern_matches(c, c->s->pattern[i], key))
             return false;
@@ -172,7 +172,7 @@ static bool check_member_names(struct check *c, uint32_t at, const struct place 
 static bool check_dependencies(struct check *c, const struct json_node *k, const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next_sibling(c, i)) {
-        const struct json_node *d = schema_node(c->s, i);
+        const struct json_node *d = schema_get_node(c->s, i);
         if (find_last_member(c, c->v, here->at, d->key) == 0)
             continue;
         if (d->value.type == JSON_ARRAY ? !value_has_all_names(c, d, here)
@@ -217,7 +217,7 @@ static bool check_prefix_items(struct check *c, const struct json_node *k, const
 static uint32_t count_prefix_items(struct check *c, const struct schema_rule *r)
 {
     const struct schema_keyword *k = schema_find_sibling_keyword(c, r, KW_PREFIX_ITEMS);
-    return k != NULL ? schema_node(c->s, k->at)->count : 0;
+    return k != NULL ? schema_get_node(c->s, k->at)->count : 0;
 }
 
 static bool check_contains(struct check *c, const struct schema_rule *r, uint32_t at,
@@ -229,9 +229,9 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     const struct schema_keyword *max = schema_find_sibling_keyword(c, r, KW_MAX_CONTAINS);
     /* in 2019-09, `contains` does not count as evaluating an element */
     bool evaluates = c->s->dialect == DIALECT_2020;
-    if (min != NULL && !schema_read_limit(c, schema_node(c->s, min->at), &least))
+    if (min != NULL && !schema_read_limit(c, schema_get_node(c->s, min->at), &least))
         least = 1;
-    if (max != NULL && !schema_read_limit(c, schema_node(c->s, max->at), &most))
+    if (max != NULL && !schema_read_limit(c, schema_get_node(c->s, max->at), &most))
         most = INT64_MAX;
     for (uint32_t m = schema_get_value_node(c, here->at)->child; m != 0;
          m = next_child_of_value(c, m)) {
@@ -298,7 +298,7 @@ static bool check_unevaluated_children(struct check *c, uint32_t at, const struc
 static bool check_member_keyword(struct check *c, const struct schema_rule *r,
                                  const struct schema_keyword *kw, const struct place *here)
 {
-    const struct json_node *k = schema_node(c->s, kw->at);
+    const struct json_node *k = schema_get_node(c->s, kw->at);
     bool map = k->value.type == JSON_OBJECT;
     switch ((enum keyword)kw->word) {
     case KW_REQUIRED:
@@ -321,7 +321,7 @@ static bool check_member_keyword(struct check *c, const struct schema_rule *r,
 bool schema_children_are_valid(struct check *c, const struct schema_rule *r,
                                const struct schema_keyword *kw, const struct place *here)
 {
-    const struct json_node *k = schema_node(c->s, kw->at);
+    const struct json_node *k = schema_get_node(c->s, kw->at);
     enum json_type type = schema_get_value_node(c, here->at)->value.type;
     switch ((enum keyword)kw->word) {
     case KW_MIN_ITEMS:

@@ -100,9 +100,10 @@ static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 static int compile_children(struct schema *s, uint32_t at, bool patterns)
 {
     int st = 0;
-    for (uint32_t c = schema_node(s, at)->child; st == 0 && c != 0; c = schema_node(s, c)->next) {
+    for (uint32_t c = schema_get_node(s, at)->child; st == 0 && c != 0;
+         c = schema_get_node(s, c)->next) {
         if (patterns)
-            st = compile_pattern(s, c, schema_node(s, c)->key);
+            st = compile_pattern(s, c, schema_get_node(s, c)->key);
         if (st == 0)
             st = schema_compile(s, c);
     }
@@ -111,7 +112,7 @@ static int compile_children(struct schema *s, uint32_t at, bool patterns)
 
 static int compile_inner_schemas(struct schema *s, uint32_t at, enum inner inner)
 {
-    enum json_type type = schema_node(s, at)->value.type;
+    enum json_type type = schema_get_node(s, at)->value.type;
     switch (inner) {
     case INNER_SCHEMA:
         return schema_compile(s, at);
@@ -122,7 +123,7 @@ static int compile_inner_schemas(struct schema *s, uint32_t at, enum inner inner
         return type == JSON_OBJECT ? compile_children(s, at, inner == INNER_PATTERNS) : 0;
     case INNER_PATTERN:
         return type == JSON_STRING
-                   ? compile_pattern(s, at, json_string_raw(schema_node(s, at)->value))
+                   ? compile_pattern(s, at, json_string_raw(schema_get_node(s, at)->value))
                    : 0;
     default:
         return 0;
@@ -167,7 +168,7 @@ enum dialect schema_read_dialect(struct json_value value)
 /* Returns the keyword of this member, or KW_COUNT if it is not a keyword. */
 static enum keyword keyword_of_member(const struct schema *s, uint32_t at, enum inner *ret_inner)
 {
-    const struct json_node *n = schema_node(s, at);
+    const struct json_node *n = schema_get_node(s, at);
     *ret_inner = INNER_NONE;
     for (size_t i = 0; i < MI_COUNT(words); i++) {
         enum dialect until = words[i].until != 0 ? words[i].until : DIALECT_2020;
@@ -199,7 +200,7 @@ static int compare_keywords_by_word(const void *a, const void *b)
 static bool limit_is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
-    return beside != 0 && schema_node(s, beside)->value.type == JSON_TRUE;
+    return beside != 0 && schema_get_node(s, beside)->value.type == JSON_TRUE;
 }
 
 /* Adds all keywords of a schema, so that they are contiguous. schema_compile() compiles their
@@ -209,7 +210,7 @@ static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_r
     enum inner inner;
     bool only_ref = s->dialect <= DIALECT_DRAFT7 && json_tree_get(&s->tree, at, "$ref") != 0;
     rule->first = (uint32_t)s->keywords;
-    for (uint32_t c = schema_node(s, at)->child; c != 0; c = schema_node(s, c)->next) {
+    for (uint32_t c = schema_get_node(s, at)->child; c != 0; c = schema_get_node(s, c)->next) {
         enum keyword word = keyword_of_member(s, c, &inner);
         if (word == KW_COUNT || (only_ref && word != KW_REF && word != KW_DEFS))
             continue;
@@ -236,13 +237,13 @@ static int add_keywords_of_object(struct schema *s, uint32_t at, struct schema_r
 
 int schema_compile(struct schema *s, uint32_t at)
 {
-    enum json_type type = schema_node(s, at)->value.type;
+    enum json_type type = schema_get_node(s, at)->value.type;
     enum inner inner = INNER_NONE;
     if (s->rule_of[at] != SCHEMA_NO_RULE ||
         (type != JSON_OBJECT && type != JSON_TRUE && type != JSON_FALSE))
         return 0;
     struct schema_rule rule = {.never = type == JSON_FALSE};
-    if (!work_count_steps(&s->work, 1 + schema_node(s, at)->count))
+    if (!work_count_steps(&s->work, 1 + schema_get_node(s, at)->count))
         return MI_EFULL;
     /* the rule's number fits into 32 bits, because there are at most as many rules as nodes */
     s->rule_of[at] = (uint32_t)s->rules++;

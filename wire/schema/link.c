@@ -304,7 +304,7 @@ static bool schema_names_find(struct schema_names *n, uint32_t from, struct slic
         return schema_names_find_in_scope(&n->anchors, base, fragment, ret);
     /* the fragment is a JSON Pointer; the empty fragment refers to the base itself */
     uint32_t at = base;
-    for (struct slice raw; pointer_next(&fragment, &raw);) {
+    for (struct slice raw; pointer_read_next_token(&fragment, &raw);) {
         struct slice token = read_token(n, raw);
         if (n->want.failed || !schema_names_find_in_scope(&n->members, at, token, &at))
             return false;
@@ -411,9 +411,10 @@ static int link_reference(struct linking *l, size_t i)
     struct schema *s = l->s;
     uint32_t at, value = s->keyword[i].at;
     struct buf ref = {0};
-    json_unescape(&ref, json_string_raw(schema_node(s, value)->value));
+    json_unescape(&ref, json_string_raw(schema_get_node(s, value)->value));
     int st = ref.failed ? MI_ENOMEM : 0;
-    if (st == 0 && schema_names_find(&l->names, schema_node(s, value)->up, buf_slice(&ref), &at)) {
+    if (st == 0 &&
+        schema_names_find(&l->names, schema_get_node(s, value)->up, buf_slice(&ref), &at)) {
         st = schema_compile(s, at);
         if (st == 0 && s->rule_of[at] != SCHEMA_NO_RULE)
             s->keyword[i].rule = s->rule_of[at] + 1;
@@ -431,7 +432,7 @@ int schema_link(struct schema *s)
     for (size_t i = 0; st == 0 && i < s->keywords; i++) {
         uint8_t word = s->keyword[i].word;
         if ((word != KW_REF && word != KW_DYNAMIC_REF) ||
-            schema_node(s, s->keyword[i].at)->value.type != JSON_STRING)
+            schema_get_node(s, s->keyword[i].at)->value.type != JSON_STRING)
             continue;
         if (l.names.tree == NULL)
             st = schema_names_open(&l.names, s);

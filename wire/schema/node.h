@@ -122,7 +122,7 @@ struct schema {
     struct work work; /* steps that the compiler has taken so far */
 };
 
-static inline const struct json_node *schema_node(const struct schema *s, uint32_t at)
+static inline const struct json_node *schema_get_node(const struct schema *s, uint32_t at)
 {
     return &s->tree.node[at];
 }

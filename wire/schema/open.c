@@ -35,13 +35,14 @@ static int schema_parse_text(struct schema *s, struct slice text, struct buf *wh
                                      : "cannot read the schema");
         return st;
     }
-    enum json_type type = schema_node(s, 0)->value.type;
+    enum json_type type = schema_get_node(s, 0)->value.type;
     if (type != JSON_OBJECT && type != JSON_TRUE && type != JSON_FALSE) {
         buf_adds(why, "a schema must be an object, true or false");
         return MI_EINVAL;
     }
     uint32_t dialect = json_tree_get(&s->tree, 0, "$schema");
-    s->dialect = dialect != 0 ? schema_read_dialect(schema_node(s, dialect)->value) : DIALECT_2020;
+    s->dialect =
+        dialect != 0 ? schema_read_dialect(schema_get_node(s, dialect)->value) : DIALECT_2020;
     return schema_allocate_arrays(s);
 }
 

@@ -89,9 +89,9 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
         return true;
     if (k->value.type != JSON_STRING && k->value.type != JSON_ARRAY)
         return true;
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
+    for (uint32_t i = k->child; i != 0; i = schema_get_node(c->s, i)->next)
         if (!schema_count_steps(c, 1 + digits / 16) ||
-            value_is_of_type(v, json_string_raw(schema_node(c->s, i)->value)))
+            value_is_of_type(v, json_string_raw(schema_get_node(c->s, i)->value)))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -107,8 +107,8 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
     struct json_value v = schema_get_value_node(c, here->at)->value;
     if (k->value.type != JSON_ARRAY)
         return true;
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (schema_values_are_equal(c, v, schema_node(c->s, i)->value))
+    for (uint32_t i = k->child; i != 0; i = schema_get_node(c->s, i)->next)
+        if (schema_values_are_equal(c, v, schema_get_node(c->s, i)->value))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -224,7 +224,7 @@ bool schema_pattern_matches(struct check *c, struct pattern *p, struct slice raw
 static bool check_pattern(struct check *c, uint32_t at, const struct place *here)
 {
     struct json_value v = schema_get_value_node(c, here->at)->value;
-    const struct json_node *k = schema_node(c->s, at);
+    const struct json_node *k = schema_get_node(c->s, at);
     if (v.type != JSON_STRING || k->value.type != JSON_STRING)
         return true;
     if (c->s->pattern[at] == NULL)
@@ -241,7 +241,7 @@ static bool check_pattern(struct check *c, uint32_t at, const struct place *here
 
 bool schema_value_fits(struct check *c, const struct schema_keyword *kw, const struct place *here)
 {
-    const struct json_node *k = schema_node(c->s, kw->at);
+    const struct json_node *k = schema_get_node(c->s, kw->at);
     enum keyword word = (enum keyword)kw->word;
     switch (word) {
     case KW_TYPE:

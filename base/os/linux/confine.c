@@ -97,7 +97,7 @@ static int landlock_allow_fd(int ruleset, int fd, uint64_t rights)
     return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0u);
 }
 
-static int landlock_allow_all(int ruleset, const struct version *v, const int *dir, size_t n)
+static int landlock_allow_all_paths(int ruleset, const struct version *v, const int *dir, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (landlock_allow_fd(ruleset, dir[i], RIGHTS_OWN & v->files) != 0)
@@ -129,7 +129,7 @@ int confine_self(const int *dir, size_t n)
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, v->size, 0u);
     if (ruleset < 0)
         return 0;
-    bool done = landlock_allow_all(ruleset, v, dir, n) == 0 &&
+    bool done = landlock_allow_all_paths(ruleset, v, dir, n) == 0 &&
                 syscall(SYS_landlock_restrict_self, ruleset, 0u) == 0;
     int error = errno;
     close(ruleset);

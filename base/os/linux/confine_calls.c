@@ -56,7 +56,7 @@ static void on_denied_system_call(int number, siginfo_t *info, void *context)
     RESULT_OF((ucontext_t *)context) = -EPERM;
 }
 
-static bool start_counting_denied(struct confine_denied *d)
+static bool start_counting_denied_calls(struct confine_denied *d)
 {
     struct sigaction action = {.sa_sigaction = on_denied_system_call,
                                .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -68,7 +68,7 @@ static bool start_counting_denied(struct confine_denied *d)
 }
 #define DENY SCMP_ACT_TRAP
 #else
-static bool start_counting_denied(struct confine_denied *d)
+static bool start_counting_denied_calls(struct confine_denied *d)
 {
     (void)d;
     return true;
@@ -120,7 +120,7 @@ static int load_filter_with_time_limit(scmp_filter_ctx filter)
 int confine_system_calls(struct confine_denied *ret)
 {
     scmp_filter_ctx filter = seccomp_init(DENY);
-    int st = filter != NULL && start_counting_denied(ret) ? 0 : MI_ENOMEM;
+    int st = filter != NULL && start_counting_denied_calls(ret) ? 0 : MI_ENOMEM;
     if (st == 0)
         /* 2: the filter finds a system call by binary search */
         st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);

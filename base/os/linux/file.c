@@ -53,7 +53,7 @@ int file_rename_no_replace(int dir, const char *from, const char *to)
 }
 
 /* Parses lines of /proc/locks, such as "1: POSIX ADVISORY WRITE 4711 00:1b:1234567 120 120". */
-pid_t file_lock_owner(const char *path, int64_t at)
+pid_t file_find_lock_owner(const char *path, int64_t at)
 {
     struct stat st;
     char line[256], type[16], mode[16];

@@ -155,7 +155,7 @@ bool processes_have_same_command(pid_t a, pid_t b)
     return a_n > 0 && a_n == b_n && memcmp(of_a, of_b, a_n) == 0;
 }
 
-bool inspect_count_pipes(pid_t pid, int max, int *ret_pipes, int *ret_sockets)
+bool count_pipes_of_process(pid_t pid, int max, int *ret_pipes, int *ret_sockets)
 {
     char path[64], kind[16];
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
@@ -176,7 +176,7 @@ bool inspect_count_pipes(pid_t pid, int max, int *ret_pipes, int *ret_sockets)
     return true;
 }
 
-int64_t inspect_unread_bytes(int fd)
+int64_t count_unread_bytes_of_fd(int fd)
 {
     int n;
     return ioctl(fd, SIOCOUTQ, &n) == 0 || ioctl(fd, FIONREAD, &n) == 0 ? n : -1;

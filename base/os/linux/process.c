@@ -122,7 +122,7 @@ static bool process_is_alive(const struct process *p)
     return p->state != 'Z' && p->state != 'X';
 }
 
-size_t process_list_group(pid_t group, struct process *ret, size_t max)
+size_t process_list_group_members(pid_t group, struct process *ret, size_t max)
 {
     DIR *d = opendir("/proc");
     size_t n = 0;
@@ -143,7 +143,7 @@ uint64_t process_start(pid_t pid)
     return process_read(pid, &p) == 0 && process_is_alive(&p) ? p.start_ticks : 0;
 }
 
-int64_t process_began_us(pid_t pid)
+int64_t process_start_time_us(pid_t pid)
 {
     struct process p;
     struct timespec boot;
@@ -177,7 +177,7 @@ static bool process_has_exited(pid_t pid, uint64_t start)
     return pid <= 0 || process_start(pid) != start || (kill(pid, 0) < 0 && errno == ESRCH);
 }
 
-bool process_wait(pid_t pid, uint64_t start, int64_t us)
+bool process_wait_for_exit(pid_t pid, uint64_t start, int64_t us)
 {
     int64_t until = clock_mono_us() + us;
     struct pollfd f = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
@@ -222,7 +222,7 @@ char *process_program_path(void)
     return realpath("/proc/self/exe", NULL);
 }
 
-const char *process_compile_target(void)
+const char *process_get_platform_name(void)
 {
 #if defined __x86_64__
     return "linux-x64";

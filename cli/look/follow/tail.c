@@ -194,7 +194,7 @@ static void find_new_sessions(struct tail *t)
         if (t->live.session[i]->s.id <= t->newest)
             continue;
         tail_set_session(t, t->live.session[i]);
-        if (!filter_has_call(&t->filter))
+        if (!filter_selects_by_call(&t->filter))
             t->status = tail_page_add_session(&t->page, &t->of->s, false);
     }
     t->newest = t->seen;
@@ -208,7 +208,7 @@ static void drop_ended_sessions(struct tail *t)
         struct query_session now;
         if (!s->ended && !s->unwanted)
             continue;
-        if (s->ended && !s->unwanted && !filter_has_call(&t->filter) &&
+        if (s->ended && !s->unwanted && !filter_selects_by_call(&t->filter) &&
             tail_can_read_session(t, i) && tail_load_row(t, s->s.id, &now)) {
             tail_set_session(t, s);
             t->status = tail_page_add_session(&t->page, &now, true);

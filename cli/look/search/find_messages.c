@@ -80,7 +80,7 @@ static void finder_add_session(struct finder *f, const struct query_session *x)
         .id.id = x->id,
         .number = x->number,
         .started_at_us = x->started_at_us,
-        .uid_shown = session_uid_head(x, SESSION_UID_SHOWN).n,
+        .uid_shown = session_get_uid_prefix(x, SESSION_UID_SHOWN).n,
         .name = f->names.n,
         .wanted = question_matches_session(f->question, x),
     };
@@ -165,7 +165,7 @@ static void finder_try_matching_messages(struct finder *f, const struct session_
         x.to = list->seq[k - 1];
     }
     while (finder_should_continue(f) && n == MATCHING && (list == NULL || k > 0)) {
-        finder_set_status(f, query_find_matching(f->q, &x, MATCHING, seq, &n));
+        finder_set_status(f, query_find_matching_messages(f->q, &x, MATCHING, seq, &n));
         for (size_t i = 0; finder_should_continue(f) && i < n; i++) {
             while (k > 0 && list->seq[k - 1] > seq[i])
                 k--;
@@ -291,7 +291,7 @@ static int search_with_index(struct finder *f, const struct session_row *row, si
         return MI_ENOMEM;
     for (size_t i = 0; i < n; i++)
         ids[i] = row[i].id;
-    int st = search_update_file(f->index, ids, n, show_indexing_progress, f);
+    int st = search_index_update_file(f->index, ids, n, show_indexing_progress, f);
     if (st == 0)
         st = search_find_messages(f->index, ids, n, buf_str(&f->match), finder_on_indexed_message,
                                   &g);
@@ -329,8 +329,8 @@ static void finder_search_group(struct finder *f)
 static bool finder_on_session(void *ctx, const struct query_session *x)
 {
     struct finder *f = ctx;
-    if (f->rows_n > 0 && search_file_of_session(f->index, f->row[0].id.id) !=
-                             search_file_of_session(f->index, x->id)) {
+    if (f->rows_n > 0 && search_get_file_of_session(f->index, f->row[0].id.id) !=
+                             search_get_file_of_session(f->index, x->id)) {
         finder_search_group(f);
         f->rows_n = 0;
         buf_clear(&f->names);
@@ -346,7 +346,8 @@ static void finder_search_all(struct finder *f)
     finder_set_status(f, query_has_several_vaults(f->q, &f->several));
     if (f->status == 0 && terms->n > 0)
         f->status = search_open(&f->index, f->q);
-    if (f->status == 0 && f->index != NULL && !search_make_query(f->index, terms, &f->match)) {
+    if (f->status == 0 && f->index != NULL &&
+        !search_index_make_query(f->index, terms, &f->match)) {
         search_close(f->index); /* the index cannot be used for these terms */
         f->index = NULL;
     }

@@ -54,7 +54,7 @@ static int question_reject_misspelt_field(const struct reading *r, const char *w
     if (word[n] != ':' || n > NEAREST_MAX || r->exact)
         return EXIT_FINE;
     snprintf(name, sizeof name, "%.*s", (int)n, word);
-    struct nearest near = nearest_begin(name);
+    struct nearest near = nearest_begin_search(name);
     for (size_t i = 0; i < QUESTION_FIELDS; i++)
         nearest_add_candidate(&near, names[i]);
     if (near.best == NULL && !looks_like_field(word, n))
@@ -121,7 +121,7 @@ int question_begin_empty(struct question *x)
 bool question_set_field(struct question *x, enum question_field field, const char *value)
 {
     struct filter *f = &x->fields;
-    if (values[field] != NULL && !value_is_one_of(values[field], value))
+    if (values[field] != NULL && !value_is_allowed_choice(values[field], value))
         return false;
     x->field[field] = value;
     switch (field) {
@@ -164,7 +164,7 @@ void question_finish_reading(struct question *x)
     x->all_exact = true;
     for (size_t i = 0; i < x->terms.n; i++)
         x->all_exact &= x->terms.term[i].exact;
-    x->narrowed = x->terms.n == 0 || filter_has_call(&x->filter);
+    x->narrowed = x->terms.n == 0 || filter_selects_by_call(&x->filter);
     for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
         x->narrowed |= x->field[i] != NULL;
 }
@@ -190,7 +190,7 @@ static int question_read_command(struct question *x, const struct settings *s, s
         return EXIT_TROUBLE;
     }
     filter_read(&x->filter, s);
-    if (s->operands_n == 0 && !filter_has_call(&x->filter)) {
+    if (s->operands_n == 0 && !filter_selects_by_call(&x->filter)) {
         buf_adds(error, "nothing to search for; give a word, or a field such as tool:NAME");
         return EXIT_USAGE;
     }

@@ -64,7 +64,7 @@ static bool search_on_found(void *ctx, const struct found *f)
 }
 
 /* Ends the search at the first match. */
-static bool search_stop_at_match(void *ctx, const struct found *f)
+static bool stop_search_at_first_match(void *ctx, const struct found *f)
 {
     (void)f;
     *(bool *)ctx = true;
@@ -77,7 +77,7 @@ static int print_nothing_found(struct searching *s, struct query *q)
 {
     bool any = false;
     int st = question_make_last_words_prefixes(&s->question)
-                 ? find_messages(q, &s->question, 1, search_stop_at_match, &any)
+                 ? find_messages(q, &s->question, 1, stop_search_at_first_match, &any)
                  : 0;
     out_add_raw(&s->out, "nothing found");
     if (any)

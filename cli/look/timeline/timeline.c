@@ -62,7 +62,7 @@ static bool timeline_has_unlimited_width(const struct timeline *t)
 }
 
 /* Returns the number of free columns in the line. */
-static size_t timeline_columns_left(const struct timeline *t)
+static size_t timeline_count_free_columns(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
     return timeline_has_unlimited_width(t) ? OUT_UNLIMITED
@@ -72,7 +72,7 @@ static size_t timeline_columns_left(const struct timeline *t)
 
 static void timeline_add_gap(struct timeline *t, size_t n)
 {
-    n = size_min(n, timeline_columns_left(t));
+    n = size_min(n, timeline_count_free_columns(t));
     out_printf(t->out, "%*s", (int)n, "");
     t->taken += n;
 }
@@ -80,7 +80,7 @@ static void timeline_add_gap(struct timeline *t, size_t n)
 static void timeline_add_cell(struct timeline *t, struct slice text, size_t width, bool right,
                               enum out_style style)
 {
-    width = size_min(width, timeline_columns_left(t));
+    width = size_min(width, timeline_count_free_columns(t));
     out_add_fixed_cell(t->out, style, text, width, right);
     t->taken += width;
 }
@@ -89,7 +89,8 @@ static void timeline_add_cell(struct timeline *t, struct slice text, size_t widt
 static void timeline_add_text(struct timeline *t, struct slice text, size_t max,
                               enum out_style style)
 {
-    t->taken += out_add_fitting_text(t->out, style, text, size_min(max, timeline_columns_left(t)));
+    t->taken +=
+        out_add_fitting_text(t->out, style, text, size_min(max, timeline_count_free_columns(t)));
 }
 
 static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
@@ -248,7 +249,7 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
     if (t->text.n == 0)
         return;
     timeline_add_gap(t, gap);
-    size_t room = timeline_columns_left(t),
+    size_t room = timeline_count_free_columns(t),
            others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
     room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
     out_style(t->out, OUT_YELLOW);
@@ -273,7 +274,7 @@ static void timeline_add_detail(struct timeline *t, const struct query_message *
                             timeline_has_unlimited_width(t) ? SIZE_MAX : PREVIEW_BYTES);
     timeline_add_notes(t, m, gap);
     gap = t->taken > before ? 1 : gap;
-    if (t->content.n == 0 || timeline_columns_left(t) < gap + CONTENT_MIN)
+    if (t->content.n == 0 || timeline_count_free_columns(t) < gap + CONTENT_MIN)
         return;
     timeline_add_gap(t, gap);
     timeline_add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
@@ -306,8 +307,9 @@ static void timeline_add_unpadded_columns(struct timeline *t, const struct query
     bool answered = query_message_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
     struct slice method = timeline_method_text(t, m, true);
-    timeline_add_text(
-        t, method, layout_max_method_width(&t->layout, timeline_columns_left(t), answered), style);
+    timeline_add_text(t, method,
+                      layout_max_method_width(&t->layout, timeline_count_free_columns(t), answered),
+                      style);
     add_message_duration(t, m);
     if (t->text.n > 0) {
         timeline_add_gap(t, method.n > 0 ? 1 : 0);
@@ -320,7 +322,7 @@ static void timeline_add_padded_method(struct timeline *t, const struct query_me
     const struct layout *l = &t->layout;
     struct slice method = timeline_method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
     size_t width = size_min(out_width(t->out, method),
-                            layout_max_method_width(l, timeline_columns_left(t), true));
+                            layout_max_method_width(l, timeline_count_free_columns(t), true));
     timeline_add_cell(t, method, width > l->method ? width : l->method, false,
                       session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
     if (l->id > 0) {
@@ -365,8 +367,8 @@ int timeline_print_message(struct timeline *t, const struct query_message *m)
     if (is_stderr_or_noise(m)) {
         timeline_add_detail(t, m, body, error);
         if (t->bodies != BODIES_SHORT) {
-            out_add_raw(o,
-                        t->taken > layout_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
+            out_add_raw(
+                o, t->taken > layout_count_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
             out_text(o, body);
         }
         out_end_line(o);

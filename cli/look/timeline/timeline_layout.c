@@ -20,7 +20,7 @@ static size_t larger_width(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w)
+size_t layout_count_leading_columns(const struct layout *l, const struct layout_widths *w)
 {
     size_t n = w->of_many ? l->time + l->gap + l->server + (l->session > 0 ? l->session + 1 : 0)
                           : l->seq + l->gap + l->time;
@@ -38,7 +38,7 @@ static size_t count_columns_after_method(const struct layout *l)
 /* Returns all columns except METHOD and the content. */
 static size_t count_fixed_columns(const struct layout *l, const struct layout_widths *w)
 {
-    return layout_leading_columns(l, w) + l->what + 1 + count_columns_after_method(l);
+    return layout_count_leading_columns(l, w) + l->what + 1 + count_columns_after_method(l);
 }
 
 void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level)

@@ -55,7 +55,7 @@ void layout_choose_level(struct layout *l, const struct layout_widths *w);
 /* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
 void layout_set_columns(struct layout *l, const struct layout_widths *w, enum layout_level level);
 /* Returns the columns and gaps before WHAT. */
-size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w);
+size_t layout_count_leading_columns(const struct layout *l, const struct layout_widths *w);
 /* Returns the maximum width of METHOD in a line in which `left` columns are free. took: the column
  * TOOK follows METHOD. */
 size_t layout_max_method_width(const struct layout *l, size_t left, bool took);

@@ -11,7 +11,7 @@ static size_t detail_count_unfold_bytes_left(const struct detail *d)
     size_t used = 0;
     for (size_t i = 0; i < d->n; i++)
         if (d->part[i].has_view)
-            used += view_unfolded_bytes(&d->part[i].view);
+            used += view_count_unfolded_bytes(&d->part[i].view);
     return used < DETAIL_UNFOLDED_MAX ? DETAIL_UNFOLDED_MAX - used : 0;
 }
 
@@ -155,7 +155,7 @@ static int detail_show_hit(struct detail *d, size_t part, size_t at, struct deta
         text.n = find_next_match(text, 0, buf_slice(&d->needle));
         ret->line = at;
         ret->column =
-            head_value_column(&p->rows, at) + cells_count_columns_with_tabs(text, d->ascii);
+            head_get_value_column(&p->rows, at) + cells_count_columns_with_tabs(text, d->ascii);
     } else {
         int st = view_unfold_to_show_byte(&p->view, at);
         if (st < 0)

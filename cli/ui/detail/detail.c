@@ -302,7 +302,7 @@ size_t detail_count_exact_lines(struct detail *d)
     return detail_first_line(d, d->n);
 }
 
-size_t detail_next_part(struct detail *d, size_t line, bool forward)
+size_t detail_get_next_part(struct detail *d, size_t line, bool forward)
 {
     struct spot s;
     if (!detail_locate_line(d, line, &s))
@@ -332,10 +332,10 @@ static void draw_part_row(const struct head_rows *r, size_t i, struct cells *c)
     head_write_label(r, i, &label);
     cells_add_blanks(c, ROW_INDENT);
     cells_add_text(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
-    cells_add_blanks(c, head_value_column(r, i) - ROW_INDENT - label.n);
+    cells_add_blanks(c, head_get_value_column(r, i) - ROW_INDENT - label.n);
     buf_close(&label);
     c->tabs = true;
-    c->origin = head_value_column(r, i);
+    c->origin = head_get_value_column(r, i);
     cells_add_text(c, r->row[i].style, head_get_row_text(r, i));
     c->tabs = false;
 }

@@ -115,7 +115,7 @@ size_t detail_count_exact_lines(struct detail *d);
 bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
 /* Returns the line of the next title after `line`; if `forward` is false, of the previous title.
  * Returns `line` if there is no such title. */
-size_t detail_next_part(struct detail *d, size_t line, bool forward);
+size_t detail_get_next_part(struct detail *d, size_t line, bool forward);
 
 /* ---- folding ---- */
 

@@ -70,7 +70,7 @@ void head_write_label(const struct head_rows *r, size_t i, struct buf *b)
     }
 }
 
-size_t head_value_column(const struct head_rows *r, size_t i)
+size_t head_get_value_column(const struct head_rows *r, size_t i)
 {
     struct buf label = {0};
     bool labels = r->row[0].label != NULL || r->row[i].t_us >= 0;

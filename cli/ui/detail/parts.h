@@ -97,7 +97,7 @@ void head_add_text(struct head_rows *r, const char *label, enum cells_style styl
 struct slice head_get_row_text(const struct head_rows *r, size_t i);
 void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
 /* returns the column at which the row's text begins */
-size_t head_value_column(const struct head_rows *r, size_t i);
+size_t head_get_value_column(const struct head_rows *r, size_t i);
 
 /* Makes the rows of a part of the kind PART_HEAD, PART_FINDINGS or PART_ABOUT, and replaces the
  * rows that the part had before. */

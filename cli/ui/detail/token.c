@@ -24,7 +24,7 @@ static size_t token_skip_string_blocks(struct slice s, size_t at)
 {
     uint64_t escaped_first = 0;
     for (; s.n - at >= JSON_BLOCK; at += JSON_BLOCK) {
-        struct json_block b = json_block_at(s.p + at);
+        struct json_block b = json_block_load(s.p + at);
         uint64_t carry = escaped_first;
         uint64_t escapes = json_block_find_escapes(json_block_find_byte(b, '\\'), &carry);
         if ((json_block_find_byte(b, '"') & ~(escapes << 1 | escaped_first)) != 0)

@@ -127,7 +127,7 @@ MI_MUST int view_toggle_fold(struct view *v, const struct view_target *t, size_t
 void view_fold_to_overview(struct view *v);
 void view_fold_from_depth(struct view *v, size_t depth);
 /* returns the size of all unfolded strings in bytes */
-size_t view_unfolded_bytes(const struct view *v);
+size_t view_count_unfolded_bytes(const struct view *v);
 /* Whether unfolding this string is useful: it has several lines, is JSON, or is long. */
 bool view_should_unfold_string(const struct view *v, size_t at);
 bool view_is_json(struct slice s); /* whether the text is a valid JSON object or array */

@@ -95,11 +95,11 @@ static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t ro
     return 0;
 }
 
-size_t view_unfolded_bytes(const struct view *v)
+size_t view_count_unfolded_bytes(const struct view *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < v->inner_n; i++)
-        n += v->inner[i].view->own.n + view_unfolded_bytes(v->inner[i].view);
+        n += v->inner[i].view->own.n + view_count_unfolded_bytes(v->inner[i].view);
     return n;
 }
 

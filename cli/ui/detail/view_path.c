@@ -110,7 +110,7 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 /* Returns whether a token of a JSON Pointer names this member or element. The token may have
  * escapes of JSON Pointer; the key may have escapes of JSON. */
-static bool pointer_token_names_member(const struct view *v, struct slice key, size_t index,
+static bool pointer_token_is_of_member(const struct view *v, struct slice key, size_t index,
                                        struct slice token)
 {
     struct buf text = {0}, plain = {0};
@@ -146,7 +146,7 @@ static bool view_find_child(const struct view *v, size_t at, struct slice token,
         struct slice key = {0};
         if (value != i)
             key = (struct slice){s.p + i, token_find_end(s, i) - i};
-        if (pointer_token_names_member(v, key, index, token)) {
+        if (pointer_token_is_of_member(v, key, index, token)) {
             *ret = value;
             found = true;
         }
@@ -161,7 +161,7 @@ bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_a
     size_t at = token_skip_separators(v->text, 0);
     if (v->kind != VIEW_JSON || at >= v->text.n || token_closes_container(v->text.p[at]))
         return false;
-    while (pointer_next(&pointer, &token))
+    while (pointer_read_next_token(&pointer, &token))
         if (!token_opens_container(v->text.p[at]) || !view_find_child(v, at, token, &at))
             return false;
     *ret_at = at;

@@ -3,7 +3,7 @@
 
 /* Returns the end of the line at `at`. *ret_next: the beginning of the next line, or the length of
  * the text. */
-static size_t view_text_line_end(const struct view *v, size_t at, size_t *ret_next)
+static size_t view_text_find_line_end(const struct view *v, size_t at, size_t *ret_next)
 {
     struct slice rest = {v->text.p + at, v->text.n - at};
     if (v->width == 0) {
@@ -20,7 +20,7 @@ static size_t view_text_line_end(const struct view *v, size_t at, size_t *ret_ne
 bool view_text_step_line(struct view *v, struct view_place *p)
 {
     size_t next;
-    (void)view_text_line_end(v, p->at, &next);
+    (void)view_text_find_line_end(v, p->at, &next);
     if (next >= v->text.n)
         return false;
     p->at = next;
@@ -31,7 +31,7 @@ bool view_text_step_line(struct view *v, struct view_place *p)
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c)
 {
     size_t next;
-    size_t end = view_text_line_end(v, p->at, &next);
+    size_t end = view_text_find_line_end(v, p->at, &next);
     c->tabs = true;
     c->origin = c->column;
     cells_add_text(c, v->nested > 0 ? CELLS_STRING : CELLS_PLAIN,

@@ -91,7 +91,7 @@ size_t listing_count_rows(const struct listing *l)
     return listing_stores_rows(l) ? l->old_n + l->young_n : (size_t)l->last;
 }
 
-struct listed listing_row_at(const struct listing *l, size_t at)
+struct listed listing_get_row_at(const struct listing *l, size_t at)
 {
     if (!listing_stores_rows(l))
         return (struct listed){(int64_t)at + 1, 0, -1, CALL_UNKNOWN};
@@ -134,7 +134,8 @@ static int listing_insert_row(struct listing *l, const struct listed *row)
 static struct listed *listing_find_row(struct listing *l, int64_t seq)
 {
     size_t at = listing_row_of_seq(l, seq);
-    if (!listing_stores_rows(l) || at == listing_count_rows(l) || listing_row_at(l, at).seq != seq)
+    if (!listing_stores_rows(l) || at == listing_count_rows(l) ||
+        listing_get_row_at(l, at).seq != seq)
         return NULL;
     return at < l->old_n ? &l->old[l->old_n - 1 - at] : &l->young[at - l->old_n];
 }

@@ -90,7 +90,7 @@ MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 void listing_declare_range_added(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_count_rows(const struct listing *l);
-struct listed listing_row_at(const struct listing *l, size_t at);
+struct listed listing_get_row_at(const struct listing *l, size_t at);
 /* Returns the index of the first row with this seq or a higher one; listing_count_rows() if there
  * is none. */
 size_t listing_row_of_seq(const struct listing *l, int64_t seq);

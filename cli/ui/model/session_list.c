@@ -175,7 +175,7 @@ static bool sessions_on_failed_call(void *ctx, const struct query_call *c)
 }
 
 /* Counts the failed calls among the next SESSIONS_COUNTED messages of a session. */
-static int sessions_count_more_failed_calls(const struct sessions *l, struct session_row *r,
+static int sessions_count_next_failed_calls(const struct sessions *l, struct session_row *r,
                                             struct query *q)
 {
     struct filter f = FILTER_ANY;
@@ -207,7 +207,7 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
              now_us - r->counted_us < SESSIONS_RECOUNT_US))
             continue;
         *ret_more = true;
-        return sessions_count_more_failed_calls(l, r, q);
+        return sessions_count_next_failed_calls(l, r, q);
     }
     return 0;
 }

@@ -254,7 +254,7 @@ void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
         screen_put_char((int)at, (int)y, L" ", attribute, pair);
 }
 
-void screen_draw_rule(size_t x, size_t y, size_t height)
+void screen_draw_vertical_line(size_t x, size_t y, size_t height)
 {
     attr_t attribute;
     short pair;

@@ -48,7 +48,7 @@ void screen_clear(void); /* begins a new picture: call before its lines are draw
 /* Draws a line at column x of screen line y, padded with blanks to `width` columns. */
 void screen_put_cells(size_t x, size_t y, size_t width, enum screen_line kind,
                       const struct cells *c);
-void screen_draw_rule(size_t x, size_t y, size_t height); /* draws a vertical line */
+void screen_draw_vertical_line(size_t x, size_t y, size_t height); /* draws a vertical line */
 /* Shows the cursor at this position of the picture. */
 void screen_set_cursor(size_t x, size_t y);
 void screen_show_changes(void); /* sends what was drawn since the last call to the terminal */

@@ -79,7 +79,7 @@ struct shown {
 
 /* Sets *ret to how the first character of s is shown. Returns how many bytes of s the character
  * has. */
-static size_t cells_show_char(struct slice s, bool ascii, struct shown *ret)
+static size_t cells_choose_form_of_char(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
@@ -118,7 +118,7 @@ static void cells_put_text(struct cells *c, enum cells_style style, struct slice
 }
 
 /* Adds characters of one byte and one column each, as far as their columns are visible. */
-static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
+static void cells_add_plain_chars(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
     size_t shown = size_min(text.n - hidden, get_window_end_column(c) - (c->column + hidden));
@@ -135,7 +135,7 @@ void cells_add_blanks(struct cells *c, size_t columns)
     static const char blanks[] = "                                ";
     while (columns > 0 && !cells_are_full(c)) {
         size_t n = size_min(columns, sizeof blanks - 1);
-        cells_add_plain(c, CELLS_PLAIN, (struct slice){blanks, n});
+        cells_add_plain_chars(c, CELLS_PLAIN, (struct slice){blanks, n});
         columns -= n;
     }
 }
@@ -185,14 +185,14 @@ static size_t cells_add_special_character(struct cells *c, enum cells_style styl
         cells_add_blanks(c, CELLS_TAB - (c->column - c->origin) % CELLS_TAB);
         return 1;
     }
-    size_t len = cells_show_char(text, c->ascii, &s);
+    size_t len = cells_choose_form_of_char(text, c->ascii, &s);
     if (!s.escape && s.columns == 0) {
         if (cells_add_combining_character(c, &s))
             return len;
-        (void)cells_show_char(text, true, &s);
+        (void)cells_choose_form_of_char(text, true, &s);
     }
     if (s.escape) {
-        cells_add_plain(c, CELLS_ESCAPE, s.text);
+        cells_add_plain_chars(c, CELLS_ESCAPE, s.text);
         c->join = CELLS_JOIN_NONE;
     } else {
         cells_add_character(c, style, &s);
@@ -207,7 +207,7 @@ static bool text_joins_last_character(const struct cells *c, struct slice text)
     struct shown s;
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_char_is_plain(*text.p))
         return false;
-    (void)cells_show_char(text, c->ascii, &s);
+    (void)cells_choose_form_of_char(text, c->ascii, &s);
     return !s.escape && s.columns == 0;
 }
 
@@ -221,7 +221,7 @@ void cells_add_text(struct cells *c, enum cells_style style, struct slice text)
         }
         size_t n = plain_run_len(text, get_window_end_column(c) - c->column);
         if (n > 0)
-            cells_add_plain(c, style, (struct slice){text.p, n});
+            cells_add_plain_chars(c, style, (struct slice){text.p, n});
         else
             n = cells_add_special_character(c, style, text);
         text.p += n;
@@ -311,7 +311,7 @@ void cells_cut_with_ellipsis(struct cells *c)
 
 /* ---- measures ------------------------------------------------------------------------------- */
 
-size_t cells_text_columns(struct slice text, bool ascii, size_t max)
+size_t cells_count_text_columns(struct slice text, bool ascii, size_t max)
 {
     /* Columns before column `max` are only counted, because the visible columns begin at `max`. */
     struct cells c = {.from = max, .ascii = ascii};
@@ -326,7 +326,7 @@ size_t cells_count_columns_with_tabs(struct slice text, bool ascii)
     return c.column;
 }
 
-size_t cells_bytes_that_fit(struct slice text, bool ascii, size_t columns)
+size_t cells_count_fitting_bytes(struct slice text, bool ascii, size_t columns)
 {
     struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true, .join = CELLS_JOIN_NONE};
     size_t i = 0;
@@ -334,7 +334,7 @@ size_t cells_bytes_that_fit(struct slice text, bool ascii, size_t columns)
         struct slice rest = {text.p + i, text.n - i};
         size_t n = plain_run_len(rest, columns - c.column);
         if (n > 0) {
-            cells_add_plain(&c, CELLS_PLAIN, (struct slice){rest.p, n});
+            cells_add_plain_chars(&c, CELLS_PLAIN, (struct slice){rest.p, n});
         } else {
             n = cells_add_special_character(&c, CELLS_PLAIN, rest);
             if (c.column > columns && i > 0)
@@ -349,7 +349,7 @@ size_t cells_bytes_that_fit(struct slice text, bool ascii, size_t columns)
 
 size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next)
 {
-    size_t n = text.n > 0 ? cells_bytes_that_fit(text, ascii, columns) : 0;
+    size_t n = text.n > 0 ? cells_count_fitting_bytes(text, ascii, columns) : 0;
     *ret_next = n;
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;

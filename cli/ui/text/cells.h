@@ -91,12 +91,12 @@ void cells_mark_matches(struct cells *c, struct slice needle);
 struct slice cells_get_span_text(const struct cells *c, size_t span);
 
 /* Returns the columns of a text without tabs, at most `max`. */
-size_t cells_text_columns(struct slice text, bool ascii, size_t max);
+size_t cells_count_text_columns(struct slice text, bool ascii, size_t max);
 /* returns the number of columns of the text, tabs included */
 size_t cells_count_columns_with_tabs(struct slice text, bool ascii);
 /* Returns how many leading bytes of the text fit into `columns`; the first character always fits.
  * Stops before a newline. Tabs count as blanks. */
-size_t cells_bytes_that_fit(struct slice text, bool ascii, size_t columns);
+size_t cells_count_fitting_bytes(struct slice text, bool ascii, size_t columns);
 /* Wraps the text between words. Returns how many bytes the first line has. *ret_next: offset of the
  * next line. */
 size_t cells_line_len(struct slice text, bool ascii, size_t columns, size_t *ret_next);

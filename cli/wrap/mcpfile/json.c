@@ -100,12 +100,12 @@ static bool scan_bare_name(struct mcpfile_scan *s, struct span *ret)
 static bool mcpfile_json_scan_member(struct mcpfile_scan *s)
 {
     struct mcpfile_value v = {0};
-    bool quoted = mcpfile_next_is(s, '"') || mcpfile_next_is(s, '\'');
+    bool quoted = mcpfile_next_char_is(s, '"') || mcpfile_next_char_is(s, '\'');
     if (quoted ? !mcpfile_json_scan_string(s, &v.key) : !scan_bare_name(s, &v.key))
         return mcpfile_fail(s, s->p, "expected a name, in quotes or of letters, digits, _ and $");
     if (!mcpfile_json_skip_blank(s))
         return false;
-    if (!mcpfile_next_is(s, ':'))
+    if (!mcpfile_next_char_is(s, ':'))
         return mcpfile_fail(s, s->p, "expected a colon");
     s->p++;
     size_t depth = s->depth;
@@ -125,7 +125,7 @@ static bool scan_json_object(struct mcpfile_scan *s)
     s->object = mcpfile_get_offset(s);
     s->p++;
     bool good = mcpfile_json_skip_blank(s);
-    while (good && !mcpfile_next_is(s, '}'))
+    while (good && !mcpfile_next_char_is(s, '}'))
         good = mcpfile_json_scan_member(s) && mcpfile_end_element(s, '}');
     if (!good)
         return false;

@@ -45,7 +45,7 @@ static inline struct span mcpfile_span_from_pointer(const struct mcpfile_scan *s
     return (struct span){(size_t)(from - s->f->text.p), (size_t)(s->p - from)};
 }
 
-static inline bool mcpfile_next_is(const struct mcpfile_scan *s, char c)
+static inline bool mcpfile_next_char_is(const struct mcpfile_scan *s, char c)
 {
     return s->p < s->end && *s->p == c;
 }

@@ -24,7 +24,7 @@ static bool is_at_line_end(const struct mcpfile_scan *s)
 static void skip_toml_comment(struct mcpfile_scan *s)
 {
     skip_toml_blanks(s);
-    if (mcpfile_next_is(s, '#'))
+    if (mcpfile_next_char_is(s, '#'))
         while (!is_at_line_end(s))
             s->p++;
 }
@@ -66,7 +66,7 @@ static bool mcpfile_toml_scan_string(struct mcpfile_scan *s, struct span *ret)
     bool many = s->end - s->p >= 3 && s->p[1] == quote && s->p[2] == quote;
     s->p += many ? 3 : 1;
     for (;; s->p++) {
-        while (quote == '"' && mcpfile_next_is(s, '\\'))
+        while (quote == '"' && mcpfile_next_char_is(s, '\\'))
             if (!mcpfile_toml_escape(s, many))
                 return false;
         if (s->p == s->end || (!many && is_at_line_end(s)))
@@ -91,7 +91,7 @@ static bool mcpfile_toml_scan_string(struct mcpfile_scan *s, struct span *ret)
 static bool scan_toml_key_part(struct mcpfile_scan *s)
 {
     struct span part = {0};
-    if (mcpfile_next_is(s, '"') || mcpfile_next_is(s, '\'')) {
+    if (mcpfile_next_char_is(s, '"') || mcpfile_next_char_is(s, '\'')) {
         if (!mcpfile_toml_scan_string(s, &part))
             return false;
     } else {
@@ -115,7 +115,7 @@ static bool scan_toml_key(struct mcpfile_scan *s, struct span *ret)
             return false;
         *ret = mcpfile_span_from_pointer(s, from);
         skip_toml_blanks(s);
-        if (!mcpfile_next_is(s, '.'))
+        if (!mcpfile_next_char_is(s, '.'))
             return true;
         s->p++;
         skip_toml_blanks(s);
@@ -130,7 +130,7 @@ static bool scan_toml_inline_table(struct mcpfile_scan *s)
     s->object = mcpfile_get_offset(s);
     s->p++;
     bool good = mcpfile_toml_skip_blank(s);
-    while (good && !mcpfile_next_is(s, '}'))
+    while (good && !mcpfile_next_char_is(s, '}'))
         good = mcpfile_toml_scan_pair(s, false) && mcpfile_end_element(s, '}');
     s->object = outer;
     if (good)
@@ -155,7 +155,7 @@ static bool mcpfile_toml_scan_pair(struct mcpfile_scan *s, bool on_line)
     size_t depth = s->depth;
     if (!scan_toml_key(s, &v.key))
         return false;
-    if (!mcpfile_next_is(s, '='))
+    if (!mcpfile_next_char_is(s, '='))
         return mcpfile_fail(s, s->p, "expected =");
     s->p++;
     skip_toml_blanks(s);
@@ -213,12 +213,12 @@ static bool mcpfile_toml_scan_header(struct mcpfile_scan *s)
     mcpfile_pop_to_depth(s, 0);
     s->object = 0;
     s->p++;
-    bool element = mcpfile_next_is(s, '[');
+    bool element = mcpfile_next_char_is(s, '[');
     s->p += element;
     skip_toml_blanks(s);
     if (!scan_toml_key(s, &key))
         return false;
-    if (!mcpfile_next_is(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
+    if (!mcpfile_next_char_is(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
         return mcpfile_fail(s, s->p, "expected ]");
     s->p += element ? 2 : 1;
     if (s->depth <= MCPFILE_LEVELS)

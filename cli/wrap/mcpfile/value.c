@@ -6,11 +6,11 @@ bool mcpfile_end_element(struct mcpfile_scan *s, char close)
 {
     if (!s->language->skip(s))
         return false;
-    if (mcpfile_next_is(s, ',')) {
+    if (mcpfile_next_char_is(s, ',')) {
         s->p++;
         return s->language->skip(s);
     }
-    return mcpfile_next_is(s, close) ||
+    return mcpfile_next_char_is(s, close) ||
            mcpfile_fail(s, s->p, close == ']' ? "expected a comma or ]" : "expected a comma or }");
 }
 
@@ -22,7 +22,7 @@ static bool scan_array(struct mcpfile_scan *s, struct mcpfile_value *v)
     s->p++;
     mcpfile_push_key(s, (struct span){0});
     bool good = s->language->skip(s);
-    while (good && !mcpfile_next_is(s, ']')) {
+    while (good && !mcpfile_next_char_is(s, ']')) {
         struct mcpfile_value element = {0};
         good = mcpfile_scan_value(s, &element) && mcpfile_end_element(s, ']');
         v->mixed |= element.type != MCPFILE_STRING;

@@ -18,7 +18,7 @@ static bool scan_yaml_node(struct yaml *y, struct mcpfile_value *v);
 
 /* Converts a character index of libyaml to a byte offset. Counts from the index of the previous
  * call, because indexes nearly always increase. */
-static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
+static size_t mcpfile_yaml_index_to_offset(struct yaml *y, size_t index)
 {
     const struct slice text = y->s->f->text;
     if (index < y->index)
@@ -34,8 +34,8 @@ static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
 
 static struct span yaml_token_span(struct yaml *y)
 {
-    size_t from = mcpfile_yaml_offset(y, y->event.start_mark.index);
-    return (struct span){from, mcpfile_yaml_offset(y, y->event.end_mark.index) - from};
+    size_t from = mcpfile_yaml_index_to_offset(y, y->event.start_mark.index);
+    return (struct span){from, mcpfile_yaml_index_to_offset(y, y->event.end_mark.index) - from};
 }
 
 /* Moves to the next event. */
@@ -46,8 +46,9 @@ static bool mcpfile_yaml_next_event(struct yaml *y)
         return true;
     struct mcpfile_scan *s = y->s;
     s->no_memory |= y->parser.error == YAML_MEMORY_ERROR;
-    return mcpfile_fail(s, s->f->text.p + mcpfile_yaml_offset(y, y->parser.problem_mark.index),
-                        y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
+    return mcpfile_fail(
+        s, s->f->text.p + mcpfile_yaml_index_to_offset(y, y->parser.problem_mark.index),
+        y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
 }
 
 /* Records a scalar. A scalar counts as a string only if it is on one line and has no anchor or tag,

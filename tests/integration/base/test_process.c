@@ -109,17 +109,17 @@ static void test_process_group_lists_running_members(void **state)
     pid_t leader = unit_sleeper(), member = unit_sleeper();
     assert_int_equal(setpgid(leader, leader), 0);
     assert_int_equal(setpgid(member, leader), 0);
-    assert_int_equal(process_list_group(leader, p, 4), 2);
+    assert_int_equal(process_list_group_members(leader, p, 4), 2);
     assert_int_equal(p[0].pid + p[1].pid, leader + member);
-    assert_int_equal(process_list_group(leader, p, 1), 1);
+    assert_int_equal(process_list_group_members(leader, p, 1), 1);
     siginfo_t si;
     kill(leader, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)leader, &si, WEXITED | WNOWAIT), 0);
-    assert_int_equal(process_list_group(leader, p, 4), 1);
+    assert_int_equal(process_list_group_members(leader, p, 4), 1);
     assert_int_equal(p[0].pid, member);
     end(leader);
     end(member);
-    assert_int_equal(process_list_group(leader, p, 4), 0);
+    assert_int_equal(process_list_group_members(leader, p, 4), 0);
 }
 
 static void test_process_started_later_has_a_later_start(void **state)
@@ -138,11 +138,11 @@ static void test_process_began_when_the_wall_clock_says(void **state)
     (void)state;
     int64_t before = clock_wall_us();
     pid_t pid = unit_sleeper();
-    int64_t began = process_began_us(pid);
+    int64_t began = process_start_time_us(pid);
     end(pid);
     assert_true(began > before - 5000000); /* the kernel counts in steps of 10 ms */
     assert_true(began < clock_wall_us() + 5000000);
-    assert_true(process_began_us(pid) == 0);
+    assert_true(process_start_time_us(pid) == 0);
 }
 
 static void test_process_signal_needs_the_right_start_time(void **state)
@@ -165,19 +165,19 @@ static void test_process_wait_ends_with_the_process_or_its_time(void **state)
     (void)state;
     pid_t pid = unit_sleeper();
     uint64_t start = process_start(pid);
-    assert_false(process_wait(pid, start, 1));
-    assert_true(process_wait(pid, start + 1, 60000000)); /* another one has its number */
+    assert_false(process_wait_for_exit(pid, start, 1));
+    assert_true(process_wait_for_exit(pid, start + 1, 60000000)); /* another one has its number */
     pid_t killer = fork();
     if (killer == 0) {
-        while (process_began_us(pid) != 0 && kill(pid, SIGKILL) != 0)
+        while (process_start_time_us(pid) != 0 && kill(pid, SIGKILL) != 0)
             continue;
         _exit(0);
     }
-    assert_true(process_wait(pid, start, 60000000));
+    assert_true(process_wait_for_exit(pid, start, 60000000));
     assert_int_equal(waitpid(killer, NULL, 0), killer);
-    assert_true(process_wait(pid, start, 60000000)); /* a zombie */
+    assert_true(process_wait_for_exit(pid, start, 60000000)); /* a zombie */
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_true(process_wait(pid, start, 60000000));
+    assert_true(process_wait_for_exit(pid, start, 60000000));
 }
 
 /* Starts a child that starts a grandchild and exits. *ret: the grandchild's parent from then on. */

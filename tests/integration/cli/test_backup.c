@@ -48,7 +48,7 @@ static void test_backup_is_named_by_the_whole_path(void **state)
         assert_true(backup_exists(t.vault, rows[i].path));
         backup_path(rows[i].name, at, sizeof at);
         assert_int_equal(access(at, F_OK), 0);
-        backup_remove_matching(t.vault, rows[i].path, slice_of("old"), &kept);
+        backup_remove_copies_of_text(t.vault, rows[i].path, slice_of("old"), &kept);
         assert_int_equal(kept.n, 0);
         assert_false(backup_exists(t.vault, rows[i].path));
     }
@@ -89,7 +89,7 @@ static void test_backup_that_differs_is_kept(void **state)
         char at[512];
         backup_path("%2Fx", at, sizeof at);
         buf_clear(&kept);
-        backup_remove_matching(t.vault, "/x", slice_of(others[i]), &kept);
+        backup_remove_copies_of_text(t.vault, "/x", slice_of(others[i]), &kept);
         assert_string_equal(buf_str(&kept), at);
         assert_true(backup_exists(t.vault, "/x"));
     }

@@ -541,7 +541,7 @@ static void test_settings_journal_dir_comes_from_every_source(void **state)
 static const char *near(const char *word)
 {
     static const char *const names[] = {"proxy", "sessions", "show", "help"};
-    struct nearest n = nearest_begin(word);
+    struct nearest n = nearest_begin_search(word);
     for (size_t i = 0; i < MI_COUNT(names); i++)
         nearest_add_candidate(&n, names[i]);
     return n.best != NULL ? n.best : "";

@@ -670,18 +670,18 @@ static void test_file_each_lists_the_oldest_first(void **state)
         leave(uid[k], 1700000000000000 + (int64_t)k * 1000, 4096);
     }
     s = (struct seen){0};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, MI_COUNT(uid));
     for (size_t i = 0; i < s.n; i++)
         assert_string_equal(s.uid[i], uid[i]);
     s = (struct seen){.stop_at = 70};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, 70);
     s = (struct seen){.remove = true};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, MI_COUNT(uid));
     s = (struct seen){0};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, 0);
 }
 
@@ -700,7 +700,7 @@ static void test_file_each_ignores_everything_that_is_not_a_journal(void **state
         takes[i](path_of(other));
     }
     s = (struct seen){0};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, 1);
     assert_string_equal(s.uid[0], uid);
 }
@@ -711,14 +711,14 @@ static void test_file_each_without_a_directory_lists_nothing(void **state)
     need_tmpfs();
     static struct seen s;
     s = (struct seen){0};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(access(journals, F_OK), -1);
     assert_int_equal(mkdir(journals, 0755), 0);
     assert_int_equal(chmod(journals, 0755), 0);
     char uid[UID_LEN + 1];
     make_uid(uid, clock_wall_us());
     take_file(path_of(uid));
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, 0);
 }
 
@@ -735,7 +735,7 @@ static void test_file_each_removes_old_empty_files_only(void **state)
     struct journal_file f = make(held);
     assert_int_equal(futimens(f.fd, past), 0);
     s = (struct seen){0};
-    assert_int_equal(journal_file_for_each(note, &s), 0);
+    assert_int_equal(journal_file_visit_all(note, &s), 0);
     assert_int_equal(s.n, 0);
     assert_int_equal(access(path_of(young), F_OK), 0);
     assert_int_equal(access(path_of(old), F_OK), -1);

@@ -188,7 +188,7 @@ static void test_postmortem_reports_cpu_time_since_the_base(void **state)
     start(&f->s, compute);
     assert_true(until(f, is_listed, -1, NULL));
     int64_t begin = clock_mono_us();
-    process_tree_sample(&base, f->s.pid, f->s.pid);
+    process_tree_take_sample(&base, f->s.pid, f->s.pid);
     assert_true(until(f, burns, -1, &base));
     int64_t passed = clock_mono_us() - begin;
     assert_true(f->pm.cpu_us <= passed + 20000); /* nothing from before the base */
@@ -221,7 +221,7 @@ static void test_postmortem_tells_the_cpu_time_of_helpers(void **state)
     struct process_sample base;
     start(&f->s, compute_in_child);
     assert_true(until(f, has_child, -1, NULL));
-    process_tree_sample(&base, f->s.pid, f->s.pid);
+    process_tree_take_sample(&base, f->s.pid, f->s.pid);
     assert_true(until(f, helper_burns, -1, &base));
     assert_json(f, "\"helpers_cpu_ms\":");
     assert_says(f, " s of it in its child processes)");

@@ -42,10 +42,10 @@ static int64_t helper_ticks(struct group *f, struct process_sample *ret)
     struct process_sample first;
     char c;
     assert_int_equal(read(f->out, &c, 1), 1); /* it is set up */
-    process_tree_sample(&first, f->pid, f->pid);
+    process_tree_take_sample(&first, f->pid, f->pid);
     assert_true(first.at_us > 0);
     for (int64_t end = clock_mono_us() + LIMIT_US; clock_mono_us() < end;) {
-        process_tree_sample(ret, f->pid, f->pid);
+        process_tree_take_sample(ret, f->pid, f->pid);
         if (ret->cpu_ticks - first.cpu_ticks >= 10)
             return ret->helper_ticks - first.helper_ticks;
         nanosleep(&(struct timespec){0, 5000000}, NULL);
@@ -112,7 +112,7 @@ static void test_process_tree_without_a_process(void **state)
 {
     struct process_sample s;
     start(*state, "echo x; sleep 60");
-    process_tree_sample(&s, 0, 0);
+    process_tree_take_sample(&s, 0, 0);
     assert_true(s.at_us > 0);
     assert_int_equal(s.cpu_ticks + s.helper_ticks, 0);
     assert_false(s.runs);

@@ -595,8 +595,8 @@ static void put_part(struct fixture *f, size_t n)
     char part[4096];
     memset(part, 'x', sizeof part);
     int64_t until = clock_mono_us() + 20000000;
-    for (size_t to = line_partial_bytes(&f->r.lines) + n, left = n;
-         line_partial_bytes(&f->r.lines) < to;) {
+    for (size_t to = line_count_partial_bytes(&f->r.lines) + n, left = n;
+         line_count_partial_bytes(&f->r.lines) < to;) {
         left -= put(f, part, size_min(left, sizeof part));
         turn(f);
         assert_true(clock_mono_us() < until);
@@ -663,7 +663,7 @@ static void test_relay_unfinished_line_is_not_read_while_too_much_is_unsent(void
     put_until_full(f, 499);
     assert_true(f->r.stops & RELAY_FULL);
     uint64_t read_before = f->bytes;
-    assert_true(line_partial_bytes(&f->r.lines) > 0);
+    assert_true(line_count_partial_bytes(&f->r.lines) > 0);
     assert_false(ev_is_active(&f->r.unfinished_timer)); /* no wake-ups when idle */
     for (int i = 0; i < 20; i++) {
         usleep(2000);

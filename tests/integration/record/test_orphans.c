@@ -39,7 +39,7 @@ static bool count_one(void *ctx, const struct journal_file *f)
 static int journals_left(void)
 {
     int n = 0;
-    assert_int_equal(journal_file_for_each(count_one, &n), 0);
+    assert_int_equal(journal_file_visit_all(count_one, &n), 0);
     return n;
 }
 
@@ -47,13 +47,13 @@ static void test_orphans_wait_once_for_a_locked_database_and_say_so(void **state
 {
     struct journal_unit *j = *state;
     leave_journals(j, 1);
-    orphans_store(j->t.vault, NULL, NULL); /* makes the vault */
+    orphans_store_all(j->t.vault, NULL, NULL); /* makes the vault */
     assert_int_equal(journals_left(), 0);
     leave_journals(j, JOURNALS);
     pid_t locker = sql_lock(&j->t, 0);
     said_begin();
     int64_t from = clock_mono_us();
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     int64_t took = clock_mono_us() - from;
     assert_true(took >= ORPHANS_WAIT_US);
     assert_true(took < JOURNALS / 2 * (int64_t)ORPHANS_WAIT_US);
@@ -67,7 +67,7 @@ static void test_orphans_wait_once_for_a_locked_database_and_say_so(void **state
     said_end();
     assert_int_equal(journals_left(), JOURNALS);
     sql_unlock(locker);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_int_equal(journals_left(), 0);
     assert_string_equal(sql_rows(&j->t, "SELECT count(*) FROM messages"), "9");
 }
@@ -83,11 +83,11 @@ static void test_orphans_of_a_recorder_wait_silently(void **state)
     struct journal_unit *j = *state;
     int times = 0;
     leave_journals(j, 1);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     leave_journals(j, 2);
     pid_t locker = sql_lock(&j->t, 0);
     said_begin();
-    orphans_store(j->t.vault, go_on, &times);
+    orphans_store_all(j->t.vault, go_on, &times);
     assert_false(said_holds("waiting"));
     assert_true(times > 1);
     said_end();
@@ -99,7 +99,7 @@ static void test_orphans_of_a_vault_that_cannot_be_opened_are_left(void **state)
 {
     struct journal_unit *j = *state;
     leave_journals(j, 1);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     leave_journals(j, JOURNALS);
     char db[300], away[300];
     snprintf(db, sizeof db, "%s/interposer.db", j->t.vault);
@@ -107,14 +107,14 @@ static void test_orphans_of_a_vault_that_cannot_be_opened_are_left(void **state)
     assert_int_equal(rename(db, away), 0);
     assert_int_equal(mkdir(db, 0700), 0);
     said_begin();
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_true(said_holds("cannot record"));
     assert_int_equal(said_lines(), 1);
     said_end();
     assert_int_equal(journals_left(), JOURNALS);
     assert_int_equal(rmdir(db), 0);
     assert_int_equal(rename(away, db), 0);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_int_equal(journals_left(), 0);
 }
 

@@ -235,7 +235,7 @@ static void test_recorder_stopped_under_load_holds_then_loses_in_bounded_memory(
         int64_t us = clock_mono_us() - start;
         longest = us > longest ? us : longest;
         assert_in_range(f->r->waiting.cap, 0, (size_t)2 << 20);
-        assert_in_range(ring_unread_bytes(&f->r->ring), 0, RECORDER_JOURNAL_MAX);
+        assert_in_range(ring_count_unread_bytes(&f->r->ring), 0, RECORDER_JOURNAL_MAX);
     }
     assert_true(longest >= 50000); /* it was held once, before the first loss */
     uint64_t lost = f->r->lost.n;

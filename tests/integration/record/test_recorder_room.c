@@ -402,7 +402,7 @@ static void test_recorder_entries_are_invisible_before_they_are_published(void *
     struct fixture *f = *state;
     begin_pass(f);
     add(f, 10);
-    assert_int_equal(ring_unread_bytes(&f->r->ring), 0);
+    assert_int_equal(ring_count_unread_bytes(&f->r->ring), 0);
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
     close_it(f);
     assert_int_equal(orders->n, 1);

@@ -423,9 +423,9 @@ static void test_store_of_a_locked_database_waits_and_reports_it(void **state)
         assert_int_equal(trouble_of(&o), RING_BUSY);
         assert_int_equal(o.changed, 1);
     }
-    assert_int_equal(ring_unread_bytes(&o.r),
+    assert_int_equal(ring_count_unread_bytes(&o.r),
                      atomic_load(&o.r.shared->head) - atomic_load(&o.r.shared->tail));
-    assert_true(ring_unread_bytes(&o.r) > 0);
+    assert_true(ring_count_unread_bytes(&o.r) > 0);
     sql_unlock(locker);
     assert_stored(&o, 2);
     assert_int_equal(o.changed, 3); /* tail, trouble */
@@ -662,7 +662,7 @@ static void test_store_of_a_removed_vault_ends_and_the_next_one_makes_it_again(v
     }
     assert_int_equal(result, STORE_GONE);
     assert_true(said_holds("the vault was removed; creating it again: vault="));
-    assert_true(ring_unread_bytes(&o.r) > 0);
+    assert_true(ring_count_unread_bytes(&o.r) > 0);
     close_it(&o);
     put_end(j);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
@@ -689,7 +689,7 @@ static void test_store_of_a_damaged_journal_keeps_what_is_before(void **state)
     journal_unit_die(j);
     said_begin();
     for (int i = 0; i < 2; i++) /* the second one finds nothing */
-        orphans_store(j->t.vault, NULL, NULL);
+        orphans_store_all(j->t.vault, NULL, NULL);
     said_end();
     assert_false(has_journal(j));
     assert_string_equal(sql_rows(&j->t, "SELECT group_concat(seq) FROM messages"), "1,2");
@@ -721,12 +721,12 @@ static void test_orphan_is_stored_closed_and_removed(void **state)
     struct journal_unit *j = *state;
     write_again(j, false);
     assert_int_equal(record_in_child(j->uid, 30, 0), SIGKILL);
-    orphans_store(j->t.vault, NULL, NULL); /* the writer lives */
+    orphans_store_all(j->t.vault, NULL, NULL); /* the writer lives */
     assert_true(has_journal(j));
     journal_unit_die(j);
-    orphans_store("/another/vault", NULL, NULL);
+    orphans_store_all("/another/vault", NULL, NULL);
     assert_true(has_journal(j));
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_false(has_journal(j));
     assert_string_equal(
         sql_rows(&j->t, "SELECT end_reason, ended_at_us - started_at_us FROM sessions"),
@@ -736,7 +736,7 @@ static void test_orphan_is_stored_closed_and_removed(void **state)
                                  "(SELECT count(*) FROM running), (SELECT count(*) FROM journals)"
                                  " FROM messages"),
                         "13|7|0|0");
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
 }
 
 static void test_file_that_never_became_a_journal_is_removed_later(void **state)
@@ -747,12 +747,12 @@ static void test_file_that_never_became_a_journal_is_removed_later(void **state)
     assert_int_equal(uid_make(clock_wall_us(), uid), 0);
     assert_int_equal(journal_file_create(&f, uid, NULL), 0);
     journal_file_close(&f);
-    orphans_store(j->t.vault, NULL, NULL); /* it may be one that is being made */
+    orphans_store_all(j->t.vault, NULL, NULL); /* it may be one that is being made */
     assert_int_equal(journal_file_open(&f, uid), 0);
     const struct timespec old[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
     assert_int_equal(futimens(f.fd, old), 0);
     journal_file_close(&f);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_int_equal(journal_file_open(&f, uid), MI_ENOENT);
 }
 
@@ -768,7 +768,7 @@ static void test_orphan_that_has_ended_is_only_removed(void **state)
     }
     assert_true(has_journal(j));
     journal_unit_die(j);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_false(has_journal(j));
     assert_string_equal(sql_rows(&j->t, "SELECT count(*), (SELECT count(*) FROM events), "
                                         "(SELECT end_reason FROM sessions), (SELECT count(*) FROM "
@@ -791,7 +791,7 @@ static void test_orphan_found_by_many_processes_is_stored_once(void **state)
                 char c;
                 close(go[1]);
                 (void)!read(go[0], &c, 1); /* until all are there */
-                orphans_store(j->t.vault, NULL, NULL);
+                orphans_store_all(j->t.vault, NULL, NULL);
                 _exit(0);
             }
         }
@@ -820,7 +820,7 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     journal_unit_open(j, "{\"version\":\"2.1\",\"rules\":[[\"keys\",\"shoe_size\"]]}");
     put_message(j, "{\"shoe_size\":\"forty\",\"colour\":\"green\",\"x\":1}");
     journal_unit_die(j);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     const char *body = sql_rows(&j->t, "SELECT body FROM messages");
     assert_null(strstr(body, "forty"));
     assert_null(strstr(body, "green"));
@@ -840,7 +840,7 @@ static void test_orphan_of_another_version_is_left(void **state)
     write_again(j, false);
     j->ring.shared->version++;
     journal_unit_die(j);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_true(has_journal(j));
     assert_false(exists(j->t.vault));
 }
@@ -852,10 +852,10 @@ static void test_orphan_whose_vault_is_locked_is_left_for_later(void **state)
     assert_int_equal(record_in_child(j->uid, 30, 0), SIGKILL);
     journal_unit_die(j);
     pid_t locker = sql_lock(&j->t, 0);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_true(has_journal(j));
     sql_unlock(locker);
-    orphans_store(j->t.vault, NULL, NULL);
+    orphans_store_all(j->t.vault, NULL, NULL);
     assert_false(has_journal(j));
 }
 

@@ -428,7 +428,7 @@ static struct buf matching(struct fixture *f, int64_t id, const struct filter *f
     size_t n = MI_COUNT(seq);
     assert_int_equal(query_open(&q, f->t.vault, &f->error), 0);
     while (n == MI_COUNT(seq)) {
-        assert_int_equal(query_find_matching(q, &x, n, seq, &n), 0);
+        assert_int_equal(query_find_matching_messages(q, &x, n, seq, &n), 0);
         for (size_t i = 0; i < n; i++)
             buf_printf(&b, "%lld ", (long long)seq[i]);
         x.to = n > 0 ? seq[n - 1] - 1 : 0;

@@ -112,7 +112,7 @@ static void test_failure_of_the_log_is_reported_for_the_session(void **state)
     assert_string_equal(failure_text(db), "CHECK constraint failed: the log takes nothing");
     coverage_close(&c);
     sqlite3_close(db);
-    assert_int_equal(running_end_dead_session(t->vault, 1, true, &error), MI_ESTORE);
+    assert_int_equal(end_dead_running_session(t->vault, 1, true, &error), MI_ESTORE);
     assert_non_null(
         strstr(buf_str(&error), "interposer.db: CHECK constraint failed: the log takes nothing"));
     buf_close(&error);

@@ -268,7 +268,7 @@ static void test_filter_condition_of_messages_agrees_with_the_check(void **state
         assert_int_equal(
             query_messages_and_events(q, &question, on_selected_message, on_selected_event, &x), 0);
         assert_int_equal(query_timeline(q, 7, 0, INT64_MAX, on_any_message, on_any_event, &x), 0);
-        assert_int_equal(query_find_matching(q, &question, MESSAGES, seq, &n), 0);
+        assert_int_equal(query_find_matching_messages(q, &question, MESSAGES, seq, &n), 0);
         for (size_t k = 0; k < n; k++)
             x.listed[seq[k]] = true;
         if (memcmp(x.by_sql, x.by_check, sizeof x.by_sql) != 0 || n == 0 ||

@@ -409,8 +409,8 @@ static void test_remote_words_are_found_in_the_sessions_that_are_searched(void *
     assert_int_equal(search_open(&index, q), 0);
     assert_int_equal(search_terms_open(&terms), 0);
     assert_int_equal(search_terms_add(&terms, "Red", false), 0);
-    assert_true(search_make_query(index, &terms, &match));
-    assert_int_equal(search_update_file(index, group, 9, NULL, NULL), 0);
+    assert_true(search_index_make_query(index, &terms, &match));
+    assert_int_equal(search_index_update_file(index, group, 9, NULL, NULL), 0);
     struct matches m = {.q = q};
     assert_int_equal(search_find_messages(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 9 * 450);

@@ -77,7 +77,7 @@ static void test_running_self_is_this_process_and_live(void **state)
     assert_true(r.pid_namespace > 0);
     assert_int_equal(r.server_pid, 0);
     struct running_row row = row_of(r);
-    assert_int_equal(running_row_state(&none, &row), SESSION_LIVE);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_LIVE);
     assert_false(running_client_has_exited(&r));
 }
 
@@ -88,9 +88,9 @@ static void test_running_proxy_with_another_start_time_has_exited(void **state)
     describe_running_self(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
-    assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_DIED);
     row.r.pid_start = 0;
-    assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_DIED);
     r.client_start++;
     assert_true(running_client_has_exited(&r));
     r.client_start = 0; /* unknown when the row was written */
@@ -105,22 +105,22 @@ static void test_running_on_another_machine_is_elsewhere(void **state)
     struct running_row row = row_of(r);
     row.r.pid_start++;
     row.r.pid_namespace++; /* another container of this machine */
-    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_ELSEWHERE);
     row.r.pid_namespace = 0;
-    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_ELSEWHERE);
     row.r.pid_namespace = r.pid_namespace;
     snprintf(row.host, sizeof row.host, "renamed");
-    assert_int_equal(running_row_state(&none, &row),
+    assert_int_equal(running_row_get_state(&none, &row),
                      SESSION_DIED); /* this machine, with another host name */
     row.r.boot[0] ^= 1;
-    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_ELSEWHERE);
     row = row_of(r);
     row.r.boot[0] ^= 1; /* this machine, before a reboot */
-    assert_int_equal(running_row_state(&none, &row), SESSION_DIED);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_DIED);
     row.r.boot[0] = '\0'; /* unknown: the process decides */
-    assert_int_equal(running_row_state(&none, &row), SESSION_LIVE);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_LIVE);
     row.r.pid_namespace++;
-    assert_int_equal(running_row_state(&none, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_get_state(&none, &row), SESSION_ELSEWHERE);
 }
 
 /* ---- the lock ------------------------------------------------------------------------------- */
@@ -209,14 +209,14 @@ static void test_running_session_of_another_namespace_is_judged_by_its_lock(void
     row.session_id = 5;
     snprintf(row.host, sizeof row.host, "container");
     struct running_list l = {.lock = running_lock_find(dir)};
-    assert_int_equal(running_row_state(&l, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_get_state(&l, &row), SESSION_ELSEWHERE);
     assert_int_equal(running_lock_take(fd, dir, 5), 0);
-    assert_int_equal(running_row_state(&l, &row), SESSION_LIVE);
+    assert_int_equal(running_row_get_state(&l, &row), SESSION_LIVE);
     assert_false(running_pids_are_valid(&row.r));
     close(fd);
-    assert_int_equal(running_row_state(&l, &row), SESSION_DIED);
+    assert_int_equal(running_row_get_state(&l, &row), SESSION_DIED);
     row.r.boot[0] ^= 1; /* another machine has the file without this one's locks */
-    assert_int_equal(running_row_state(&l, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_row_get_state(&l, &row), SESSION_ELSEWHERE);
     running_list_close(&l);
     close(dir);
 }
@@ -359,7 +359,7 @@ static void test_running_row_is_added_and_removed_with_the_session(void **state)
     assert_string_equal(l.row[0].r.boot, mine.boot);
     assert_true(l.row[0].r.server_start == mine.server_start);
     assert_int_equal(l.row[0].r.server_session, mine.server_session);
-    assert_int_equal(running_row_state(&l, &l.row[0]), SESSION_LIVE);
+    assert_int_equal(running_row_get_state(&l, &l.row[0]), SESSION_LIVE);
     running_list_close(&l);
     running_list_close(&l);
     end_session(s);
@@ -384,8 +384,8 @@ static void test_running_close_dead_sessions_closes_only_killed_proxies(void **s
         s[i] = open_session(f, rows[i]);
         assert_int_equal(writer_add_row(s[i]->w, s[i]->id, s[i]->uid, &row), 0);
     }
-    assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
-    assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
+    assert_int_equal(running_list_close_dead_sessions(f->t.vault), 0);
+    assert_int_equal(running_list_close_dead_sessions(f->t.vault), 0);
     assert_string_equal(sql_rows(&f->t,
                                  "SELECT s.id, end_reason, ended_at_us = started_at_us + t_us,"
                                  " exit_status FROM sessions s JOIN messages m ON"
@@ -395,7 +395,7 @@ static void test_running_close_dead_sessions_closes_only_killed_proxies(void **s
     /* a recorded end is not changed */
     struct buf error = {0};
     end_session(s[0]);
-    assert_int_equal(running_end_dead_session(f->t.vault, 1, true, &error), 0);
+    assert_int_equal(end_dead_running_session(f->t.vault, 1, true, &error), 0);
     assert_string_equal(
         sql_rows(&f->t, "SELECT end_reason, ended_at_us FROM sessions WHERE id = 1"),
         "client-closed|5");
@@ -413,7 +413,7 @@ static void test_running_without_the_table_is_empty(void **state)
     char path[300];
     assert_int_equal(running_list_open(&l, f->t.vault, &error), 0);
     assert_int_equal(l.n, 0);
-    assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
+    assert_int_equal(running_list_close_dead_sessions(f->t.vault), 0);
     assert_false(exists(f->t.vault));
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     snprintf(path, sizeof path, "%s/interposer.db", f->t.vault);
@@ -423,7 +423,7 @@ static void test_running_without_the_table_is_empty(void **state)
     free(old);
     assert_int_equal(running_list_open(&l, f->t.vault, &error), 0);
     assert_int_equal(l.n, 0);
-    assert_int_equal(running_close_dead_sessions(f->t.vault), 0);
+    assert_int_equal(running_list_close_dead_sessions(f->t.vault), 0);
     assert_string_equal(sql_rows(&f->t, "PRAGMA user_version"), "1");
 
     char later[64];

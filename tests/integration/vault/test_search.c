@@ -91,7 +91,7 @@ static void finds(struct vault *v, const char *query, size_t n, const int64_t *i
 static size_t update(struct vault *v, const struct search_session *x, size_t n)
 {
     v->read_n = 0;
-    assert_int_equal(search_update_file(v->s, x, n, on_read, v), 0);
+    assert_int_equal(search_index_update_file(v->s, x, n, on_read, v), 0);
     return v->read_n;
 }
 
@@ -193,10 +193,10 @@ static void test_search_two_searches_index_nothing_twice(void **state)
     assert_int_equal(search_open(&other, v->q), 0);
     assert_int_equal(update(v, two, 2), 3);
     v->read_n = 0;
-    assert_int_equal(search_update_file(other, two, 2, on_read, v), 0);
+    assert_int_equal(search_index_update_file(other, two, 2, on_read, v), 0);
     assert_int_equal(v->read_n, 0);
     say(v, 2, 2, "white");
-    assert_int_equal(search_update_file(other, two, 2, on_read, v), 0);
+    assert_int_equal(search_index_update_file(other, two, 2, on_read, v), 0);
     assert_int_equal(update(v, two, 2), 0);
     finds(v, "\"white\"", 1, (int64_t[]){schema_message_id(2, 2)});
     search_close(other);
@@ -210,7 +210,7 @@ static void test_search_without_a_folder_is_an_error(void **state)
     assert_int_equal(rmdir(temp_path(&v->temp, "vault/Search")), 0);
     assert_int_equal(symlink("/tmp", temp_path(&v->temp, "vault/Search")), 0);
     assert_int_equal(search_open(&s, v->q), 0);
-    assert_int_equal(search_update_file(s, two, 2, NULL, NULL), MI_EIO);
+    assert_int_equal(search_index_update_file(s, two, 2, NULL, NULL), MI_EIO);
     assert_int_equal(search_delete_index(v->temp.vault, 1), MI_EIO);
     search_close(s);
 }

@@ -794,24 +794,24 @@ static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_ins
     struct row r = a_row(1, "{}"), large = {.kind = KIND_RESULT, .seq = 2};
     large.body = (struct slice){body, sizeof body};
     pid_t h = sql_lock(&f->t, 0);
-    writer_defer_begin(f->s, 0);
+    writer_defer_transaction(f->s, 0);
     assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_int_equal(writer_commit(f->s), MI_ESTORE);
     assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
-    writer_defer_begin(f->s,
-                       0); /* a body is not written while the lock is held by another process */
+    writer_defer_transaction(
+        f->s, 0); /* a body is not written while the lock is held by another process */
     assert_int_equal(writer_add_row(f->s, id, UID, &large), MI_ESTORE);
     assert_true(writer_is_busy(f->s));
     writer_rollback(f->s);
     sql_unlock(h);
     struct row alone = a_row(3, "{}");
-    writer_defer_begin(f->s,
-                       0); /* forgotten by the rollback: the next row is a transaction of its own */
+    writer_defer_transaction(
+        f->s, 0); /* forgotten by the rollback: the next row is a transaction of its own */
     writer_rollback(f->s);
     assert_int_equal(writer_add_row(f->s, id, UID, &alone), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"), "1");
-    writer_defer_begin(f->s, 0);
+    writer_defer_transaction(f->s, 0);
     assert_int_equal(writer_add_row(f->s, id, UID, &r), 0);
     assert_string_equal(sql_rows(&f->t, "SELECT count(*) FROM messages"),
                         "1"); /* not a transaction of its own */

@@ -69,7 +69,7 @@ static void test_pattern_match_stops_after_too_many_steps(void **state)
     assert_int_equal(pattern_search(p, all, &w), PATTERN_GAVE_UP);
     pattern_close(p);
     assert_int_equal(pattern_open(&p, &own, slice_of("(a+)+$"), NULL), 0);
-    assert_int_equal(pattern_find(p, &piece, &hit), PATTERN_GAVE_UP);
+    assert_int_equal(pattern_find_match(p, &piece, &hit), PATTERN_GAVE_UP);
     pattern_close(p);
 }
 
@@ -108,7 +108,7 @@ static void test_pattern_find_stays_within_the_limits(void **state)
                                       .more_front = rows[i].more_front,
                                       .more_end = rows[i].more_end};
         assert_int_equal(pattern_open(&p, &own, slice_of(rows[i].regex), NULL), 0);
-        enum pattern_result r = pattern_find(p, &piece, &hit);
+        enum pattern_result r = pattern_find_match(p, &piece, &hit);
         if (r != (*rows[i].hit != '\0' ? PATTERN_YES : PATTERN_NO) ||
             !slice_eq(hit, slice_of(rows[i].hit)))
             fail_msg("row %zu: %d, '%.*s'", i, r, (int)hit.n, hit.p);

@@ -28,7 +28,7 @@ static void open_with(struct check_report *r, const char *fail_on, const char *i
     struct buf error = {0};
     check_report_open(r);
     assert_true(check_set_failing_findings(r, fail_on, &error));
-    assert_true(check_ignore_findings(r, ignore, &error));
+    assert_true(check_set_ignored_findings(r, ignore, &error));
     check_report_add_recording(r, slice_of("uid"), 12, 3);
     check_report_set_server(r, slice_of("files"));
     buf_close(&error);
@@ -95,7 +95,8 @@ static void test_findings_unknown_name_in_a_list_is_an_error(void **state)
     assert_false(check_set_failing_findings(&r, "error,crfl", &error));
     assert_non_null(strstr(buf_str(&error), "'crfl'"));
     buf_clear(&error);
-    assert_false(check_ignore_findings(&r, "error", &error)); /* a severity cannot be ignored */
+    assert_false(
+        check_set_ignored_findings(&r, "error", &error)); /* a severity cannot be ignored */
     assert_non_null(strstr(buf_str(&error), "'error'"));
     buf_close(&error);
     check_report_close(&r);
@@ -230,8 +231,8 @@ static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
     buf_clear(&b);
     struct report report = {.sarif = true};
-    check_add_cases(&r, &report);
-    report_sarif(&report, &b);
+    check_add_findings_to_report(&r, &report);
+    report_write_sarif(&report, &b);
     report_close(&report);
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
     assert_non_null(strstr(buf_str(&b), "\"a%20b%23%C3%A9/c.jsonl\""));
@@ -251,7 +252,7 @@ static void test_findings_junit_report_groups_by_name(void **state)
     add(&r, true, "bom", 0, NULL);
     check_report_add_recording(&r, slice_of("quiet"), 13, 5);
     struct report report = {.junit = true};
-    check_add_cases(&r, &report);
+    check_add_findings_to_report(&r, &report);
     report_write_junit(&report, &b);
     report_close(&report);
     const char *text = buf_str(&b);

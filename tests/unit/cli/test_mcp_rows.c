@@ -175,8 +175,8 @@ static void test_shown_text_has_no_hidden_characters(void **state)
     append_shown_lines(&b, slice_of("a\x07\n\n| b"), "| ");
     assert_string_equal(buf_str(&b), "| a\\x07\n| \n| | b");
     buf_clear(&b);
-    append_quoted_or_dash(&b, slice_of("a\"\n"), 9);
-    append_quoted_or_dash(&b, (struct slice){0}, 9);
+    append_quoted_text_or_dash(&b, slice_of("a\"\n"), 9);
+    append_quoted_text_or_dash(&b, (struct slice){0}, 9);
     assert_string_equal(buf_str(&b), "\"a\\\"\\n\"-");
     buf_close(&b);
 }

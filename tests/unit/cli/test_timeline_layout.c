@@ -16,7 +16,8 @@ static struct layout_widths show_of(size_t columns, size_t method, size_t short_
 
 static size_t content_of(const struct layout *l, const struct layout_widths *w)
 {
-    size_t others = layout_leading_columns(l, w) + l->what + 1 + l->method + 2 * l->gap + l->took;
+    size_t others =
+        layout_count_leading_columns(l, w) + l->what + 1 + l->method + 2 * l->gap + l->took;
     others += l->id > 0 ? l->gap + l->id : 0;
     others += l->size > 0 ? l->gap + l->size : 0;
     return w->columns > others ? w->columns - others : 0;

@@ -143,7 +143,7 @@ static void test_ring_new_is_empty(void **state)
     open_pair(&p, SMALL, SMALL);
     assert_int_equal(next(&p), MI_ENOENT);
     assert_true(ring_has_stored_everything(&p.w));
-    assert_int_equal(ring_unread_bytes(&p.r), 0);
+    assert_int_equal(ring_count_unread_bytes(&p.r), 0);
     assert_false(ring_is_finished(&p.r));
     assert_false(ring_publish_records(&p.w));
     assert_int_equal(atomic_load(&p.r.shared->trying), RING_NONE);
@@ -191,7 +191,7 @@ static void test_ring_passes_records_of_each_size(void **state)
     for (size_t n = 0; n <= max; n += step) {
         publish(&p, n, n);
         assert_false(ring_has_stored_everything(&p.w));
-        uint64_t behind = ring_unread_bytes(&p.r), at = take(&p, n, n);
+        uint64_t behind = ring_count_unread_bytes(&p.r), at = take(&p, n, n);
         assert_true(at >= end && at < end + 4096); /* the rest of a step may be skipped */
         assert_int_equal(behind, at - end + size_of_record(n));
         end = at + size_of_record(n);
@@ -238,7 +238,7 @@ static void test_ring_shows_records_only_after_publish(void **state)
     assert_true(add(&p, 2, 20));
     assert_non_null(ring_reserve_record(&p.w, 5000)); /* forgotten */
     assert_int_equal(next(&p), MI_ENOENT);
-    assert_int_equal(ring_unread_bytes(&p.r), 0);
+    assert_int_equal(ring_count_unread_bytes(&p.r), 0);
     assert_false(ring_has_stored_everything(&p.w));
     assert_false(ring_publish_records(&p.w));
     assert_true(add(&p, 3, 30));
@@ -328,7 +328,7 @@ static void test_ring_of_any_limit_never_overwrites_records(void **state)
             if (unit_random(&random, 4) == 0)
                 assert_false(ring_release_records(&p.r));
         }
-        assert_true(ring_unread_bytes(&p.r) <= SMALL);
+        assert_true(ring_count_unread_bytes(&p.r) <= SMALL);
     }
     assert_true(added > 100);
     close_pair(&p);

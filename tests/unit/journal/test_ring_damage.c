@@ -131,7 +131,7 @@ static int use(int fd, size_t *ret_n)
     (void)!ring_release_records(&r);
     (void)!ring_put_reader_to_sleep(&r);
     (void)ring_is_finished(&r);
-    (void)ring_unread_bytes(&r);
+    (void)ring_count_unread_bytes(&r);
     ring_close(&r);
     assert_true(st == MI_ENOENT || st == MI_EPROTO);
     return st == MI_ENOENT ? 0 : st;

@@ -25,7 +25,7 @@ static void test_escalation_head_texts_are_json_strings_and_nothing_unknown_is_w
     (void)state;
     struct escalation_head h = example();
     struct buf b = {0};
-    escalation_head_append_all(&b, &h);
+    escalation_head_append_fields(&b, &h);
     assert_string_equal(buf_str(&b), "---\n"
                                      "cause: hang\n"
                                      "server: \"fi\\\"les\\n---\\ncount: 7\"\n"
@@ -51,7 +51,7 @@ static void test_escalation_head_is_read_as_it_was_written(void **state)
     (void)state;
     struct escalation_head h = example(), got;
     struct buf b = {0}, texts = {0};
-    escalation_head_append_all(&b, &h);
+    escalation_head_append_fields(&b, &h);
     buf_adds(&b, "\ntool: \"not in the front matter\"\n");
     escalation_head_read(buf_slice(&b), &texts, &got);
     for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
@@ -85,7 +85,7 @@ static void test_escalation_head_any_beginning_of_a_file_can_be_read(void **stat
     (void)state;
     struct escalation_head h = example(), got;
     struct buf b = {0}, texts = {0};
-    escalation_head_append_all(&b, &h);
+    escalation_head_append_fields(&b, &h);
     for (size_t n = 0; n < b.n; n++) {
         char *copy = malloc(n > 0 ? n : 1); /* n bytes: a sanitizer sees a read past them */
         assert_non_null(copy);

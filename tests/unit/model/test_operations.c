@@ -25,7 +25,7 @@ static struct call_message message_of(const char *const *lines, int64_t seq)
         .method = m.method,
         .target = rpc_target(&m),
         .finding = m.is_error.type == JSON_TRUE ? slice_of("tool-error") : (struct slice){0},
-        .link = link_from_message(&m),
+        .link = link_read_from_message(&m),
     };
 }
 

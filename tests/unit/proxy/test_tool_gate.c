@@ -303,7 +303,7 @@ static void test_tool_gate_new_process_is_asked_again(void **state)
     struct tool_rule rule;
     begin_read_only(f, &rule);
     traffic_say(f, "C " CALL("1", "r"));
-    tool_ask_restart(&f->traffic);
+    tool_ask_list_tools_again(&f->traffic);
     traffic_say(f, LISTED("1", R)); /* of the old one */
     assert_true(tool_ask_has_waiting_lines(&f->traffic));
     traffic_say(f, LISTED("2", R));
@@ -430,7 +430,7 @@ static void test_tool_gate_without_a_rule_does_nothing(void **state)
     traffic_say(f, "C " LIST("1"));
     traffic_say(f, "S " TOOLS("1", H));
     traffic_say(f, "C " CALL("2", "h"));
-    traffic_handle_tools_list_failed(&f->traffic, "not asked");
+    traffic_handle_tools_list_failure(&f->traffic, "not asked");
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_C2S), LIST("1") "|" CALL("2", "h") "|");
     assert_string_equal(traffic_got(f, ROW_S2C), TOOLS("1", H) "|");

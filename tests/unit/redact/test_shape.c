@@ -282,10 +282,10 @@ static void test_shape_texts_can_be_searched_alternately(void **state)
 static void test_shape_user_pattern_is_found(void **state)
 {
     struct buf error = {0};
-    assert_false(shapes_has_patterns(*state));
+    assert_false(shapes_have_patterns(*state));
     assert_int_equal(shapes_add(*state, "ticket", "CORP-[0-9]{4}", &error), 0);
     assert_int_equal(shapes_add(*state, "staff", "(?i)staff no\\.? ([0-9]+)", &error), 0);
-    assert_true(shapes_has_patterns(*state));
+    assert_true(shapes_have_patterns(*state));
     expect(*state, "CORP-1234, CORP-5678 and CORP-9",
            "[redacted:ticket], [redacted:ticket] and CORP-9");
     expect(*state, "Staff No. 4711 has password=CORP-1234x",
@@ -336,7 +336,7 @@ static void test_shape_invalid_user_pattern_is_rejected_with_a_reason(void **sta
             fail_msg("said '%s', not '%s'", buf_str(&error), rows[i].says);
         buf_close(&error);
     }
-    assert_false(shapes_has_patterns(*state));
+    assert_false(shapes_have_patterns(*state));
 }
 
 static size_t warnings;

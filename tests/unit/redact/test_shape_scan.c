@@ -37,7 +37,7 @@ static int add_rules(void **state)
         for (unsigned i = 0; i < 3; i++)
             for (unsigned n = r % 6 == i ? 4 : 1; n > 0; n--)
                 put(&rules[r][i], letter());
-        shape_scan_add(rules[r]);
+        shape_scan_add_anchor(rules[r]);
     }
     return 0;
 }
@@ -106,7 +106,7 @@ static void test_shape_scan_starts_at_the_given_offset(void **state)
     memset(bytes, '~', sizeof bytes);
     struct shape_set xyz[3] = {{{0}}, {{0}}, {{0}}};
     put(&xyz[0], 'x'), put(&xyz[1], 'y'), put(&xyz[2], 'z');
-    shape_scan_add(xyz);
+    shape_scan_add_anchor(xyz);
     struct slice text = {bytes, sizeof bytes};
     for (size_t at = 2; at < sizeof bytes; at++) {
         memcpy(bytes + at - 2, "xyz", 3);

@@ -248,9 +248,9 @@ static void test_lcs_ascending_is_the_longest(void **state)
     const uint32_t values[] = {5, 1, 2, 9, 3, 4, 8};
     bool in_order[7];
     const bool want[] = {false, true, true, false, true, true, true};
-    assert_int_equal(lcs_mark_longest_ascending(values, 7, in_order), 0);
+    assert_int_equal(lcs_mark_ascending_values(values, 7, in_order), 0);
     assert_memory_equal(in_order, want, sizeof want);
-    assert_int_equal(lcs_mark_longest_ascending(values, 0, in_order), 0);
+    assert_int_equal(lcs_mark_ascending_values(values, 0, in_order), 0);
 }
 
 int main(void)

@@ -107,16 +107,16 @@ static void test_fault_that_no_request_got_is_listed(void **state)
     size_t at = 0;
     (void)find("tools/call", "echo");
     (void)find("prompts/get", "x");
-    assert_true(faults_append_next_unused(&list, &at, &b));
+    assert_true(faults_append_next_unused_fault(&list, &at, &b));
     assert_string_equal(buf_str(&b), "hang@tools/call:echo#2");
     buf_clear(&b);
-    assert_true(faults_append_next_unused(&list, &at, &b));
+    assert_true(faults_append_next_unused_fault(&list, &at, &b));
     assert_string_equal(buf_str(&b), "close@tools/*:ech");
-    assert_false(faults_append_next_unused(&list, &at, &b));
+    assert_false(faults_append_next_unused_fault(&list, &at, &b));
     (void)find("tools/call", "echo");
     at = 0;
     buf_clear(&b);
-    assert_true(faults_append_next_unused(&list, &at, &b));
+    assert_true(faults_append_next_unused_fault(&list, &at, &b));
     assert_string_equal(buf_str(&b), "close@tools/*:ech");
     buf_close(&b);
 }

@@ -37,7 +37,7 @@ static void test_near_pairs_differ_as_little_as_possible_in_order(void **state)
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t j = 0; j < m; j++)
                 table[i][j] = (seed = seed * 1664525u + 1013904223u) / 65536 % 6;
-        assert_int_equal(near_pair_members(n, m, distance, NULL, partner), 0);
+        assert_int_equal(pair_members_by_distance(n, m, distance, NULL, partner), 0);
         for (uint32_t i = 0; i < n; i++) {
             assert_true(partner[i] < m && (i == 0 || partner[i] > partner[i - 1]));
             sum += table[i][partner[i]];
@@ -51,7 +51,7 @@ static void test_near_of_equal_distances_takes_the_first(void **state)
     (void)state;
     uint32_t partner[NEAR_LIST];
     memset(table, 0, sizeof table);
-    assert_int_equal(near_pair_members(2, 5, distance, NULL, partner), 0);
+    assert_int_equal(pair_members_by_distance(2, 5, distance, NULL, partner), 0);
     assert_true(partner[0] == 0 && partner[1] == 1);
 }
 
@@ -65,7 +65,7 @@ static void test_near_returns_the_error_of_the_distance(void **state)
 {
     (void)state;
     uint32_t partner[NEAR_LIST];
-    assert_int_equal(near_pair_members(1, 2, failing, NULL, partner), MI_ENOMEM);
+    assert_int_equal(pair_members_by_distance(1, 2, failing, NULL, partner), MI_ENOMEM);
 }
 
 int main(void)

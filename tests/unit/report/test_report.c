@@ -133,7 +133,7 @@ static void test_report_sarif_lists_what_was_found_with_its_place(void **state)
     report_rule(&r, &note);
     for (size_t i = 0; i < MI_COUNT(cases); i++)
         add(&r, &cases[i]);
-    report_sarif(&r, &b);
+    report_write_sarif(&r, &b);
     assert_false(b.failed);
     static const char *const want[] = {
         "{\"ruleId\":\"gone\",\"level\":\"error\",\"message\":{\"text\":\"one: a "

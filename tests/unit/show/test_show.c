@@ -54,7 +54,7 @@ static void shows(const struct row *row, const char *json, const char *csv)
     show_row_as_json(&j, &list, row);
     assert_string_equal(buf_str(&b), json);
     buf_clear(&b);
-    show_csv(&b, &list, row);
+    show_row_as_csv(&b, &list, row);
     assert_string_equal(buf_str(&b), csv);
     buf_close(&b);
 }
@@ -77,7 +77,7 @@ static void test_show_csv_without_a_row_has_the_names(void **state)
 {
     (void)state;
     struct buf b = {0};
-    show_csv(&b, &list, NULL);
+    show_row_as_csv(&b, &list, NULL);
     assert_string_equal(buf_str(&b), "id,name,body,bytes,took_us,late,pair");
     buf_close(&b);
 }
@@ -112,7 +112,7 @@ static void test_show_column_exists_only_for_its_lists(void **state)
     struct show_list other = list;
     struct buf b = {0};
     other.when = 2;
-    show_csv(&b, &other, NULL);
+    show_row_as_csv(&b, &other, NULL);
     assert_string_equal(buf_str(&b), "id,name,body,bytes,took_us,late,pair,other");
     buf_close(&b);
 }

@@ -57,7 +57,7 @@ static inline void unit_doc_bytes(struct unit_doc *u, enum row_kind kind, const 
     u->s = (struct detail_subject){.message = &u->m, .messages_n = 1, .duration_us = -1};
     assert_int_equal(detail_open(&u->d, &u->s), 0);
     detail_set_width(u->d, 80, true);
-    u->first = detail_next_part(u->d, 0, true);
+    u->first = detail_get_next_part(u->d, 0, true);
 }
 
 static inline void unit_doc(struct unit_doc *u, enum row_kind kind, const char *body)

@@ -164,7 +164,7 @@ static void test_cells_cut_escape_has_more(void **state)
     cells_close(&c);
 }
 
-/* Any bytes, split anywhere into two texts: nothing unsafe, and as many columns as cells_text_columns() says. */
+/* Any bytes, split anywhere into two texts: nothing unsafe, and as many columns as cells_count_text_columns() says. */
 static void test_cells_random_bytes_are_safe(void **state)
 {
     (void)state;
@@ -186,9 +186,10 @@ static void test_cells_random_bytes_are_safe(void **state)
             check_line(&c);
         }
         size_t columns = c.column; /* split at the end: all in one piece */
-        assert_int_equal(cells_text_columns((struct slice){copy, b.n}, ascii, SIZE_MAX), columns);
+        assert_int_equal(cells_count_text_columns((struct slice){copy, b.n}, ascii, SIZE_MAX),
+                         columns);
         size_t most = unit_random(&r, 10);
-        assert_int_equal(cells_text_columns((struct slice){copy, b.n}, ascii, most),
+        assert_int_equal(cells_count_text_columns((struct slice){copy, b.n}, ascii, most),
                          size_min(columns, most));
         free(copy);
         buf_close(&b);
@@ -223,7 +224,7 @@ static void test_cells_fit_ends_before_newline_and_width(void **state)
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
         size_t n = strlen(samples[i].text);
         char *copy = unit_copy(samples[i].text, n);
-        size_t fits = cells_bytes_that_fit((struct slice){copy, n}, false, samples[i].columns);
+        size_t fits = cells_count_fitting_bytes((struct slice){copy, n}, false, samples[i].columns);
         if (fits != samples[i].fits)
             fail_msg("sample %zu: %zu", i, fits);
         free(copy);

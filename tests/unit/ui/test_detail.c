@@ -504,9 +504,9 @@ static void test_detail_call_has_all_parts(void **state)
                 "  gone\n");
     size_t titles[] = {0, 2, 8, 12, 16, 19, 20, 21, 22, 22};
     for (size_t i = 0; i + 1 < MI_COUNT(titles); i++)
-        assert_int_equal(detail_next_part(d, titles[i], true), titles[i + 1]);
-    assert_int_equal(detail_next_part(d, 12, false), 8);
-    assert_int_equal(detail_next_part(d, 10, false), 8);
+        assert_int_equal(detail_get_next_part(d, titles[i], true), titles[i + 1]);
+    assert_int_equal(detail_get_next_part(d, 12, false), 8);
+    assert_int_equal(detail_get_next_part(d, 10, false), 8);
     assert_int_equal(detail_seq_at_line(d, 21), 4);
     assert_int_equal(detail_seq_at_line(d, 3), 3);
     assert_int_equal(detail_seq_at_line(d, 1), 0);

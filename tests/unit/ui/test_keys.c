@@ -168,9 +168,9 @@ static void test_prompt_recalls_lines_and_what_was_typed(void **state)
 static void test_keys_name_is_the_first_key_of_an_action(void **state)
 {
     (void)state;
-    assert_true(slice_is(keys_name_of_action(ACTION_UP), "Up"));
-    assert_true(slice_is(keys_name_of_action(ACTION_LEAVE), "q"));
-    assert_true(slice_is(keys_name_of_action(ACTION_BACK), "Esc"));
+    assert_true(slice_is(keys_get_name_of_action(ACTION_UP), "Up"));
+    assert_true(slice_is(keys_get_name_of_action(ACTION_LEAVE), "q"));
+    assert_true(slice_is(keys_get_name_of_action(ACTION_BACK), "Esc"));
 }
 
 static void test_words_are_cut_at_blanks_outside_of_quotes(void **state)

@@ -146,7 +146,7 @@ static void read_all(struct listing *l, enum listing_mode mode, bool every, int 
 static void expect_row(const struct listing *l, size_t at, int64_t seq, int64_t answer,
                        int64_t took_us, enum call_status status)
 {
-    struct listed r = listing_row_at(l, at);
+    struct listed r = listing_get_row_at(l, at);
     assert_int_equal(r.seq, seq);
     assert_int_equal(r.answer, answer);
     assert_int_equal(r.took_us, took_us);
@@ -208,7 +208,7 @@ static void test_listing_calls_that_match_late_are_in_order(void **state)
         read_all(&l, LISTING_CALLS, false, split, is_result);
         assert_int_equal(listing_count_rows(&l), MI_COUNT(want));
         for (size_t i = 0; i < MI_COUNT(want); i++)
-            assert_int_equal(listing_row_at(&l, i).seq, want[i]);
+            assert_int_equal(listing_get_row_at(&l, i).seq, want[i]);
         listing_close(&l);
     }
 }
@@ -243,7 +243,7 @@ static void test_listing_all_messages_need_no_rows(void **state)
     assert_int_equal(listing_count_rows(&l), N);
     assert_int_equal(l.old_n + l.young_n, 0);
     for (size_t i = 0; i < N; i++) {
-        assert_int_equal(listing_row_at(&l, i).seq, i + 1);
+        assert_int_equal(listing_get_row_at(&l, i).seq, i + 1);
         assert_int_equal(listing_row_of_seq(&l, (int64_t)i + 1), i);
     }
     assert_int_equal(l.figures.all.calls, 4);
@@ -259,7 +259,7 @@ static void test_listing_messages_that_match(void **state)
         static const int64_t want[] = {2, 9, 10, 11};
         assert_int_equal(listing_count_rows(&l), MI_COUNT(want));
         for (size_t i = 0; i < MI_COUNT(want); i++)
-            assert_int_equal(listing_row_at(&l, i).seq, want[i]);
+            assert_int_equal(listing_get_row_at(&l, i).seq, want[i]);
         assert_int_equal(listing_row_of_seq(&l, 3), 1);
         assert_int_equal(listing_row_of_seq(&l, 12), MI_COUNT(want));
         listing_close(&l);
@@ -341,7 +341,7 @@ static void test_listing_refused_call_is_closed(void **state)
     struct listing l;
     listing_open(&l, LISTING_CALLS, true, 4);
     assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
-    assert_int_equal(listing_row_at(&l, 0).status, CALL_REFUSED);
+    assert_int_equal(listing_get_row_at(&l, 0).status, CALL_REFUSED);
     assert_int_equal(l.figures.all.open, 0);
     assert_int_equal(l.figures.all.failed, 1);
     listing_close(&l);

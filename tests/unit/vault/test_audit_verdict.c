@@ -59,10 +59,10 @@ static void test_findings_are_removed_the_last_one_first(void **state)
     struct slice two = slice_of("a,b,c,d"), one = slice_of("x"), other = slice_of("y");
     assert_true(findings_remove_added_names(&f, 2, &two));
     assert_true(slice_is(two, "a"));
-    assert_int_equal(findings_find_without_message(&f)->seq, 1);
+    assert_int_equal(findings_find_one_without_message(&f)->seq, 1);
     assert_true(findings_remove_added_names(&f, 1, &one));
     assert_null(one.p);
-    assert_null(findings_find_without_message(&f));
+    assert_null(findings_find_one_without_message(&f));
     assert_false(findings_remove_added_names(&f, 1, &other));
     assert_true(findings_remove_added_names(&f, 3, &other));
     findings_close(&f);

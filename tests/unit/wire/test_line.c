@@ -45,9 +45,9 @@ static void feed(struct line_reader *r, const char *p, size_t n)
 static void finish(struct line_reader *r, struct log *l)
 {
     struct line line;
-    if (line_take_unfinished(r, &line) == LINE_READY)
+    if (line_take_unfinished_line(r, &line) == LINE_READY)
         note(l, &line, '$');
-    assert_int_equal(line_take_unfinished(r, &line), LINE_NEED_MORE); /* once */
+    assert_int_equal(line_take_unfinished_line(r, &line), LINE_NEED_MORE); /* once */
     assert_int_equal(line_next(r, &line), LINE_NEED_MORE);
 }
 
@@ -136,11 +136,12 @@ static void test_line_too_long_is_reported_once_and_the_next_reads_normally(void
                 }
             }
             if (r.skipping)
-                assert_int_equal(line_partial_bytes(&r), 0); /* discarded bytes take no memory */
+                assert_int_equal(line_count_partial_bytes(&r),
+                                 0); /* discarded bytes take no memory */
         }
         assert_int_equal(ready, 2);
         assert_int_equal(too_long, 2);
-        assert_int_equal(line_take_unfinished(&r, &line), LINE_NEED_MORE);
+        assert_int_equal(line_take_unfinished_line(&r, &line), LINE_NEED_MORE);
         line_close(&r);
     }
 }
@@ -155,7 +156,7 @@ static void test_line_end_of_stream_inside_a_too_long_line_returns_nothing(void 
     assert_int_equal(line_next(&r, &line), LINE_TOO_LONG);
     feed(&r, "89", 2);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_take_unfinished(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_take_unfinished_line(&r, &line), LINE_NEED_MORE);
     feed(&r, "next\n", 5); /* of another stream */
     assert_int_equal(line_next(&r, &line), LINE_READY);
     assert_true(slice_is((struct slice){line.p, line.n}, "next"));
@@ -212,7 +213,7 @@ static void test_line_long_line_is_complete_and_its_memory_freed(void **state)
     feed(&r, "first\n", 6);
     feed(&r, text, len);
     assert_int_equal(line_next(&r, &line), LINE_READY);
-    assert_int_equal(line_partial_bytes(&r), len);
+    assert_int_equal(line_count_partial_bytes(&r), len);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
     feed(&r, "\nlast\n", 6);
     assert_int_equal(line_next(&r, &line), LINE_READY);
@@ -316,7 +317,7 @@ static void test_line_held_chunk_keeps_its_lines(void **state)
         size_t some = unit_random(&rnd, sizeof part);
         feed(&r, part, some);
         assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-        assert_int_equal(line_partial_bytes(&r), some);
+        assert_int_equal(line_count_partial_bytes(&r), some);
         feed(&r, "\n", 1);
         assert_int_equal(line_next(&r, &line), LINE_READY);
         assert_int_equal(line.n, some);
@@ -341,7 +342,7 @@ static void test_line_unfinished_last_line_has_room_for_a_newline(void **state)
     memset(at, 'x', room); /* as much as fits */
     line_add_filled(&r, room);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
-    assert_int_equal(line_take_unfinished(&r, &line), LINE_READY);
+    assert_int_equal(line_take_unfinished_line(&r, &line), LINE_READY);
     assert_int_equal(line.n, room);
     line.p[line.n] = '\n';
     assert_true(line.p + line.n < line.chunk->data + line.chunk->cap);

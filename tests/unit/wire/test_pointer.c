@@ -30,12 +30,12 @@ static void reject(const char *text, int status, const char *words)
 /* Does one of the pointers end at this place? Tokens are separated by blanks. */
 static bool ends_at(const char *tokens)
 {
-    pointer_set set = pointers_at_root(&list);
+    pointer_set set = pointers_select_at_root(&list);
     size_t depth = 0;
     for (const char *p = tokens; p != NULL && *tokens != '\0'; depth++) {
         const char *blank = strchr(p, ' ');
         size_t n = blank != NULL ? (size_t)(blank - p) : strlen(p);
-        set = pointers_below_member(&list, set, depth, (struct slice){p, n});
+        set = pointers_select_below_member(&list, set, depth, (struct slice){p, n});
         p = blank != NULL ? blank + 1 : NULL;
     }
     return pointers_any_ends_at_depth(&list, set, depth);
@@ -97,11 +97,12 @@ static void test_pointer_index_matches_only_its_number(void **state)
     add("/a/12");
     add("/a/012");
     add("/a/*");
-    pointer_set a = pointers_below_member(&list, pointers_at_root(&list), 0, slice_of("a"));
+    pointer_set a =
+        pointers_select_below_member(&list, pointers_select_at_root(&list), 0, slice_of("a"));
     assert_int_equal(a, 7);
-    assert_int_equal(pointers_below_index(&list, a, 1, 12), 5);
-    assert_int_equal(pointers_below_index(&list, a, 1, 1), 4);
-    assert_int_equal(pointers_below_index(&list, 0, 1, 12), 0);
+    assert_int_equal(pointers_select_below_index(&list, a, 1, 12), 5);
+    assert_int_equal(pointers_select_below_index(&list, a, 1, 1), 4);
+    assert_int_equal(pointers_select_below_index(&list, 0, 1, 12), 0);
 }
 
 static void test_pointer_with_a_prefix_starts_at_the_prefix(void **state)
@@ -120,12 +121,12 @@ static void test_pointer_next_returns_the_tokens_in_order(void **state)
     (void)state;
     struct slice token, rest = slice_of("/a~1b//c");
     struct buf b = {0};
-    assert_true(pointer_next(&rest, &token) && slice_is(token, "a~1b"));
+    assert_true(pointer_read_next_token(&rest, &token) && slice_is(token, "a~1b"));
     assert_true(pointer_unescape(&b, token));
     assert_string_equal(buf_str(&b), "a/b");
-    assert_true(pointer_next(&rest, &token) && token.n == 0);
-    assert_true(pointer_next(&rest, &token) && slice_is(token, "c"));
-    assert_false(pointer_next(&rest, &token));
+    assert_true(pointer_read_next_token(&rest, &token) && token.n == 0);
+    assert_true(pointer_read_next_token(&rest, &token) && slice_is(token, "c"));
+    assert_false(pointer_read_next_token(&rest, &token));
     buf_clear(&b);
     pointer_add_index(&b, 10);
     assert_string_equal(buf_str(&b), "/10");

@@ -102,7 +102,7 @@ static int plan_removal_of_named_session(struct prune *p, struct candidates *l, 
 /* Returns the time before which log files and escalations are removed. It is the earlier of two
  * times: the time that the maximum age in the rules gives, and kept_us, the start of the oldest
  * session that is not removed. */
-static int64_t files_cutoff_us(const struct prune *p, int64_t kept_us)
+static int64_t compute_files_cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;
     return kept_us < aged_us ? kept_us : aged_us;
@@ -115,8 +115,8 @@ static int64_t plan_remove_old_files(struct prune *p, const struct candidates *l
     for (size_t i = 0; i < l->n; i++)
         if (!l->c[i].planned && l->c[i].started_us < kept_us)
             kept_us = l->c[i].started_us;
-    return prune_files_plan_until_time(&p->logs, files_cutoff_us(p, kept_us)) +
-           prune_files_plan_until_time(&p->escalations, files_cutoff_us(p, kept_us));
+    return prune_files_plan_until_time(&p->logs, compute_files_cutoff_us(p, kept_us)) +
+           prune_files_plan_until_time(&p->escalations, compute_files_cutoff_us(p, kept_us));
 }
 
 /* Plans removals until the vault is small enough. As long as log files take more than all other
@@ -149,7 +149,7 @@ static int plan_prune_by_size(struct prune *p, struct candidates *l, int64_t *by
             if (l->c[i].planned && newer_us > kept_us)
                 newer_us = kept_us;
             if (l->c[i].planned)
-                file = prune_files_plan_until_time(&p->logs, files_cutoff_us(p, newer_us));
+                file = prune_files_plan_until_time(&p->logs, compute_files_cutoff_us(p, newer_us));
         } else {
             break;
         }

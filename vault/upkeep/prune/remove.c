@@ -228,7 +228,7 @@ static int prune_shrink_database(struct prune *p)
     if (st < 0)
         return st;
     p->done.free_bytes = unused * size;
-    if (unused > 0 && unused >= pages / SHRINK_SHARE && !running_has_any_proxy(p->dir.path)) {
+    if (unused > 0 && unused >= pages / SHRINK_SHARE && !running_list_has_any_proxy(p->dir.path)) {
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;

@@ -130,7 +130,7 @@ static int count_table_pages(struct prune *p, size_t i, int64_t id, int64_t *pag
 
 int prune_add_session_size(struct prune *p, int64_t id, int64_t *ret)
 {
-    int64_t pages = 0, file = search_file_of_session(NULL, id) + 1, index = 0;
+    int64_t pages = 0, file = search_get_file_of_session(NULL, id) + 1, index = 0;
     int st = p->page_size == 0 ? db_read_number(&p->d, P_PAGE_SIZE, &p->page_size, NULL, 0) : 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(tables); i++)
         st = count_table_pages(p, i, id, &pages);
