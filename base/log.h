@@ -19,7 +19,8 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_NOTE, LOG_INFO, LOG_DEBUG };
 
 typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n' */
 
-void log_set_level(enum log_level most); /* drops lines of levels above `most`; default: LOG_NOTE */
+/* drops lines that are less severe than `most`; default: LOG_NOTE */
+void log_set_level(enum log_level most);
 void log_set_sink(log_sink_fn sink, void *ctx); /* if `sink` is NULL, lines go to stderr again */
 /* For a sink that writes to stderr. If stderr is a terminal and the line is too long for it, writes
  * the line to `filled`, broken between words into several lines, and returns that text. Otherwise

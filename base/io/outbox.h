@@ -48,12 +48,12 @@ void outbox_discard_staged_bytes(
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
-/* Drops all bytes, now and in later calls. */
+/* Drops all bytes in the queue, and all bytes that are added before outbox_reset(). */
 void outbox_discard_after_error(struct outbox *o);
 /* Prepares the outbox for a new peer, after outbox_discard_after_error(). */
 void outbox_reset(struct outbox *o);
-/* Counts n bytes as written. Must be called when n bytes of another queue go to the same peer
- * before the bytes of this queue. */
+/* Counts n bytes as written. Must be called if n bytes of another queue are written to the same
+ * peer before the bytes of this queue. */
 void outbox_count_bytes_of_other_queue(struct outbox *o, uint64_t n);
 
 /* Returns the number of bytes that the peer has accepted. */

@@ -66,7 +66,8 @@ bool check_set_failing_findings(struct check_report *r, const char *list, struct
     while (cut_first_list_word(&rest, &word)) {
         int s = severity_by_name(word);
         if (s >= 0) {
-            for (; s <= SEVERITY_ERROR; s++) /* also sets all higher severities */
+            /* a severity in the list includes all higher severities */
+            for (; s <= SEVERITY_ERROR; s++)
                 r->fail_severity[s] = true;
         } else if (finding_by_name(word, &info)) {
             r->fail_findings |= info.finding;

@@ -49,7 +49,8 @@ struct check_report {
     bool fail_severity[3];     /* severities whose findings make the check fail */
     findings ignored_findings; /* findings that are neither listed nor counted */
     breaches ignored_rules;
-    /* findings about messages of the client, and of the server, are reported */
+    /* of_client: findings about messages of the client are reported; of_server: findings about
+     * messages of the server are reported */
     bool of_client, of_server;
     int64_t large_result; /* an answer with more tokens than this has the finding large-result */
     /* tokens of the current message; -1: unknown, so a recorded finding large-result is reported */

@@ -31,7 +31,7 @@ struct recheck_request {
 struct recheck {
     struct protocol protocol;
     struct tools tools;
-    struct forms forms; /* the forms that the server has asked for */
+    struct forms forms; /* the forms with which the server has asked for input */
     struct no_progress progress;
     struct no_progress_found stuck;  /* report of no_progress.h about the newest message */
     struct schema_fault fault;       /* owned; how the newest message violates its tool's schema */

@@ -77,7 +77,8 @@ void recorded_add_candidates(struct candidates *c, enum recorded what, const cha
     struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};
     if (query_open(&r.q, vault, &error) == 0) {
         if (query_sessions(r.q, SESSIONS_MAX, add_names_of_session, &r) < 0)
-            c->recorded = CANDIDATES_MAX; /* no further candidates from recordings are added */
+            /* after an error, no further candidates from recordings are added */
+            c->recorded = CANDIDATES_MAX;
         query_close(r.q);
     }
     buf_close(&error);

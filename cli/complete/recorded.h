@@ -20,7 +20,7 @@ enum recorded {
     RECORDED_METHOD
 };
 
-/* vault: the path of its directory. */
+/* vault: the path of the directory of the vault. */
 void recorded_add_candidates(struct candidates *c, enum recorded what, const char *vault);
 
 #endif

@@ -45,7 +45,8 @@ static const char about[] =
 struct diffing {
     const struct settings *s;
     struct recording recording[DIFF_SIDES];
-    struct slice name[DIFF_SIDES], title[DIFF_SIDES]; /* borrowed from the recordings */
+    /* names and titles of the recordings; borrowed from `recording` */
+    struct slice name[DIFF_SIDES], title[DIFF_SIDES];
     struct diff_rules rules;
     struct filter filter;
     struct diff *diff;

@@ -28,7 +28,7 @@ struct doctor {
  * sentence. */
 void doctor_report_passed(struct doctor *d, const char *check, const char *fmt, ...)
     MI_FORMAT(3, 4);
-/* Reports that a check found no problem, but something that the user should read. */
+/* Reports a note of a check: the check found no problem, but the user should read the note. */
 void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
 /* Reports a problem, and what the user should do. */
 void doctor_report_fault(struct doctor *d, const char *check, const char *remedy, const char *fmt,

@@ -41,8 +41,9 @@ struct failing_server {
 
 struct failing {
     struct query *q;
-    struct intern names;           /* owned */
-    struct failing_server *server; /* owned; server[i] has the name i */
+    struct intern names; /* owned */
+    /* owned; server[i] is the server whose name has the number i in `names` */
+    struct failing_server *server;
     size_t n, cap;
     int status;
 };
@@ -219,7 +220,8 @@ void doctor_check_failing_servers(struct doctor *d)
         st = query_matching_sessions(f.q, &recent, FILTER_BEGAN, 0, failing_on_session, &f);
     if (st == 0 && f.status == 0)
         st = failing_report_servers(d, &f);
-    query_close(f.q); /* the check of the database reports errors */
+    /* an error of a query is not reported here: the check of the database reports it */
+    query_close(f.q);
     intern_close(&f.names);
     free(f.server);
     buf_close(&error);

@@ -82,6 +82,7 @@ void doctor_check_hidden_tools(struct doctor *d)
     if (st == 0 && h.found == 0)
         doctor_report_passed(d, "tools", "no client called a hidden tool in the last %d days",
                              HIDDEN_DAYS);
-    query_close(q); /* the check of the database reports errors */
+    /* an error of a query is not reported here: the check of the database reports it */
+    query_close(q);
     buf_close(&error);
 }

@@ -35,7 +35,8 @@
 /* offset of a number in the header; the header's page count is valid only if this number equals the
  * change counter */
 #define VALID_FOR 92
-#define FREE_LIST 32 /* offset of the list of unused pages in the header */
+/* offset in the header at which the fields about the list of unused pages begin */
+#define FREE_LIST 32
 
 /* A database that is repaired. */
 struct repair {

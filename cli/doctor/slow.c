@@ -106,7 +106,8 @@ void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
                                  "no call of the last %d days came close to its deadline",
                                  SLOW_DAYS);
     }
-    query_close(q); /* the check of the database reports errors */
+    /* an error of a query is not reported here: the check of the database reports it */
+    query_close(q);
     buf_close(&s.server);
     buf_close(&s.tool);
     buf_close(&error);

@@ -87,7 +87,8 @@ static struct slice get_member_value_text(struct json_value v)
     return v.type == JSON_STRING ? json_string_raw(v) : v.text;
 }
 
-/* Appends a list. An object is written as its values: "search new, fetch gone". */
+/* Appends the elements of a list, such as "search new, fetch gone". Of an element that is an
+ * object, only the values of its members are written. */
 static void event_words_add_list(struct buf *b, struct json_value list)
 {
     struct slice key;

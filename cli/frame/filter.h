@@ -47,7 +47,7 @@
         0, "session", "SESSION", NULL, "only this session, named as for `show`"                    \
     }
 
-/* Sets *f from the options that the command of the settings `s` has. */
+/* Sets *f from the settings `s` of a command, using those options that the command has. */
 void filter_read(struct filter *f, const struct settings *s);
 /* Looks up the session of --session, which filter_read() ignores. Returns 0, or the error of
  * query_session(). */

@@ -92,7 +92,7 @@ static bool is_vault_writable(const char *vault)
            (S_ISREG(st.st_mode) && access(db, W_OK) == 0);
 }
 
-/* If nothing can store the journal now, counts the journal and returns true. */
+/* If no process can store the journal in its vault now, counts the journal and returns true. */
 static bool count_stranded_journal(struct stranded *x, const struct journal_file *f,
                                    const struct ring *r, const struct session_start *start)
 {

@@ -33,8 +33,8 @@ struct journal_view {
     int64_t started_wall_us;
 };
 
-/* Journals of all vaults that nothing can store now: no process has them open, and their vault is
- * missing, not a directory, or not writable. */
+/* Journals of all vaults that no process can store in their vault now: no process has them open,
+ * and their vault is missing, not a directory, or not writable. */
 struct stranded {
     size_t n;
     uint64_t bytes;  /* bytes of the messages in these journals that are not stored */
@@ -47,7 +47,8 @@ struct journals {
     /* number of journals of all vaults that are damaged or of another version, and that no process
      * has open */
     size_t unreadable;
-    struct stranded stranded; /* journals that nothing can store now; `row` does not list them */
+    /* journals that no process can store in their vault now; `row` does not list them */
+    struct stranded stranded;
 };
 
 /* Lists the journals of this vault's sessions, oldest first. A missing directory has no journals.

@@ -11,7 +11,7 @@
 #include "cli/settings/config.h"
 #include "show/show.h"
 
-/* The options of a list. `what` names a row. */
+/* The options of a list. what: text that names one row, such as "session". */
 #define LIST_OPTS(what)                                                                            \
     {0, "json", NULL, NULL, "print one JSON object per line for each " what},                      \
     {                                                                                              \

@@ -6,7 +6,7 @@
 
 /* minimum columns of a sentence; with fewer columns, it begins on the next line */
 #define SENTENCE_MIN 40
-#define SENTENCE_INDENT 9 /* column at which the sentence begins on a line of its own */
+#define SENTENCE_INDENT 9 /* column of a sentence that begins on a new line */
 
 static bool is_path_of_stdout(const char *path)
 {

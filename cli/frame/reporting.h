@@ -28,7 +28,8 @@ struct reporting {
     struct report report;
     struct out out;
     struct json_out row; /* the current JSON row */
-    bool text, json;     /* form of the output; both false: junit or sarif instead */
+    /* text: the output is text; json: it is JSON; both false: it is JUnit or SARIF */
+    bool text, json;
     /* file that gets the output instead of stdout (--output); NULL: stdout */
     const char *output;
     const char *junit, *sarif; /* paths of the report files; NULL: not requested */

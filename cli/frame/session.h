@@ -30,7 +30,7 @@ const char *session_store_url(const struct settings *s);
  * --from (cli/ship/commands.h). */
 typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
 void session_set_store(session_store_fn open);
-/* Callbacks for a command that must never wait for a store without end. Each returns true to give
+/* Callbacks for a command that must be able to stop waiting for a store. Each returns true to give
  * up, which makes the reading fail. `before` is called before each question to the store, `during`
  * several times a second until the store answers. NULL: never give up. Set them before the store is
  * opened. */

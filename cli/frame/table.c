@@ -124,7 +124,8 @@ static void table_narrow_or_hide_columns(const struct table *t, size_t columns, 
             break;
         width[least] = 0;
         if (t->columns[least].spare == TABLE_ABOVE)
-            columns = columns > GAP ? columns - GAP : 0; /* the rows below the line are indented */
+            /* this column becomes a line above its rows, and those rows are indented */
+            columns = columns > GAP ? columns - GAP : 0;
     }
     /* if the row is still too wide, narrows its widest text columns */
     for (; sum > columns; sum--) {

@@ -33,7 +33,9 @@ struct server {
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
     /* For `ui` only: each reading updates the following members with the events and calls since the
      * previous reading. */
-    struct slice state;      /* the state after the last event that implies a state */
+    /* state of the server, such as "running", as the newest event about the state implies;
+     * "starting" before the first such event */
+    struct slice state;
     int64_t event, restarts; /* event: id of the last event that was read */
     int64_t open_from;       /* seq below which all calls have ended */
     int64_t calls, failed;   /* numbers of calls and failed calls in the last RECENT_MINUTES */

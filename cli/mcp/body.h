@@ -18,7 +18,7 @@ struct body_view {
     /* value of the argument `part` with which get_call returns the rest of this body; NULL: the
      * message belongs to no call */
     const char *part;
-    const char *pointer; /* "" stands for the whole body */
+    const char *pointer; /* JSON Pointer of the value to show; "": the whole body */
     int64_t offset, max_bytes;
 };
 

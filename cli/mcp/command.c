@@ -45,7 +45,8 @@ struct serving {
     struct buf answer; /* owned */
 };
 
-/* Called for each tool call, so that a vault that is created or restored later is found. */
+/* Opens the vault. Called for each tool call, so that a vault that is created or restored later is
+ * found. */
 static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
 {
     const struct serving *s = ctx;

@@ -39,7 +39,7 @@ struct tool_call {
 
     struct filter filter;  /* the filter that the arguments ask for */
     struct buf values;     /* owned; strings of arguments, each ended by a NUL */
-    struct buf json, text; /* owned; the two forms of the result */
+    struct buf json, text; /* owned; the result as JSON (structuredContent) and as text */
     struct json_out j;     /* writes the members of the result into `json` */
     struct buf error;      /* owned; holds a sentence after MI_EINVAL */
     int64_t late_us;       /* time on the monotonic clock at which TOOL_PATIENCE_US is over */

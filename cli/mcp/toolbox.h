@@ -19,7 +19,8 @@ struct toolbox {
 
 MI_MUST int toolbox_open(struct toolbox *t);
 void toolbox_close(struct toolbox *t); /* may be called after toolbox_open() has failed */
-/* Adds the member `tools`; members that the revision does not have are left out. */
+/* Adds the member `tools`, an array of the definitions of our tools. Leaves out members of a
+ * definition that the revision does not have. */
 void toolbox_write_list(const struct toolbox *t, enum revision revision, struct json_out *j);
 
 enum toolbox_result {

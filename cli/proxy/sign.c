@@ -12,7 +12,8 @@
 /* time that process 1 of a container waits, because its exit would kill the signing process */
 #define FIRST_WAIT_US ((int64_t)2 * 1000000)
 
-/* Whether `audit checkpoint` would find a key. It has its own settings, not those of `proxy`. */
+/* Whether `audit checkpoint` would find a key. `audit checkpoint` has its own settings, not those
+ * of `proxy`. */
 static bool checkpoint_has_key(const struct settings *s, const struct command *checkpoint, int argc,
                                char **argv)
 {

@@ -66,7 +66,7 @@ static const char about[] =
 
 enum live_record {
     LIVE_RECORD_NONE,
-    LIVE_RECORD_APPEND, /* append to the file that is replayed */
+    LIVE_RECORD_APPEND, /* append the new messages to the file that is replayed */
     LIVE_RECORD_NEW,    /* write the replayed recording and the new messages to another file */
     LIVE_RECORD_ALL,    /* record all messages; no request is answered from the recording */
 };

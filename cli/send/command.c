@@ -56,7 +56,7 @@ struct sending {
     struct outgoing request;    /* owned */
     struct origin origin;       /* owned */
     struct peer peer;           /* owned */
-    enum revision revision;     /* REV_COUNT: no revision was chosen */
+    enum revision revision;     /* the chosen revision; REV_COUNT: none was chosen */
     uint32_t item;              /* index of the recorded request; TALK_NONE: none */
 };
 

@@ -201,7 +201,7 @@ static int make_request(const struct exchange *x)
         status = exchange_edit_params(x);
     if (status == EXIT_FINE && !typed)
         status = outgoing_refuse_secrets(buf_slice(&x->request->params), x->sets);
-    /* the tool that is called now: --set and --edit may have changed its name */
+    /* find the tool by its current name: --set and --edit may have changed the name in params */
     struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)}, name = {0};
     if (outgoing_is_tool_call(x->request) && params.text.n > 0)
         name = json_get(params, "name");

@@ -21,8 +21,8 @@ struct exchange {
     const char *dir;
     const char *name;       /* name of the recorded session; NULL: derived from the command */
     const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
-    enum revision revision; /* REV_COUNT: no revision was chosen */
-    bool refused;           /* set by exchange_run(): the request was not sent */
+    enum revision revision; /* the chosen revision; REV_COUNT: none was chosen */
+    bool refused;           /* set by exchange_run(); true: the request was not sent */
 };
 
 /* Starts the server, sends the request, prints the answer and ends the server. */

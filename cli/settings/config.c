@@ -25,7 +25,8 @@ static int check_option_values(struct settings *s, struct buf *error)
         struct buf why = {0};
         if (value == NULL || value_check_against_option(o, value, &why))
             continue;
-        assert(s->set.from[i] != OPT_DEFAULT); /* the command's table has a wrong default */
+        /* if this fails, the default in the command's table is invalid */
+        assert(s->set.from[i] != OPT_DEFAULT);
         if (s->set.from[i] == OPT_ENVIRONMENT) {
             buf_adds(error, "MCP_INTERPOSER_");
             for (const char *p = o->name; *p != '\0'; p++)

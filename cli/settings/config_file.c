@@ -106,7 +106,7 @@ static const struct opt *find_command_option(const struct settings *s, const cha
 {
     const struct command *c = command_find(s->commands, command);
     const struct opt *o = c != NULL ? find_file_option(c, name) : NULL;
-    assert(o != NULL); /* not NULL, because callers name only options of our own tables */
+    assert(o != NULL); /* the option exists, because callers name only options of our own tables */
     return o;
 }
 

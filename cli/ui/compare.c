@@ -21,9 +21,9 @@ struct compare {
     struct result result;         /* owned */
     struct result_counts counts;
     uint32_t *row;       /* owned; indexes of the rows that differ */
-    size_t n, rows;      /* n: number of elements of `row`; rows: number of all rows */
+    size_t n, rows;      /* n: number of rows in `row`, which differ; rows: number of all rows */
     uint32_t looked;     /* number of rows that were compared */
-    bool aligned, whole; /* aligned: the rows are known; whole: all rows were compared */
+    bool aligned, whole; /* aligned: all rows are known; whole: all rows were compared */
     bool every;          /* true: shows all rows; false: only rows that differ */
     struct cursor cursor;
     size_t at; /* index of the selected row, among the shown rows */

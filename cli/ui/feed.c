@@ -137,8 +137,9 @@ static int64_t feed_messages_per_step(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads messages from..to, older messages from `to` backwards. Sets p->seq to the last message that
- * was read; if time runs out, messages after it in this order are left. */
+/* Reads the messages from..to; older messages are read backwards, from `to` to `from`. Sets p->seq
+ * to the last message that was read. If time runs out, the messages that come after p->seq in the
+ * order of reading are not read. */
 static int feed_read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;
@@ -296,7 +297,7 @@ static int feed_read_both_lists(struct ui *u)
     narrowing_close(u);
     sessions_open(&u->sessions, u->q, feed_accepts_session, u);
     u->sessions.requests = u->requests;
-    if (matches && u->narrowed) /* the chosen session is searched first */
+    if (matches && u->narrowed) /* added first, so that the chosen session is searched first */
         narrowing_add_session(u, id);
     int st = sessions_read_older_rows(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 &&

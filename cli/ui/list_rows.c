@@ -2,8 +2,8 @@
  * session. */
 #include "cli/ui/ui.h"
 
-/* maximum number of pages of events read in a row; further pages are read when the vault has
- * changed */
+/* maximum number of pages of events that one call of events_read_new_rows() reads; further pages
+ * are read when the vault has changed */
 #define EVENTS_PAGES 16
 
 /* ---- events ---- */

@@ -49,9 +49,10 @@ struct tail {
     struct filter filter;
     bool follow;
     struct tail_page page;
-    struct newest history; /* the recorded rows that are printed first */
+    struct newest history; /* the newest recorded rows, which are printed first */
     struct followed live;
-    bool said_left_out; /* the warning that some running sessions are not followed was printed */
+    /* true: some running sessions are not followed, and a warning about this was printed */
+    bool said_left_out;
     const struct followed_session *of; /* the session being read */
     int64_t newest;                    /* sessions with an id above `newest` are new */
     int64_t seen;                      /* highest session id that was read */

@@ -11,7 +11,7 @@
 
 /* Returns the match with at most `before` bytes before it and at most `after` bytes after it. */
 struct slice found_get_context(const struct found *f, size_t before, size_t after);
-/* Adds the members of a JSON object. */
+/* Adds the members of the JSON object that describes the found message. */
 void found_add_json_members(struct json_out *j, const struct found *f);
 /* Prints two lines: a description of the message, and the match with the text around it. */
 void found_print_text(struct out *o, const struct found *f);

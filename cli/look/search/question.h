@@ -71,7 +71,8 @@ bool question_make_last_words_prefixes(struct question *x);
 
 /* Whether the session may have matching messages. */
 bool question_matches_session(const struct question *x, const struct query_session *s);
-/* Whether the message is not newer than newest_session and newest_seq. */
+/* Whether the search covers the message `seq` of this session (see newest_session and
+ * newest_seq). */
 bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq);
 /* Whether the fields match. The text is not checked. */
 bool question_matches_message(const struct question *x, int64_t session_started_at_us,

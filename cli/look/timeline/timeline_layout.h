@@ -11,7 +11,7 @@
 #include "cli/frame/out.h"
 
 #define LAYOUT_CONTENT 24 /* columns that the content should have */
-/* maximum columns of METHOD; on a wide terminal, METHOD may take a quarter of the width */
+/* maximum columns of METHOD; on a terminal, a quarter of its width if that is more */
 #define LAYOUT_METHOD_MAX 28
 
 enum layout_level {
@@ -30,7 +30,8 @@ struct layout_widths {
     size_t columns; /* width of the terminal; OUT_UNLIMITED: no limit */
     bool of_many;   /* lines begin with the time of day, a session's ID and its server */
     size_t seq, time, id, arrow;
-    /* width of the widest METHOD; short_method: its width with LAYOUT_SHORT_NAMES */
+    /* method: width of the widest METHOD; short_method: width of the widest METHOD with
+     * LAYOUT_SHORT_NAMES */
     size_t method, short_method;
     unsigned measured; /* number of METHODs that were measured; 0: only the widest is known */
     /* number of METHODs of each width; by_width[1] is for LAYOUT_SHORT_NAMES. The last element

@@ -110,7 +110,8 @@ static void find_search_start(struct detail *d, size_t from, bool forward, size_
 {
     struct spot s;
     size_t line = 0, column;
-    if (d->has_hit) { /* Search from the last match, if the cursor is still on its line. */
+    /* Search from the last match on, if the cursor is still on the line of that match. */
+    if (d->has_hit) {
         struct part *p = &d->part[d->hit_part];
         if (p->has_view)
             view_find_line_and_column(&p->view, d->hit_at, &line, &column);

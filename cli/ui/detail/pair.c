@@ -13,10 +13,10 @@ enum pair_mark {
     PAIR_EQUAL,
     PAIR_CHANGED,
     PAIR_REMOVED, /* the row exists only on the left side */
-    PAIR_ADDED,   /* the row is only on the right */
+    PAIR_ADDED,   /* the row exists only on the right side */
     PAIR_TITLE,
     PAIR_SIZES, /* the row has the sizes of values that were not compared */
-    PAIR_GAP,   /* the row stands for equal rows that are hidden */
+    PAIR_GAP,   /* the row is shown in place of equal rows that are hidden */
 };
 
 struct pair_row {

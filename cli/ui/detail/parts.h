@@ -31,7 +31,7 @@ enum part_kind {
     PART_HEAD,
     PART_VALUE,    /* a value of a call: its arguments, a content of its result, or its error */
     PART_FINDINGS, /* findings of a call; a single message has its findings in its head */
-    PART_ABOUT,    /* part of a call: its times and less important facts */
+    PART_ABOUT,    /* less important facts about a call, such as its times */
     PART_MESSAGE,
     PART_POST_MORTEM,
     PART_STDERR

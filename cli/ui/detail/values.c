@@ -128,7 +128,8 @@ static bool add_part_at_pointer(struct detail *d, size_t message, const char *po
     enum json_type type = head.p[at] == '"'   ? JSON_STRING
                           : head.p[at] == '{' ? JSON_OBJECT
                           : head.p[at] == '[' ? JSON_ARRAY
-                                              /* JSON_NUMBER also stands for true, false and null */
+                                              /* the type JSON_NUMBER is also used for true, false
+                                               * and null */
                                               : JSON_NUMBER;
     struct found value = {{type, {head.p + at, end - at}}, end == head.n};
     add_found_value_part(d, message, &value, pointer, title);

@@ -109,8 +109,8 @@ static struct view_place find_remembered_line(const struct view *v, size_t line)
     return p;
 }
 
-/* If p is at an unfolded string, moves p to line `line` of the view, or to the last line of the
- * string if that line is below the string. */
+/* If p is at an unfolded string, moves p to line number `line` of the view. If that line is below
+ * the string, moves p to the last line of the string. */
 static void view_skip_in_string(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
@@ -119,7 +119,8 @@ static void view_skip_in_string(struct view *v, struct view_place *p, size_t lin
         (in = view_find_unfolded_string(v, view_value_offset(v, p))) == NULL)
         return;
     size_t notes = view_count_notes(v, in->at);
-    size_t want = line - (p->line - p->below); /* the value that p->below would have for `line` */
+    /* what p->below would be if p were at line number `line` */
+    size_t want = line - (p->line - p->below);
     if (want <= notes)
         return;
     if (!view_find_line_by_number(in->view, want - notes - 1, &ignored))

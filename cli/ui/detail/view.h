@@ -36,8 +36,8 @@ struct view_place {
     size_t at;    /* offset in the text at which the line begins */
     size_t depth; /* number of objects and arrays that contain the line */
     size_t line;
-    /* 0: a line of the text; otherwise the number, from 1, of a note or an unfolded line below that
-     * line */
+    /* 0: this place is a line of the text; otherwise the number, from 1, among the notes and the
+     * lines of the unfolded string below that line */
     size_t below;
 };
 

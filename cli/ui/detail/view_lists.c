@@ -22,8 +22,8 @@ size_t view_value_offset(const struct view *v, const struct view_place *p)
 
 /* ---- sorted lists --------------------------------------------------------------------------- */
 
-/* Returns the index of the first of n elements whose offset is `at` or more. An element begins with
- * its offset. */
+/* Returns the index of the first of n elements with an offset of `at` or more. The first bytes of
+ * an element are its offset, a size_t. */
 static size_t first_index_at_offset(const void *list, size_t n, size_t size, size_t at)
 {
     size_t from = 0, to = n;
