@@ -38,8 +38,8 @@
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 4
-/* size of a step in bytes, except in a small ring; larger steps are not faster, and the writer would
- * pause longer */
+/* size of a step in bytes, except in a small ring; larger steps are not faster, and the writer
+ * would pause longer */
 #define RING_STEP ((size_t)64 << 10)
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX /* means "no position" */
@@ -55,21 +55,23 @@ enum ring_trouble {
     RING_FAILING, /* the recorder cannot store records, and tries again */
 };
 
-/* The first page of the file. Each part is written only by the writer, or only by the reader. */
+/* The first page of the file. First the members that never change, then those that the writer
+ * changes, then those that the reader changes. Two exceptions: the writer also clears
+ * `reader_sleeps`, and the reader sets `ended` if the writer has died. */
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
     uint64_t size;    /* size of the memory for records in bytes: whole steps, at least 8 pages */
     uint64_t start_n; /* bytes of the session's metadata, which follow the table */
 
-    /* the writer's */
+    /* members that the writer changes */
     _Alignas(64) _Atomic uint64_t head; /* all records before this position are published */
     /* the writer waits, and must be woken when `tail` or `trouble` changes */
     _Atomic uint32_t writer_waits;
     _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
     _Atomic uint32_t ended;       /* the session has ended; no more records follow */
 
-    /* the reader's */
+    /* members that the reader changes */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
     /* the reader sleeps, and the writer must wake the reader after publishing records; both sides
      * clear this flag */
@@ -116,7 +118,7 @@ struct ring {
 
     /* the reader's */
     uint64_t at; /* position of the next record */
-    /* the reader has allocated the memory of the records that it found first */
+    /* true: the memory of the records that existed at the first read is allocated */
     bool checked;
 };
 
@@ -150,8 +152,8 @@ bool ring_is_finished(const struct ring *r);
 /* Returns memory for the n bytes of a record, 8-byte aligned. Write the bytes, then call
  * ring_add_record_head() with the same n; without ring_add_record_head() nothing is recorded.
  * Returns NULL with errno: ENOBUFS (no room until the reader releases records), EMSGSIZE (longer
- * than ring_max_record_size()), or the reason why no memory was allocated, such as ENOSPC. In the last
- * case, memory may be available after the next release. */
+ * than ring_max_record_size()), or the reason why no memory was allocated, such as ENOSPC. In
+ * the last case, memory may be available after the next release. */
 char *ring_reserve_record(struct ring *w, size_t n);
 void ring_add_record_head(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible to the reader. Returns true if the reader sleeps; then wake the
@@ -188,8 +190,8 @@ MI_MUST bool ring_release_records(struct ring *r);
 /* Call this function before the reader sleeps. If it returns false, the reader must not sleep:
  * there are records, or the session has ended. */
 MI_MUST bool ring_put_reader_to_sleep(struct ring *r);
-/* Call this function each time ring_put_reader_to_sleep() has returned true. The event that wakes the
- * reader must be received before the next ring_put_reader_to_sleep(). */
+/* Call this function each time ring_put_reader_to_sleep() has returned true. The event that wakes
+ * the reader must be received before the next ring_put_reader_to_sleep(). */
 void ring_mark_reader_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);
