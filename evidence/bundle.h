@@ -32,7 +32,7 @@ struct bundle_leaf {
 /* A line of a leaf `redact`: it names a record that was redacted. */
 struct bundle_line {
     struct slice record;    /* the record's name */
-    uint64_t leaf;          /* number of the leaf */
+    uint64_t leaf;          /* number of the leaf in the log */
     int64_t at_us;          /* wall-clock time of the redaction */
     struct digest old, now; /* old: commitment before the redaction; now: commitment after it */
 };

@@ -20,12 +20,12 @@ struct leaf {
     enum leaf_type type;
     struct slice uid;     /* uid of the session; for LEAF_BEGIN uid of the vault */
     int64_t at_us;        /* time of the leaf; not for LEAF_OPEN */
-    int64_t id;           /* LEAF_OPEN: id of the session; LEAF_BEGIN: `after` */
+    int64_t id;           /* LEAF_OPEN: id of the session; LEAF_BEGIN: the member `after` */
     int64_t records;      /* LEAF_SEAL, LEAF_REDACT: number of records */
-    struct digest digest; /* LEAF_OPEN, LEAF_SEAL: commitment; LEAF_REDACT: digest */
-    struct digest root;   /* LEAF_SEAL */
+    struct digest digest; /* LEAF_OPEN, LEAF_SEAL: the member `commitment`; LEAF_REDACT: `digest` */
+    struct digest root;   /* LEAF_SEAL: the member `root` */
     struct slice end;     /* LEAF_SEAL: end_reason, without its quotes; {NULL, 0}: null */
-    /* LEAF_KEY: strings without their quotes; {NULL, 0}: null */
+    /* LEAF_KEY: the members with these names, without quotes; {NULL, 0}: null */
     struct slice key, previous, signature, previous_signature;
 };
 

@@ -20,14 +20,14 @@ struct row {
     const char *event;
     enum row_kind kind;
     uint64_t seq;
-    /* time when the message was received; 0: the message was received when it is appended */
+    /* time when the message was received; 0: the journal sets the time of appending */
     int64_t t_us;
     enum row_direction direction;
     enum row_origin origin;
     enum row_action action;
     struct slice rpc_id; /* the id as JSON text; {NULL, 0}: no id */
-    struct slice method; /* text between the quotes of a JSON string, with its escapes */
-    struct slice target; /* text between the quotes of a JSON string, with its escapes */
+    struct slice method; /* the method as a JSON string without the quotes */
+    struct slice target; /* the target as a JSON string without the quotes */
     struct slice body;   /* the line */
     /* the body may contain any bytes; the recorder converts it to valid UTF-8 before storing it */
     bool not_json;

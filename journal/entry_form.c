@@ -7,7 +7,7 @@
 
 /* ---- numbers of 8 bytes, and texts ---- */
 
-#define MISSING UINT64_MAX /* stands for the length of a missing text */
+#define MISSING UINT64_MAX /* written in place of the length, if a text is missing */
 
 struct out {
     char *p; /* address of the first byte; NULL: bytes are only counted */

@@ -34,7 +34,7 @@ struct session_start {
     struct slice name;    /* name of the server */
     struct slice command; /* command of the server, as a JSON array of its argv */
     struct slice host;
-    struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
+    struct slice redact_rules; /* the session's redaction rules, JSON; {NULL, 0}: unknown */
     struct slice cwd;          /* working directory of the server; {NULL, 0}: unknown */
     /* rule of the allowed tools (wire/mcp/tool_rule.h); {NULL, 0}: no rule */
     struct slice tools_rule;

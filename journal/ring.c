@@ -40,7 +40,8 @@ static uint64_t ring_step_size(uint64_t size)
 }
 
 struct layout {
-    /* offsets of three parts in the file; the shared page is at offset 0 */
+    /* offsets in the file: of the table, of the bytes about the session, and of the records; the
+     * shared page is at offset 0 */
     uint64_t table, start, data;
     uint64_t end;
 };

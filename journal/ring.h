@@ -55,21 +55,23 @@ enum ring_trouble {
     RING_FAILING, /* the recorder cannot store records, and tries again */
 };
 
-/* The first page of the file. Each part is written only by the writer, or only by the reader. */
+/* The first page of the file. First the members that never change, then those that the writer
+ * changes, then those that the reader changes. Two exceptions: the writer also clears
+ * `reader_sleeps`, and the reader sets `ended` if the writer has died. */
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without this number is not a journal */
     uint32_t version;
     uint64_t size;    /* size of the memory for records in bytes: whole steps, at least 8 pages */
     uint64_t start_n; /* bytes of the session's metadata, which follow the table */
 
-    /* the writer's */
+    /* members that the writer changes */
     _Alignas(64) _Atomic uint64_t head; /* all records before this position are published */
     /* the writer waits, and must be woken when `tail` or `trouble` changes */
     _Atomic uint32_t writer_waits;
     _Atomic int32_t server_group; /* process group of the server; 0: no server runs */
     _Atomic uint32_t ended;       /* the session has ended; no more records follow */
 
-    /* the reader's */
+    /* members that the reader changes */
     _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
     /* the reader sleeps, and the writer must wake the reader after publishing records; both sides
      * clear this flag */
@@ -116,7 +118,7 @@ struct ring {
 
     /* the reader's */
     uint64_t at; /* position of the next record */
-    /* the reader has allocated the memory of the records that it found first */
+    /* true: the memory of the records that existed at the first read is allocated */
     bool checked;
 };
 

@@ -26,7 +26,8 @@ enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 
 /* Returns what a request with this method asks for. method: the text between the quotes in JSON. */
 enum asks asker_kind_of_request(struct slice method);
-const char *asker_method_name(enum asks what); /* returns NULL for ASKS_NOTHING */
+/* Returns the method of the requests that ask for this; NULL for ASKS_NOTHING. */
+const char *asker_method_name(enum asks what);
 /* The methods as a list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
@@ -35,7 +36,7 @@ struct asker_call {
     int64_t end_us;           /* end of the call; INT64_MAX while the call is open */
     int64_t covered_us;       /* latest end of a request whose time was counted */
     int64_t operation_seq;    /* stored for the caller; this module does not use it */
-    uint32_t method, target;  /* stored for the caller, as operation_seq */
+    uint32_t method, target;  /* stored for the caller; this module does not use them */
 };
 
 struct asker {

@@ -101,7 +101,8 @@ struct own_request {
 };
 
 struct call_set {
-    bool borrows;      /* set by the caller before the first message is added */
+    /* true: texts are not copied; set by the caller before the first message is added */
+    bool borrows;
     struct call *call; /* owned; elements from `first` on are in use, in the order of seq */
     size_t first, n, cap;
     /* a ring buffer of the last requests of the proxy */
@@ -120,7 +121,7 @@ enum calls_step {
     CALLS_ELSEWHERE, /* the message may end a call that is not in `call` */
 };
 
-void call_set_close(struct call_set *c); /* also accepts a set that is {0} */
+void call_set_close(struct call_set *c); /* frees the set; a set that is {0} is accepted */
 /* Adds a message. *ret: the call that began or ended. *ret_seq: seq of that call's request, also
  * set for CALLS_ELSEWHERE. Returns enum calls_step, or an error. */
 MI_MUST int call_set_add_message(struct call_set *c, const struct call_message *m,

@@ -76,7 +76,7 @@ enum value_type {
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
-    VALUE_FLAG, /* type of a column in lists that are shown; no record has such a field */
+    VALUE_FLAG, /* true or false; only in lists that are shown, not in the lists fields_of_* */
     VALUE_WORD,
 };
 enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };

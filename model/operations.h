@@ -45,7 +45,7 @@ struct operation {
 struct operations {
     struct operation kept[OPERATIONS_MAX];
     size_t n;     /* number of operations added so far; a new operation overwrites the oldest one */
-    bool changed; /* `is_new` was set in an operation; the caller resets `changed` */
+    bool changed; /* `is_new` of an operation was set; the caller sets `changed` to false again */
 };
 
 void operations_clear(struct operations *o);

@@ -171,13 +171,13 @@
     FIELD(method,         TEXT,                             NOT_NULL)                                                 \
     FIELD(target,         TEXT,                             NO_TEXT)                                                  \
     FIELD(arguments,      JSON,                             NO_TEXT)  /* the arguments may be truncated */            \
-    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* bytes before truncation */                   \
+    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* bytes of the arguments, untruncated */       \
     FIELD(error_code,     JSON,                             NO_TEXT)                                                  \
     FIELD(error_message,  JSON,                             NO_TEXT)                                                  \
     FIELD(duration_us,    TOOK,                             NOT_NULL)                                                 \
     FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                 \
     FIELD(response_bytes, SIZE,                             NOT_NULL)                                                 \
-    FIELD(result,         TEXT,                             NO_TEXT)  /* at most INVOCATION_RESULT_MAX bytes */       \
+    FIELD(result,         TEXT,                             NO_TEXT)  /* result: <= INVOCATION_RESULT_MAX bytes */    \
     FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
 
 /* A problem that a person must solve. record/process/escalation_text.c writes its file from this
@@ -191,10 +191,10 @@
     FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
     FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
     FIELD(answer,           JSON,                                      NO_TEXT)  /* error answer about credentials */   \
-    FIELD(action,           STRING,                                    NO_TEXT)  /* a few words: "killed, restarted" */ \
+    FIELD(action,           STRING,                                    NO_TEXT)  /* a summary: "killed, restarted" */   \
     FIELD(happened,         TEXT,                                      NO_TEXT)  /* the problem, in sentences */        \
     FIELD(done,             TEXT,                                      NO_TEXT)  /* what the proxy did, in sentences */ \
-    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints in addition to the cause's */ \
+    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints besides those of the cause */ \
     FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_append_sentence() */            \
     FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_append_json() */                \
     FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
@@ -231,19 +231,19 @@
     FIELD(interposer, TEXT,                                      NOT_NULL, NO)
 /* clang-format on */
 
-/* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field
- * with OPEN, and nothing for any other. */
+/* FIELD_IF(choice)(text) expands to the text if `choice` is 1, and to nothing if it is 0. Example:
+ * FIELD_IF(FIELD_OPEN_##evidence)(text) gives the text only for a field with OPEN. */
 #define FIELD_IF(choice) FIELD_IF_(choice)
 #define FIELD_IF_(choice) FIELD_IF_##choice
 #define FIELD_IF_0(...)
 #define FIELD_IF_1(...) __VA_ARGS__
-/* Expands to `yes` or `no`: FIELD_EITHER(FIELD_NUMBER_##type, text for a number, text for any other
- * type). */
+/* FIELD_EITHER() expands to `yes` if `choice` is 1, and to `no` if it is 0. Example:
+ * FIELD_EITHER(FIELD_NUMBER_##type, text for a number, text for any other type). */
 #define FIELD_EITHER(choice, yes, no) FIELD_EITHER_(choice, yes, no)
 #define FIELD_EITHER_(choice, yes, no) FIELD_EITHER_##choice(yes, no)
 #define FIELD_EITHER_0(yes, no) no
 #define FIELD_EITHER_1(yes, no) yes
-#define FIELD_NAME(name, ...) ", " #name /* makes a list of column names */
+#define FIELD_NAME(name, ...) ", " #name /* a comma and the name, for a list of columns */
 #define FIELD_NUMBER_NUMBER 1            /* 1 if values of this type are numbers */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1
@@ -273,8 +273,8 @@
 #define FIELD_END_BODY 0
 #define FIELD_END_END 1
 #define FIELD_END_NO 0
-/* The order of the columns of a store. FIELD_FIRST_*: 1 if the column comes before the columns of
- * the evidence; 0 for the key column. FIELD_LAST_*: 1 if the column comes after the columns of the
+/* The order of the columns of a store. FIELD_FIRST_* is 1 for the columns before the columns of the
+ * evidence; the key column has 0. FIELD_LAST_* is 1 for the columns after the columns of the
  * evidence. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1

@@ -55,9 +55,9 @@ enum operation_state {
 
 /* sessions.record_level: how much is stored */
 enum record_level {
-    RECORD_FULL,     /* everything except secrets */
+    RECORD_FULL,     /* everything is recorded, except secrets */
     RECORD_STANDARD, /* as RECORD_FULL, but long content in the arguments of a call is truncated */
-    RECORD_MINIMAL,  /* no bodies */
+    RECORD_MINIMAL,  /* no bodies are recorded */
     RECORD_LEVEL_UNKNOWN
 };
 /* The reason why a person is needed: `cause` of an escalation. */

@@ -13,7 +13,7 @@
 
 struct lines {
     struct server_lines read;
-    uint64_t asked;        /* id of the request whose answer is awaited; 0: any id may be awaited */
+    uint64_t asked; /* id of the request whose answer is awaited; 0: an answer with any id counts */
     struct buf method;     /* owned; method of the request `asked` */
     struct buf out;        /* owned; results, each with a newline */
     size_t done;           /* number of bytes of `out` already returned */
@@ -35,11 +35,12 @@ MI_MUST bool lines_add_received_line(struct lines *l, struct slice line, bool la
                                      struct slice *ret);
 /* Returns the next result in *ret, or false if there is none. */
 MI_MUST bool lines_next_result(struct lines *l, struct slice *ret);
-/* Returns when lines_end_expired_waits() must be called; INT64_MAX: nothing is held. */
+/* Returns when lines_end_expired_waits() must be called; INT64_MAX: no line and no
+ * error waits. */
 int64_t lines_next_timeout_us(const struct lines *l);
-/* Ends the wait of each held line and held error whose time has passed. */
+/* Ends the wait of each line and each error whose time has passed. */
 void lines_end_expired_waits(struct lines *l, int64_t now_us);
-/* Ends the wait of every held line and held error. Call this function when the server's output has
+/* Ends the wait of every line and every error. Call this function when the server's output has
  * ended. */
 void lines_on_output_end(struct lines *l);
 /* Returns true if memory ran out and lines are missing. */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define NOT_READ_S 0.5 /* seconds until the owner is asked again whether the output is being read */
-#define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL to read the rest of the pipe */
+#define LAST_OUTPUT_S 0.02 /* seconds to read the rest of the pipe after SIGKILL and the exit */
 /* Maximum number of processes that are signalled at once. Further processes are signalled after
  * these have exited. */
 #define CHILDREN_MAX 512
@@ -110,7 +110,7 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
      * exit the descendant may be the real server, started by a launcher. */
     if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
         child_stop(c);
-    /* A process that holds the output open after SIGKILL has left the group. */
+    /* If a process still has the output open after SIGKILL, that process has left the group. */
     if (c->state == CHILD_SIGKILL && !c->output_ended)
         child_arm_kill_timer(c, LAST_OUTPUT_S);
     child_finish_if_done(c);

@@ -36,8 +36,8 @@ struct proxy_config {
     int64_t max_timeout_us;       /* 0: none */
     enum on_hang on_hang;         /* what to do with a server that is silent past a deadline */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
-    const char *sent;             /* the request of `send`, recorded as an event; NULL: no `send` */
-    unsigned restarts;            /* restarts allowed in a minute, <= PROXY_RESTARTS_MAX; 0: none */
+    const char *sent;  /* the request that `send` sends, recorded as an event; NULL: not `send` */
+    unsigned restarts; /* restarts allowed in a minute, <= PROXY_RESTARTS_MAX; 0: none */
     /* rules that say which old sessions the recorder removes; all 0: none */
     struct retention retention;
     pid_t *ret_recorder; /* gets the pid of a recorder that still runs at the end; 0: none */

@@ -415,8 +415,8 @@ static void on_server_finished(struct child *c)
         relay_read_available_bytes(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    /* An earlier exit may have been that of a launcher. Now no process holds the output, so the
-     * server has exited. */
+    /* The child that exited earlier may have been only a launcher. Now no process has the output
+     * open, so the server has exited as well. */
     server_handle_event(p, SERVER_EV_EXITED);
     server_handle_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                            : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE

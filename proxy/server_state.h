@@ -87,8 +87,8 @@ enum server_event {
     /* the process exited, its output was read to the end, and no request is pending */
     SERVER_EV_FINISHED_IDLE,
     SERVER_EV_FINISHED_CLEAN, /* like FINISHED_IDLE, but the process exited with status 0 */
-    /* A request timed out, and the server has sent nothing since the request
-     * (session/liveness.h): */
+    /* The next four events: a request timed out, and the server has sent nothing since the request
+     * (session/liveness.h). */
     SERVER_EV_SILENT,    /* nothing is known about the server's processes */
     SERVER_EV_AT_WORK,   /* the server's child processes work; also reported in ASKED */
     SERVER_EV_PREPARING, /* the server works, but has not answered any request yet */

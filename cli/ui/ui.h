@@ -82,7 +82,7 @@ struct view_ops {
 
 extern const struct view_ops main_view, help_view, overview_view, list_view, problems_view;
 extern const struct view_ops plain_list_view; /* the view of a list whose rows cannot be opened */
-#define VIEWS_MAX 10 /* each view can be open once, and the bottom view twice */
+#define VIEWS_MAX 10 /* maximum number of open views: each once, the bottom view twice */
 
 struct layer {
     const struct view_ops *view;
@@ -268,7 +268,7 @@ struct query_session *ui_get_chosen_session(const struct ui *u); /* NULL: none *
 /* A row of the list. */
 struct list_row {
     struct listed listed;            /* listed.seq of an event is below 0 */
-    const struct query_event *event; /* NULL: the row is a call or a message */
+    const struct query_event *event; /* the event of the row; NULL: a call or a message */
 };
 size_t list_count_rows(const struct ui *u);
 /* Returns how many of the rows above this row are calls, not events. */
@@ -438,8 +438,8 @@ const char *central_explain_unavailable(const struct ui *u, enum action x);
 /* Loads the session under the cursor, unless it is loaded already. If `now` is false, does nothing
  * while a key waits. */
 MI_MUST int deferred_load_selected_session(struct ui *u, bool now);
-/* If st is an error of the store, shows the error, drops the data that was read, and returns 0 or
- * an error. Returns any other status unchanged. */
+/* If st is an error of the store: shows it and drops the data that was read, unless ui quits or a
+ * key interrupted the read; returns 0 or an error of dropping. Returns any other st unchanged. */
 MI_MUST int deferred_load_handle_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */

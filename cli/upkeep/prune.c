@@ -87,7 +87,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
     out_printf(o, "; %s in files", units_format_bytes(r->file_bytes).s);
-    if (r->bytes_after > 0) /* bytes_after is unknown if the removal failed: then it is 0 */
+    if (r->bytes_after > 0) /* bytes_after is 0 if the removal failed: the size is unknown */
         out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
                    units_format_bytes(r->bytes_after).s);
     if (!removed)

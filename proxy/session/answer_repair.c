@@ -116,7 +116,8 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
-    /* not used, because each repair is noted later, when its member of the batch is handled */
+    /* These notes of repairs are dropped: each repair is noted later, when its member of the batch
+     * is handled. */
     struct repairs unused = {0};
     /* start of the first refused member, if no kept member precedes it */
     const char *refused = NULL;

@@ -80,9 +80,9 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     }
 }
 
-/* Forwards a batch. The recorded line is repaired and has no refused members; the staged line also
- * lacks the tools and calls that the tool rule hides. Then each member is handled in its received
- * form: when its request is found, the member is repaired or refused, and gets its finding. */
+/* Forwards a batch. Records the repaired line, without the refused members. Stages this line, also
+ * without the tools and calls that the tool rule hides. Then handles each member as it was
+ * received: finds its request, repairs or refuses the member, and adds its finding. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message repaired = *batch;

@@ -227,7 +227,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-/* Findings that stand for flaws which answer_repair_or_reject() repairs or refuses. */
+/* The findings about flaws of an answer that answer_repair_or_reject() repairs or refuses. */
 #define ANSWER_FLAWS                                                                               \
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))

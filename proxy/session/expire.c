@@ -96,8 +96,9 @@ void expire_requests_of_hung_server(struct traffic *t, const char *name)
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
-            continue;       /* the process has not received this request */
-        p->was_read = true; /* the process may still read the request until it has exited */
+            continue; /* the process has not received this request */
+        /* until the process has exited, it may still read the request */
+        p->was_read = true;
         answer_request_of_ended_server(t, p, CALL_SERVER_GONE, "server-killed",
                                        why.failed ? "the server hung" : buf_str(&why));
     }

@@ -112,7 +112,7 @@ static void refuse_answer_of_request(struct traffic *t, struct message *x, struc
     answer_replace_rejected_answer(t, x, p, why, "malformed-answer");
 }
 
-/* Sends the next held error whose time has passed at now_us (INT64_MAX: the next error in any
+/* Sends the next waiting error whose time has passed at now_us (INT64_MAX: the next error in any
  * case). Sends nothing if a valid answer has closed the request meanwhile. Returns false if there
  * is no such error. */
 static bool send_next_postponed_error(struct traffic *t, int64_t now_us)

@@ -51,7 +51,7 @@ void invalid_line_on_output_ended(struct traffic *t);
 /* Returns the microseconds until invalid_line_end_expired_waits() must be called; -1: no line and
  * no error waits. */
 int64_t invalid_line_next_timeout_us(const struct traffic *t, int64_t now_us);
-/* Handles a waiting line and held errors whose time has passed. */
+/* Handles the line that waits and the errors that wait, if their time has passed. */
 void invalid_line_end_expired_waits(struct traffic *t, int64_t now_us);
 
 /* Keeps the start of a line of the server that looks like a message but answers no request. If a

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define NAME_SHOWN 80 /* characters of a method or target that message_append_name() shows */
+#define NAME_SHOWN 80 /* maximum characters of a method or target in message_append_name() */
 
 void message_close(struct message *x)
 {

@@ -22,7 +22,8 @@ struct message {
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */
     struct rpc m;
     struct rpc_id id; /* set only for a request: its id in comparable form (pending_make_id()) */
-    /* for a tool call: the decision, and the earlier call that this call equals */
+    /* for a tool call: what happens to it (enum repeat_decision), and the uncertain call that it
+     * equals */
     struct repeat again;
     struct line copy; /* owned: the line, if a repair has changed its length; otherwise empty */
 };
@@ -40,8 +41,8 @@ struct row make_message_row(struct traffic *t, const struct message *x, enum row
 MI_MUST int message_replace_text(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and the repairs of the message. Returns the seq of the row. */
 uint64_t message_append_to_journal(struct traffic *t, const struct row *row);
-/* Call this function after recording a message without message_record(): does what message_record()
- * does after recording. */
+/* Call this function after a message was recorded without message_record(): records the repairs of
+ * the message, as message_record() does. */
 void message_report_repairs(struct traffic *t, uint64_t seq);
 /* Records a message without staging it. Returns the seq of the message. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,

@@ -50,10 +50,11 @@ struct pending {
     uint64_t request_seq;
     uint64_t written_at; /* number of bytes sent to the process up to the request's last byte */
     int64_t t_us;        /* time of receipt, since the session's start */
-    /* Used by timers.h; microseconds since the session's start: */
+    /* The next five members are used by timers.h. The times are microseconds since the session's
+     * start. */
     int64_t written_us;       /* time when the request's last byte was written; 0: not yet */
     int64_t started_us;       /* time when the timer was last started */
-    int64_t timeout_us;       /* 0: none */
+    int64_t timeout_us;       /* time limit of the request, in microseconds; 0: none */
     int64_t first_started_us; /* time when the timer was first started, for --max-timeout */
     int64_t due_us;           /* time that orders the heap; not later than the request's deadline */
     uint64_t server_messages; /* number of the server's messages before the request was written */
@@ -67,7 +68,8 @@ struct pending {
     bool cancelled; /* the request was cancelled or abandoned: a late answer is dropped */
     bool timed_out; /* the request was abandoned: its deadline has passed */
     bool was_read;  /* a server process that has ended had read the request */
-    bool resent;    /* the request is a subscription, sent again to a new process */
+    /* this subscription was sent again to a new process, which has not acknowledged it yet */
+    bool resent;
     enum pending_resend resend;
     /* cancelled by $/cancelRequest of LSP (mcp-wire.md 7.5): an answer is forwarded */
     bool lsp_cancelled;

@@ -51,7 +51,7 @@ struct uncertain {
     int64_t called_us;    /* when the call was received, since the session's start */
     int64_t called_at_us; /* when the call was received, by the wall clock */
     int64_t at_us;        /* when the call became uncertain */
-    /* static: cause of the client's error, "cancelled" or "rejected-answer" */
+    /* static: `cause` of the error that the client got; or "cancelled", or "rejected-answer" */
     const char *cause;
     uint64_t written_at; /* number of bytes sent to the process up to the end of the call */
     bool process_gone;   /* the process that had read the call has ended */

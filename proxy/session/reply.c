@@ -55,7 +55,8 @@ static void reply_append_extended_object(struct buf *b, struct slice object, str
     buf_slice_add(b, rest);
 }
 
-/* Appends a result or an error, with the member `mark` added to its object `holder`. */
+/* Appends `text`, a result or an error. Adds the member `mark` to the object `holder` in it, which
+ * is created if it is missing. */
 static void reply_append_with_added_member(struct buf *b, struct slice text, const char *holder,
                                            struct slice mark)
 {
@@ -64,7 +65,7 @@ static void reply_append_with_added_member(struct buf *b, struct slice text, con
     if (*text.p == '{')
         object = json_get((struct json_value){JSON_OBJECT, text}, holder);
     if (*text.p != '{' || (object.type != JSON_NONE && object.type != JSON_OBJECT)) {
-        buf_slice_add(b, text); /* there is no object to which the mark could be added */
+        buf_slice_add(b, text); /* no object can take the mark: the text is appended unchanged */
         return;
     }
     if (object.type == JSON_OBJECT) {

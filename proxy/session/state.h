@@ -73,7 +73,7 @@ struct previous_tools {
 struct invalid_lines {
     struct server_lines lines;         /* reads the server's lines */
     struct message *message;           /* the message in the line being read */
-    bool has_message;                  /* `message` is the line, or a part of it */
+    bool has_message;                  /* true: `message` is set; it is the line, or a part of it */
     bool client_http;                  /* the client has sent a line of HTTP */
     bool http;                         /* the server's last lines begin an HTTP response */
     struct postponed_errors postponed; /* requests whose answers cannot be parsed */
@@ -168,8 +168,8 @@ struct traffic {
     bool client_closed; /* the client has closed its output, so it can answer no request */
     /* the client has sent `shutdown` or `exit` of LSP: the server should exit */
     bool client_said_shutdown;
-    size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
-    bool unfinished_logged[2]; /* an incomplete line was logged */
+    size_t unfinished[2]; /* by direction: bytes of a line that has long been incomplete; 0: none */
+    bool unfinished_logged[2]; /* by direction: an incomplete line was logged */
 
     void *owner; /* first argument of the callbacks below; each callback may be NULL */
     /* A deadline has passed, and the server has sent nothing since the request. Returns the
@@ -184,7 +184,8 @@ struct traffic {
     /* Returns the number of bytes that the client has read. If this callback is NULL, all bytes
      * that the client's pipe has accepted count as read. */
     uint64_t (*client_has_read)(void *owner);
-    /* The call p, which equals a call that may have run, is forwarded. happened: a sentence. */
+    /* The call p is forwarded, although it equals a call that may have run. happened: a
+     * sentence. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);
     /* The server answered the interposer's own request. */
     void (*on_own_answer)(void *owner, const struct rpc *m);

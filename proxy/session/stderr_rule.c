@@ -21,7 +21,7 @@ struct rule {
 
 /* The first rule that matches a line is used. */
 static const struct rule rules[] = {
-    /* Node.js */
+    /* rules for Node.js */
     RULE(BEGINS, "at ", STDERR_DETAIL),
     RULE(BEGINS, "Node.js v", STDERR_DETAIL),
     RULE(BEGINS, "node: ", STDERR_REASON),
@@ -34,14 +34,14 @@ static const struct rule rules[] = {
     RULE(BEGINS, "code: '", STDERR_CODE),
     RULE(BEGINS, "FATAL ERROR: ", STDERR_REASON),
     RULE(BEGINS, "----- Native stack trace", STDERR_FRAMES),
-    /* npm, pnpm and yarn. The rules for text after `npm error ` are in a table below. */
+    /* Rules for npm, pnpm and yarn. The rules for text after `npm error ` are in a table below. */
     RULE(BEGINS, "npm warn", STDERR_DETAIL),
     RULE(BEGINS, "npm WARN", STDERR_DETAIL),
     RULE(BEGINS, "npm notice", STDERR_DETAIL),
     RULE(HAS, "ERR_PNPM_", STDERR_REASON),
     RULE(BEGINS, "error ", STDERR_REASON_TOP),
     RULE(BEGINS, "info Visit ", STDERR_DETAIL),
-    /* Bun and Deno; also uv, cargo and other programs in Rust */
+    /* rules for Bun and Deno; also for uv, cargo and other programs in Rust */
     RULE(BEGINS, "Bun v", STDERR_DETAIL),
     RULE(BEGINS, "error: could not compile ", STDERR_DETAIL),
     RULE(BEGINS, "error: ", STDERR_REASON_TOP),
@@ -55,21 +55,21 @@ static const struct rule rules[] = {
     RULE(BEGINS, "fatal runtime error: ", STDERR_REASON),
     RULE(BEGINS, "stack backtrace:", STDERR_FRAMES),
     RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* Java writes "Caused by:" as well */
-    /* Python */
+    /* rules for Python */
     RULE(ENDS, "Traceback (most recent call last):", STDERR_TRACEBACK),
     RULE(HAS, ": can't open file '", STDERR_REASON),
     RULE(HAS, ": No module named ", STDERR_REASON),
-    RULE(HAS, ": error: ", STDERR_REASON), /* argparse, and compilers */
+    RULE(HAS, ": error: ", STDERR_REASON), /* errors of argparse and of compilers */
     RULE(BEGINS, "Aborted!", STDERR_DETAIL),
     RULE(BEGINS, "WARNING: ", STDERR_DETAIL),
     RULE(BEGINS, "[notice] ", STDERR_DETAIL),
     RULE(BEGINS, "ERROR: ", STDERR_REASON_TOP), /* pip */
-    /* Docker */
+    /* rules for Docker */
     RULE(BEGINS, "docker: ", STDERR_REASON),
     RULE(HAS, "ocker daemon", STDERR_REASON),
     RULE(BEGINS, "Run 'docker ", STDERR_DETAIL),
     RULE(BEGINS, "See 'docker ", STDERR_DETAIL),
-    /* Java and .NET */
+    /* rules for Java and .NET */
     RULE(BEGINS, "Exception in thread \"", STDERR_REASON),
     RULE(BEGINS, "Error occurred during initialization of VM", STDERR_REASON),
     RULE(BEGINS, "Error: Could not create the Java Virtual Machine", STDERR_DETAIL),
@@ -79,7 +79,7 @@ static const struct rule rules[] = {
     RULE(BEGINS, "Unhandled exception", STDERR_REASON),
     RULE(BEGINS, "---> ", STDERR_CAUSE),
     RULE(BEGINS, "--- End of inner exception", STDERR_DETAIL),
-    /* Go */
+    /* rules for Go */
     RULE(BEGINS, "panic: ", STDERR_REASON),
     RULE(BEGINS, "fatal error: ", STDERR_REASON),
     RULE(BEGINS, "goroutine ", STDERR_FRAMES),
@@ -88,7 +88,7 @@ static const struct rule rules[] = {
     RULE(BEGINS, "flag provided but not defined", STDERR_REASON),
     RULE(BEGINS, "go: downloading ", STDERR_DETAIL),
     RULE(BEGINS, "go: ", STDERR_REASON_TOP),
-    /* Ruby, PHP, Perl, Lua, Elixir */
+    /* rules for Ruby, PHP, Perl, Lua and Elixir */
     RULE(ENDS, "Error)", STDERR_REASON),
     RULE(HAS, " (Errno::", STDERR_REASON),
     RULE(HAS, " (Bundler::", STDERR_REASON),
@@ -105,7 +105,7 @@ static const struct rule rules[] = {
     RULE(BEGINS, "lua: ", STDERR_REASON),
     RULE(BEGINS, "stack traceback:", STDERR_FRAMES),
     RULE(BEGINS, "** (", STDERR_REASON),
-    /* shells, the dynamic linker, the C library, C++ */
+    /* rules for shells, the dynamic linker, the C library and C++ */
     RULE(ENDS, ": not found", STDERR_REASON),
     RULE(HAS, ": command not found", STDERR_REASON),
     RULE(HAS, "executable file not found in ", STDERR_REASON),
@@ -118,7 +118,7 @@ static const struct rule rules[] = {
     RULE(BEGINS, "free(): ", STDERR_REASON),
     RULE(BEGINS, "malloc(): ", STDERR_REASON),
     RULE(BEGINS, "*** stack smashing detected", STDERR_REASON),
-    /* programs in any language */
+    /* rules for programs in any language */
     RULE(BEGINS, "Fatal ", STDERR_REASON),
     RULE(HAS, "atal error: ", STDERR_REASON),
     RULE(BEGINS, "Usage: ", STDERR_DETAIL),

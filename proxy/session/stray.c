@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-#define NOISE_SHOWN 300 /* bytes of a line that stderr shows */
+#define NOISE_SHOWN 300 /* a log line shows at most this many bytes of the text */
 
 /* Removes secrets from the row's text. If a secret was replaced, row->body then points into *clean.
  * If memory runs out, row->body becomes empty. */

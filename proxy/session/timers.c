@@ -138,7 +138,9 @@ void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_u
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
         if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
-            continue; /* timers_note_restaged_request() makes this loop read the request again */
+            /* A request that is not staged waits to be sent again. After that,
+             * timers_note_restaged_request() lets this loop begin at the oldest request again. */
+            continue;
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;
@@ -226,7 +228,7 @@ struct pending *timers_find_expired_request(struct timers *t, int64_t now_us)
 int64_t timers_next_wait_us(const struct timers *t, int64_t now_us)
 {
     if (t->n == 0 || t->paused != 0)
-        return -1; /* no time limit: this function is called again after the pause */
+        return -1; /* no deadline can pass; after a pause, the caller asks again */
     int64_t now = timers_elapsed_us(t, now_us);
     return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
 }

@@ -63,7 +63,7 @@ void timers_remove(struct timers *t, struct pending *p);
  * deadline. */
 void timers_begin_new_process(struct timers *t, struct pending *oldest, int64_t now_us);
 /* Call this function when the server has read `written` bytes in total: starts the timers of the
- * requests in them. */
+ * requests that the server has now read to the end. */
 void timers_note_bytes_written(struct timers *t, uint64_t written, int64_t now_us);
 /* Call this function when a request was staged again, after newer requests. oldest: the oldest
  * pending request. */

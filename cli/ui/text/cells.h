@@ -25,22 +25,22 @@
 /* Styles of text. screen/paint.c defines how each style is drawn. */
 enum cells_style {
     CELLS_PLAIN,
-    CELLS_DIM,    /* less important text, such as brackets and units */
-    CELLS_TITLE,  /* title of a part */
-    CELLS_LABEL,  /* name of a field */
-    CELLS_ESCAPE, /* an escape, which replaces a character that cannot be shown */
-    CELLS_KEY,    /* key of an object */
-    CELLS_STRING, /* this style and the next two are for JSON values, by type */
-    CELLS_NUMBER,
-    CELLS_WORD,  /* true, false, null */
-    CELLS_FOLD,  /* fold marker, or the text that stands for folded content */
-    CELLS_GOOD,  /* a successful status */
-    CELLS_BAD,   /* an error */
-    CELLS_WAIT,  /* a warning, or the status of an open or cancelled call */
-    CELLS_NOTE,  /* a finding, shown at the value to which it belongs */
-    CELLS_ADDED, /* this style and the next two are for differences in a comparison */
-    CELLS_REMOVED,
-    CELLS_CHANGED,
+    CELLS_DIM,     /* less important text, such as brackets and units */
+    CELLS_TITLE,   /* a title, such as that of a pane */
+    CELLS_LABEL,   /* name of a field */
+    CELLS_ESCAPE,  /* an escape, which replaces a character that cannot be shown */
+    CELLS_KEY,     /* key of an object */
+    CELLS_STRING,  /* a string in JSON */
+    CELLS_NUMBER,  /* a number in JSON */
+    CELLS_WORD,    /* true, false or null in JSON */
+    CELLS_FOLD,    /* a fold marker, or the text shown in place of folded content */
+    CELLS_GOOD,    /* a successful status */
+    CELLS_BAD,     /* an error */
+    CELLS_WAIT,    /* a warning, or the status of an open or cancelled call */
+    CELLS_NOTE,    /* a finding, shown at the value to which it belongs */
+    CELLS_ADDED,   /* in a comparison: a text that was added */
+    CELLS_REMOVED, /* in a comparison: a text that was removed */
+    CELLS_CHANGED, /* in a comparison: a text that was changed */
     CELLS_STYLES
 };
 
@@ -64,7 +64,7 @@ struct cells {
     /* column of the character that is added next; at most the end of the visible columns */
     size_t column;
     size_t origin;        /* column at which tab stops begin */
-    enum cells_join join; /* how the next character joins the character before it */
+    enum cells_join join; /* how the next combining character is added */
     unsigned marks;       /* number of combining characters of the last character */
     bool ascii;
     bool tabs; /* true: a tab is shown as blanks; false: as \t */

@@ -14,16 +14,18 @@ static const struct place {
     const char *path[PATH_MAX_KEYS + 1];
 } places[] = {
     {MCPFILE_JSON, {"mcpServers"}},
-    {MCPFILE_JSON, {"servers"}},        /* VS Code: mcp.json */
-    {MCPFILE_JSON, {"mcp", "servers"}}, /* VS Code: settings.json; opencode 2; OpenClaw */
-    {MCPFILE_JSON, {"mcp"}},            /* opencode 1 */
+    {MCPFILE_JSON, {"servers"}}, /* mcp.json of VS Code */
+    /* settings.json of VS Code; the clients opencode (version 2) and OpenClaw */
+    {MCPFILE_JSON, {"mcp", "servers"}},
+    {MCPFILE_JSON, {"mcp"}},                         /* opencode (version 1) */
     {MCPFILE_JSON, {"projects", "*", "mcpServers"}}, /* Claude Code */
     {MCPFILE_JSON, {"context_servers"}},             /* Zed */
-    /* Amp: one key, whose name contains a dot */
+    /* the client Amp: this is one key, whose name contains a dot */
     {MCPFILE_JSON, {"amp.mcpServers"}},
     {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
-    {MCPFILE_TOML, {"mcp_servers"}}, /* Codex; Vibe, in whose file the servers are a list */
-    {MCPFILE_YAML, {"extensions"}},  /* Goose */
+    /* the clients Codex and Vibe; in the file of Vibe the servers are a list */
+    {MCPFILE_TOML, {"mcp_servers"}},
+    {MCPFILE_YAML, {"extensions"}}, /* Goose */
     /* the client named Continue, in whose file the servers are a list */
     {MCPFILE_YAML, {"mcpServers"}},
     {MCPFILE_YAML, {"mcp_servers"}}, /* Hermes */
@@ -43,7 +45,7 @@ enum role {
     ROLE_HEADERS,
     ROLE_ENV,
     ROLE_LOGIN,
-    ROLE_LIMIT, /* the first role of a time limit; a role is ROLE_LIMIT + enum mcpfile_limit */
+    ROLE_LIMIT, /* ROLE_LIMIT + i: the time limit i of enum mcpfile_limit */
 };
 
 #define J (1u << MCPFILE_JSON)

@@ -43,8 +43,8 @@ struct mcpfile_member {
 /* Members with a time limit; limits.h says what a limit means for which client. */
 enum mcpfile_limit {
     MCPFILE_TIMEOUT,
-    MCPFILE_TIMEOUT_STARTUP, /* `startup` in an object `timeout` */
-    MCPFILE_TIMEOUT_REQUEST, /* `request` in an object `timeout` */
+    MCPFILE_TIMEOUT_STARTUP, /* the member `startup` of an object `timeout` */
+    MCPFILE_TIMEOUT_REQUEST, /* the member `request` of an object `timeout` */
     MCPFILE_TOOL_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_MS,
