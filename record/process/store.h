@@ -13,9 +13,9 @@
  *           kills its process again, it is skipped, too.
  * Vault     is made if it is missing. If the vault was removed while it was open, the result is
  *           STORE_GONE, and the caller exits (process.h).
- * Damage    a damaged database is renamed (vault/store/damaged_db.h), a new database is made, and an
- *           escalation is written. An event `gap` in the new database stands for the entries that
- *           were stored before.
+ * Damage    a damaged database is renamed (vault/store/damaged_db.h), a new database is made, and
+ *           an escalation is written. An event `gap` in the new database stands for the entries
+ *           that were stored before.
  * Owns      the vault's directory, the writer, the log directory's lines.
  * Blocks    on the disk, and STORE_WAIT_US for the database's lock. For the waits of an
  *           escalation see escalation.h. */
@@ -90,12 +90,12 @@ MI_MUST enum store_result store_end_session(struct store *s, struct ring *r);
 /* Path and descriptor of the open vault; NULL and -1 if it is not open. */
 const char *store_get_vault_path(const struct store *s);
 int store_vault_fd(const struct store *s);
-const char *store_get_name(const struct store *s); /* the server's name */
+const char *store_get_name(const struct store *s); /* returns the server's name */
 const char *store_session_uid(const struct store *s);
 int64_t store_count_wal_pages(const struct store *s);
 bool store_checkpoint_wal(struct store *s); /* calls writer_checkpoint_wal(); true: success */
-/* Calls call_fill_add_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call this
- * function only if all entries are stored. Returns false if no step was made. *ret_more: false
+/* Calls call_fill_add_next_rows(), and waits at most STORE_WAIT_US for the database's lock. Call
+ * this function only if all entries are stored. Returns false if no step was made. *ret_more: false
  * if no calls are left to add, or if a step failed for another reason than the lock. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
