@@ -237,7 +237,7 @@ enum liveness silence_explain_timeout(struct proxy *p, enum server_state before,
     struct silence *s = &p->silence;
     switch (p->machine.state) {
     case SERVER_ASKED:
-        /* the error of the request that led to the question has the details */
+        /* the server was asked because of an earlier request, whose error has the details */
         if (before == SERVER_ASKED) {
             buf_adds(why,
                      " and sent nothing else in that time; it is being asked whether it is alive");

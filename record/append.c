@@ -100,8 +100,8 @@ static bool put_entry_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        /* body_lost ends the session; while the session ends, the message is recorded without its
-         * body */
+        /* body_lost ends the session; if the session is ending already, the message is recorded
+         * without its body instead */
         r->body_lost = true;
         return false;
     }

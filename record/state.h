@@ -16,7 +16,7 @@
 struct recorder {
     struct recorder_config cfg; /* owns its strings; the path of the vault is absolute */
     struct journal journal;
-    struct session_start start; /* borrows texts from this struct recorder */
+    struct session_start start; /* metadata; its texts are borrowed from this struct recorder */
     char uid[UID_LEN + 1];
     char host[256];
     /* the proxy's working directory, in which it starts the server; empty: unknown */

@@ -69,9 +69,9 @@ bool recorder_must_slow_client(struct recorder *r)
 
 /* ---- memory of an idle journal -------------------------------------------------------------- */
 
-#define IDLE_S 0.5  /* seconds without an entry after which memory is returned */
+#define IDLE_S 0.5  /* seconds without an entry after which the journal returns memory */
 #define PART_S 0.02 /* seconds between two steps that return memory */
-/* bytes of memory that one step returns, which takes one or two milliseconds */
+/* bytes of memory that one step returns; returning them takes one or two milliseconds */
 #define PART_BYTES ((size_t)4 << 20)
 
 static void start_idle_timer(struct recorder *r, double s)

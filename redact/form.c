@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 #include <stdio.h>
 #define PROSE_MAX 2048 /* maximum bytes that are read of a title or description */
-#define WORDS 3        /* words of the longest name of a secret in prose */
+#define WORDS 3        /* maximum number of words of a secret's name in prose */
 #define WORD_MAX 15    /* maximum letters of a word that is looked up in a list */
 
 /* ---- does a text ask for a secret? ----------------------------------------------------------- */
@@ -45,7 +45,7 @@ static bool word_is_in_word_list(struct slice word, const char *const *words)
     return slice_is_in_word_list((struct slice){low, word.n}, words);
 }
 
-/* Whether a text with this word after the secret may ask for it. "token count" does not. */
+/* Whether a text may ask for a secret whose name precedes this word. "token count" does not. */
 static bool word_may_follow_secret(struct slice word)
 {
     static const char *const words[] = {
@@ -56,7 +56,7 @@ static bool word_may_follow_secret(struct slice word)
     return word_is_in_word_list(word, words);
 }
 
-/* Whether a text with this word only mentions the secret after it: "the name of the secret". */
+/* Whether a text with this word before a secret's name only mentions it: "path of the secret". */
 static bool word_only_mentions_secret(struct slice word)
 {
     static const char *const words[] = {
@@ -66,8 +66,8 @@ static bool word_only_mentions_secret(struct slice word)
     return word_is_in_word_list(word, words);
 }
 
-/* Whether the text only mentions the secret that the last word names, instead of asking for it.
- * "name and password" asks for both; "the last digits of" a secret asks for it. */
+/* Whether the text only mentions the secret that the last word names, and does not ask for it.
+ * "name and password" asks for both; "the last digits of the PIN" asks for the PIN. */
 static bool secret_is_only_mentioned(const struct word *words, size_t n)
 {
     static const char *const both[] = {"and", "or", NULL};
@@ -386,7 +386,7 @@ bool forms_read_rpc(struct forms *f, const struct redact *r, const struct rpc *m
 /* ---- answers --------------------------------------------------------------------------------- */
 struct hiding {
     const struct forms *f;
-    const char *at; /* the text up to this offset was copied to `out` */
+    const char *at; /* the text before this position was copied to `out` */
     struct buf *out;
     size_t n;
 };

@@ -223,7 +223,7 @@ static void add_rule_ending(struct keys *k, const char *p, size_t n)
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])
         k->least[two] = (uint8_t)n;
-    /* if the name has only these two letters, any letter may stand before them */
+    /* if the name has only these two letters, set the bits for all 26 letters before them */
     for (unsigned a = 0; a < 26; a++) {
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))

@@ -179,13 +179,13 @@ const struct key_rule key_asked[] = {
 };
 
 const struct key_rule key_kept[] = {
-    /* fields of the protocol */
+    /* names of fields of the protocol */
     {"progresstoken", NULL, 0},
     {"cursor", NULL, 0},
     {"nextcursor", NULL, 0},
     {"requeststate", NULL, 0},
     {"taskid", NULL, 0},
-    /* pages and positions */
+    /* names of tokens for pages and positions */
     {"pagetoken", NULL, 0},
     {"continuationtoken", NULL, 0},
     {"continuetoken", NULL, 0},
@@ -202,7 +202,7 @@ const struct key_rule key_kept[] = {
     {"synctoken", NULL, 0},
     {"changetoken", NULL, 0},
     {"deltatoken", NULL, 0},
-    /* tokens that identify a call, not a caller */
+    /* names of tokens that identify a call, not a caller */
     {"idempotencytoken", NULL, 0},
     {"clienttoken", NULL, KEY_EXACT},
     {"clientrequesttoken", NULL, 0},

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define FRAMES (JSON_MAX_DEPTH + 2) /* a value that needs more frames is replaced */
-#define FRAMES_NEAR 32              /* frames that need no allocation */
+#define FRAMES (JSON_MAX_DEPTH + 2) /* maximum number of frames; a deeper value is replaced */
+#define FRAMES_NEAR 32              /* number of frames that need no allocation */
 #define KEY_TEXT_MAX 256            /* maximum bytes of a key whose escapes are decoded */
 #define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
 #define PENDING_AT 65536 /* most edits that wait for the `name` that decides about a `value` */
@@ -38,7 +38,7 @@ struct frame {
     const char *at;                /* the opening bracket */
     const struct key_rule *inner;  /* the container is a schema whose defaults are secret */
     const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
-    const struct key_rule *option; /* rule of the previous element, an option such as --password */
+    const struct key_rule *option; /* rule for the element that follows an option like --password */
     bool header;                   /* the previous element is an option such as --header */
     size_t value_from, value_to;   /* range of a `value` that comes before its `name`; 0: none */
 };

@@ -49,7 +49,8 @@ struct redact {
     bool failed;     /* out of memory */
     bool again;      /* search the text again: an edit may have exposed a secret */
     bool busy;       /* a function of the sanitizer is running */
-    size_t place;    /* offset in `in` of the next anchor of a secret's shape; or `searched` */
+    /* offset in `in` of the next anchor of a secret's shape; `searched`: no anchor was found yet */
+    size_t place;
     size_t searched; /* end of the part of `in` that was searched for shapes of secrets */
 };
 
@@ -63,7 +64,7 @@ enum zone {
     ZONE_META,
     ZONE_TASK,
     ZONE_HEADERS,    /* names and values of headers, as an object, as arrays or as text */
-    ZONE_PROPERTIES, /* an object that has a schema for each name */
+    ZONE_PROPERTIES, /* an object that maps names to schemas, such as `properties` */
     /* an object whose values are the server's requests for input (2026-07-28) */
     ZONE_INPUTS,
 };
@@ -86,8 +87,8 @@ void edit_insert_mark(struct redact *r, size_t first, size_t from, size_t to, co
  * unescaped string. */
 void edit_map_to_containing_text(struct redact *r, size_t first, struct slice raw, size_t base,
                                  bool escaped);
-/* Converts edits like edit_map_to_containing_text(), for a text without escapes: adds `base` to the
- * offsets. */
+/* Does the same as edit_map_to_containing_text() for a text without escapes: adds `base` to the
+ * offsets of the edits from index `first` on. */
 void edit_shift_offsets(struct redact *r, size_t first, size_t base);
 /* Appends the text to `b`, with its edits applied. */
 void edit_apply(const struct redact *r, size_t first, struct slice text, struct buf *b);
@@ -117,7 +118,7 @@ bool redact_may_contain_key(const struct redact *r, struct slice s);
 bool redact_may_contain_json(const struct redact *r, struct slice raw);
 /* Whether s begins and ends like an object or array. */
 bool text_looks_like_json(struct slice s, bool escaped);
-/* Returns the first object in the text that has a member, or NULL. */
+/* Searches [p, end) for objects. Returns the first one that has at least one member, or NULL. */
 const char *find_next_json_object(const char *p, const char *end, bool escaped);
 
 /* ---- strings (redact/string.c) ---- */

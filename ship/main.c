@@ -23,7 +23,7 @@ static const struct {
     {&ship_to, run_ship_to_command},
     {&ship_status, run_status},
     {&ship_forget, run_forget},
-    /* reading commands, for --from */
+    /* commands that read a store, for use with --from */
     {&command_sessions, NULL},
     {&command_show, NULL},
     {&command_search, NULL},

@@ -109,8 +109,8 @@ static int shipper_handle_failure(struct shipper *x, int st, const char *sentenc
     char error[ERROR_MAX]; /* copy the sentence, because shipper_save_state() may change it */
     snprintf(error, sizeof error, "%s", sentence);
     bool refused = st == TARGET_REFUSED, final = refused || st == TARGET_STOPPED || st == MI_ENOMEM;
-    /* Try again even with --once: at once, later after a wait. The target limits the number of
-     * such failures (ship/postgres/sender.c). */
+    /* After these errors, try again even with --once: after the first failure at once, after later
+     * failures with a pause. The target limits their number (ship/postgres/sender.c). */
     bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS;
     shipper_save_state(x, error);
     if (st == TARGET_STOPPED && !x->once)

@@ -23,7 +23,7 @@
 
 struct show_column {
     struct record_field field;
-    /* not NULL: the column shows all fields of the record at offset field.at */
+    /* If `record` is not NULL, the column shows all fields of the record at offset field.at. */
     const struct record_fields *record;
     bool json; /* the column is a member of the JSON object */
     struct {

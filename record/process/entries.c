@@ -267,8 +267,8 @@ static void detect_no_progress(struct store *s, struct row *r, struct rpc *read)
         s->stuck[s->stuck_n++] = found;
 }
 
-/* Counts the tokens of an answer that is long enough for CONTEXT_LARGE_RESULT: a text has fewer
- * than two tokens per byte. */
+/* Counts the tokens of an answer, unless it is too short to have more than CONTEXT_LARGE_RESULT
+ * tokens: a text has fewer than two tokens per byte. */
 static void detect_large_result(struct entry *e, struct rpc *read, struct context_result *result)
 {
     struct row *r = &e->row;

@@ -74,7 +74,7 @@ static uint64_t hash_problem_key(const struct escalation_row *p)
                                   slice_of(p->tool.n > 0 ? "t" : "m"), call};
     uint64_t h = 14695981039346656037u; /* FNV-1a */
     for (size_t i = 0; i < MI_COUNT(parts); i++)
-        for (size_t k = 0; k <= parts[i].n; k++) /* a 0 after each part separates the parts */
+        for (size_t k = 0; k <= parts[i].n; k++) /* adds a 0 after each text, to separate them */
             h = (h ^ (k < parts[i].n ? (unsigned char)parts[i].p[k] : 0)) * 1099511628211u;
     return h != 0 ? h : 1;
 }
@@ -96,7 +96,7 @@ static struct escalation_memory *reuse_oldest_slot(struct escalations *m, int va
         if (m->slot[i].last_us < old->last_us)
             old = &m->slot[i];
     if (old->key != 0 && old->waiting > 0)
-        /* an error is ignored: then the count lacks the waiting occurrences */
+        /* an error is ignored: then the stored count lacks the waiting occurrences */
         (void)write_waiting_count(old, vault_fd, w);
     return old;
 }

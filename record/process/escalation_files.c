@@ -19,7 +19,7 @@
 
 /* maximum bytes of a file; a larger file was not made by this program */
 #define FILE_MAX ((size_t)1 << 20)
-#define SERVER_MAX 64 /* bytes of a server's name in a file's name */
+#define SERVER_MAX 64 /* maximum bytes of the server's name in the name of a file */
 #define STAMP_LEN 20  /* 20261121T101540.043Z */
 #define WIP ".new-"   /* prefix of the name of an incomplete file */
 

@@ -18,7 +18,8 @@
 #include "journal/entry.h"
 #include "vault/store/sanitize.h"
 
-#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a truncated result, or of truncated arguments */
+/* number of characters to which a result or arguments are truncated */
+#define LOG_DIRECTORY_TEXT_MAX 50
 /* maximum number of requests whose sanitized arguments are kept */
 #define LOG_DIRECTORY_REQUESTS 1024
 #define LOG_DIRECTORY_KEPT ((size_t)256 << 10) /* maximum bytes of all arguments that are kept */

@@ -74,7 +74,8 @@ static int open_log_file(int vault_fd, const char *day)
     return fd;
 }
 
-/* Returns the day of the first line, which begins with {"time":"2026-01-31; 0: unknown. */
+/* Returns the day of the first line as a time; 0 if the line does not begin like
+ * `{"time":"2026-01-31`. */
 static int64_t day_of_log_lines(struct slice lines)
 {
     static const char start[] = "{\"time\":\"";

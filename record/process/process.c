@@ -127,7 +127,8 @@ static void recording_on_session_begun(void *ctx, int vault, int64_t session_id)
     struct recording *p = ctx;
     int st =
         share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
-    if (st == MI_EFULL) { /* the lock of this id belongs to a session of an earlier database */
+    /* MI_EFULL: a session of an earlier database, with the same id, has the lock */
+    if (st == MI_EFULL) {
         running_lock_remove(vault);
         st = share_lock_with_proxy(p, vault) ? running_lock_take(p->lock, vault, session_id)
                                              : MI_EIO;

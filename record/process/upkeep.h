@@ -42,7 +42,7 @@ struct upkeep {
     int64_t prune_us;    /* time when a prune begins or continues; INT64_MAX: never */
     struct prune *prune; /* owned; NULL: no prune is in progress */
     int64_t idle_us;   /* time of the next checkpoint, if nothing is stored until then; 0: never */
-    int64_t forced_us; /* when a checkpoint was last forced */
+    int64_t forced_us; /* when a very long write-ahead log last caused a checkpoint */
     /* callback, called repeatedly while journals of other sessions are stored */
     void (*between)(void *ctx);
     void *ctx;

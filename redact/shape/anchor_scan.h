@@ -22,7 +22,7 @@ void shape_scan_add_anchor(const struct shape_set three[3]);
 struct shape_scan {
     struct slice text;
     size_t at;     /* the first offset not yet examined */
-    size_t block;  /* offset in `text` that bit 0 of `some` stands for */
+    size_t block;  /* offset in `text` to which bit 0 of `some` belongs */
     uint32_t some; /* candidates from offset `block` on, as bits */
     bool plain;    /* do not use AVX2; for tests */
 };

@@ -29,7 +29,7 @@ struct entry {
 static struct {
     bool ready;
     uint16_t bucket[BUCKETS];
-    struct entry entries[MAX_ENTRIES]; /* index 0 is not used */
+    struct entry entries[MAX_ENTRIES]; /* entries[0] is not used: the index 0 ends a bucket */
     size_t entries_n;
 } anchors;
 
@@ -51,7 +51,7 @@ struct search {
 
 struct pattern {
     struct shape_pattern *p; /* owned */
-    /* the next hit of this pattern; n is 0 if the rest of the text has no hit */
+    /* the next hit of this pattern; next.n is 0 if the rest of the text has no hit */
     struct shape_hit next;
     bool stale; /* `next` belongs to a text that was searched earlier */
 };

@@ -28,7 +28,7 @@
 typedef bool (*shape_fn)(struct slice text, size_t at, struct shape_hit *ret);
 
 enum shape_flag {
-    SHAPE_FOLD = 1, /* the anchor matches in any case */
+    SHAPE_FOLD = 1, /* the anchor matches capital and small letters */
     /* The token is not a placeholder if its last six characters are, in base 62, the CRC-32 of the
      * preceding ones. */
     SHAPE_CRC = 2,
@@ -41,7 +41,7 @@ enum shape_flag {
 struct shape_rule {
     const char *name;
     const char *form; /* pattern of a hit; if `fn` is set, only the pattern of the anchor */
-    shape_fn fn;      /* finds the hit; NULL: `form` alone decides */
+    shape_fn fn;      /* function that finds the hit; NULL: `form` is enough to find it */
     unsigned flags;   /* enum shape_flag */
 };
 
@@ -49,7 +49,7 @@ struct shape_rule {
 extern const struct shape_rule shape_rules[];
 extern const size_t shape_rules_n;
 
-extern uint64_t shape_work; /* the counter of shapes_count_examined_bytes() */
+extern uint64_t shape_work; /* number that shapes_count_examined_bytes() returns */
 
 /* ---- letters ---- */
 
@@ -115,10 +115,10 @@ size_t shape_find_end_of_mark(struct slice text, size_t at);
 
 /* ---- functions of rules for which a form is not enough ---- */
 
-/* reports a hit at every anchor */
+/* A rule with this function has a hit at every anchor. */
 bool shape_match_anchor(struct slice text, size_t at, struct shape_hit *ret);
-bool shape_match_nothing(struct slice text, size_t at,
-                         struct shape_hit *ret); /* never reports a hit */
+/* A rule with this function never has a hit. */
+bool shape_match_nothing(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_pem(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_match_jwt(struct slice text, size_t at, struct shape_hit *ret);

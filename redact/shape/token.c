@@ -204,7 +204,8 @@ bool shape_match_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- JSON Web Tokens ---- */
 
-/* Returns the length of a part of a JWT. */
+/* Returns the length of the base64url text at text[at]. A JSON Web Token consists of such texts,
+ * with dots between them. */
 static size_t read_jwt_part(struct slice text, size_t at)
 {
     size_t i = at;

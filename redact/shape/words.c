@@ -121,7 +121,7 @@ static enum strength rate_secrecy_of_name(const struct name *n)
 
 /* ---- between name and value ---- */
 
-/* What separates the name from the value. */
+/* The text that separates the name of a secret from its value. */
 enum sep {
     SEP_NONE,
     SEP_EQUALS, /* name=value, name := value, name => value, <name>value< */
@@ -455,7 +455,7 @@ bool shape_match_assignment(struct slice text, size_t at, struct shape_hit *ret)
     struct place p;
     read_name_around(text, at, &n);
     if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
-        return false; /* a user name in a URL */
+        return false; /* the name is a user name in a URL */
     if (!find_value_after_name(text, &n, &p))
         return false;
     enum strength strength = rate_secrecy_of_name(&n);

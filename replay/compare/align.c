@@ -10,8 +10,9 @@ struct aligning {
     uint32_t n, m, topics, classes;
     /* owned; the class of each call; equal calls have the same class, from 0 */
     uint32_t *class_a, *class_b;
-    uint32_t *to_b, *to_a;  /* owned; the partner of each call, or ALIGN_NONE */
-    bool *equal, *moved;    /* owned; facts about each call of `a` that has a partner in `b` */
+    uint32_t *to_b, *to_a; /* owned; the partner of each call, or ALIGN_NONE */
+    /* owned; for each call of `a` that has a partner: they are equal; one of them was moved */
+    bool *equal, *moved;
     uint32_t *first, *next; /* owned; lists of unpaired calls of `b`, by class or topic */
     uint32_t *list_of; /* owned; for each class or topic, the value of `round` at its last use */
     align_fn distance;
@@ -198,9 +199,10 @@ static int pair_calls_between_equal_calls(struct aligning *x, const uint32_t *in
     return st;
 }
 
-/* Marks as moved the pairs of changed calls outside of the longest common order: of two pairs that
- * cross each other, at least one. The pairs of equal calls in order never cross a changed pair, so
- * they are in every longest ascending subsequence. */
+/* Finds the longest common order of the pairs that are not marked as moved, and marks the pairs
+ * outside of it: of two pairs that cross each other, at least one. Only pairs of changed calls are
+ * marked. The pairs of equal calls never cross another pair here, so they are in every longest
+ * ascending subsequence. */
 static int mark_crossing_pairs(struct aligning *x)
 {
     uint32_t *values = allocate_uint32_array(x->n);
@@ -221,7 +223,7 @@ static int mark_crossing_pairs(struct aligning *x)
     return st;
 }
 
-/* Marks all pairs that are not in `before` as moved. */
+/* Marks all pairs as moved that were made after `before`, a copy of x->to_b, was made. */
 static void mark_later_pairs_moved(struct aligning *x, const uint32_t *before)
 {
     for (uint32_t i = 0; i < x->n; i++)

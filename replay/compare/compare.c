@@ -17,7 +17,7 @@ struct comparison {
     size_t entry_n;       /* length of the JSON pointer to the entry */
     compare_fn fn;
     void *ctx;
-    bool ended, failed; /* failed: out of memory */
+    bool ended, failed; /* ended: no more differences are reported; failed: out of memory */
 };
 
 /* The position of an object in the answer; special rules apply to the members of some objects. */

@@ -9,7 +9,7 @@
 
 struct diff {
     const struct diff_rules *rules; /* borrowed */
-    struct side side[DIFF_SIDES];   /* owned; all members below are owned, too */
+    struct side side[DIFF_SIDES];   /* owned, like all members after this one */
     struct intern topics; /* the topics of the calls; used only until the calls are aligned */
     int loaded;           /* number of recordings that were read */
     struct align_row *rows;
@@ -277,8 +277,9 @@ static struct json_value result_or_error_of_answer(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-/* Whether the two pages of a row are compared only as parts of their lists. They are if both are
- * the first pages of their lists, or if some row pairs the first pages of these lists. */
+/* Whether the two pages of a row are not compared alone, but as parts of their whole lists. This is
+ * so if both are the first pages of their lists, or if some row pairs the first pages of these
+ * lists. */
 static bool pair_compares_whole_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
@@ -293,8 +294,8 @@ static bool pair_compares_whole_lists(const struct diff *d, struct align_row row
     return false;
 }
 
-/* Replaces each value that is one of several pages by the result for the whole list. Returns 0,
- * MI_ENOENT or an error. */
+/* `value` has the answers of both calls. An answer that is one of several pages of a list is
+ * replaced by the result for the whole list. Returns 0, MI_ENOENT or an error. */
 static int read_whole_lists(struct diff *d, struct align_row row,
                             struct json_value value[DIFF_SIDES])
 {

@@ -230,7 +230,7 @@ int talk_add_tools(struct talk *t, struct json_value result, bool live)
 #define EDITS_MAX 8
 
 struct edit {
-    struct slice at, with; /* `at`: range of the message to replace; `with`: the new text */
+    struct slice at, with; /* in a message, the text `with` will replace the range `at` */
 };
 
 static void add_edit(struct edit *edits, size_t *n, struct slice at, struct slice with)

@@ -47,7 +47,7 @@ struct talk {
     struct live *server;   /* borrowed */
     struct buf *error;     /* borrowed */
     int64_t timeout_us;    /* deadline for each answer; progress restarts it; 0: no limit */
-    talk_heard_fn heard;   /* called for messages of the live server; NULL: not called */
+    talk_heard_fn heard;   /* callback for messages of the live server; may be NULL */
     void *ctx;             /* context of heard() */
 
     struct talk_item *items; /* owned */
@@ -66,7 +66,7 @@ struct talk {
     int64_t next_id;       /* id of the request that was sent last */
     uint64_t sent;         /* value of live_count_sent_bytes() after the last request was sent */
 
-    struct buf text;     /* owned; handles and names */
+    struct buf text;     /* owned; texts of the handles, and names of the tools */
     struct buf request;  /* owned; the recorded request being processed */
     struct buf recorded; /* owned; the recorded answer to the recorded request */
     struct buf line;     /* owned; the text of the request that is sent */
@@ -90,8 +90,8 @@ const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_na
 /* Whether a request with this method changes nothing; false for tools/call. */
 bool talk_request_changes_nothing(const struct rpc *m);
 
-/* Copies a message. In the copy, a JSON text replaces the id, and the other server's handles
- * replace the message's handles. to_live: the message is for the live server. */
+/* Copies a message. In the copy, the JSON text `id` replaces the message's id, and the other
+ * server's handles replace the message's handles. to_live: the copy is for the live server. */
 MI_MUST int talk_rewrite_message(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                                  struct buf *out);
 

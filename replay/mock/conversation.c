@@ -231,7 +231,7 @@ static int conversation_cancel_request(struct conversation *s, const struct rpc 
         return 0;
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);
     int st = 0;
-    /* the list of steps that were recorded after the cancellation */
+    /* starts the list of the steps that were recorded after the cancellation */
     if (x->outcome == PLAN_CANCELLED && !p->again)
         st = playback_start_step_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                       (struct pace_mark){s->now_us, x->end_us}, p->token);
@@ -311,7 +311,7 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 {
     struct rpc sanitized;
     struct question *question = playback_remove_question(s, live->id);
-    /* NULL: the live server asked the question, or the question is unknown or already answered. */
+    /* `question` is NULL if the live server asked it, or if it is unknown or already answered */
     if (question == NULL)
         return s->forward != NULL ? forward_answer(s, live) : 0;
     uint32_t i = plan_get_step(s->plan, question->step)->link;

@@ -37,7 +37,7 @@ enum fault_kind {
 struct fault {
     enum fault_kind kind;
     char *text; /* owned; KIND of the fault; `method` and `target` point into the same allocation */
-    char *method, *target; /* a tool, prompt, URI or task; target NULL: each target matches */
+    char *method, *target; /* target: a tool, prompt, URI or task; NULL: each target matches */
     int64_t delay_us;
     int code;
     /* number of the matching request at which the fault occurs, from 1; 0: at each matching

@@ -46,8 +46,9 @@ struct forward_rules {
 
 MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
                          const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f);                  /* the argument may be NULL */
-bool forward_sends_everything(const struct forward *f); /* returns false if f is NULL */
+void forward_close(struct forward *f); /* the argument may be NULL */
+/* Whether everything goes to the live server; false if f is NULL. */
+bool forward_sends_everything(const struct forward *f);
 /* returns the number of unanswered requests; f NULL: 0 */
 size_t forward_pending(const struct forward *f);
 

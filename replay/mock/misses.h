@@ -30,8 +30,9 @@ enum miss_kind {
     MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
     /* the client's answer to a request of the server differs from the recorded answer */
     MISS_ANSWER_DIFFERS,
-    MISS_CAPABILITIES, /* a note: the client's capabilities differ from the recorded ones */
-    MISS_UNANSWERED,   /* the live server did not answer the request */
+    /* not a failure: the client's capabilities differ from the recorded ones */
+    MISS_CAPABILITIES,
+    MISS_UNANSWERED, /* the live server did not answer the request */
     MISS_KINDS
 };
 

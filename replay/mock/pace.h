@@ -21,8 +21,8 @@ struct pace {
     double speed; /* speed 0: at once; 1: as recorded; 2: twice as fast */
 };
 
-/* One moment, as a time of the replay (live_us) and as a time of the recording (t_us): the time of
- * a request, or of the client's answer for which a step waited. */
+/* The moment of a request, or of the client's answer for which a step waited. It is given twice: as
+ * a time of the replay (live_us) and as a time of the recording (t_us). */
 struct pace_mark {
     int64_t live_us, t_us;
 };

@@ -239,10 +239,11 @@ static int playback_wait_until_woken(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end_and_free(s, p) : 0;
 }
 
-/* Handles a request without a recorded answer, or whose recorded answer a client gets only if it
- * cancels the request. Sends an error after the time that the recorded client waited, or when the
- * live client has closed its side. If the live client has closed its side, and the recorded client
- * left or cancelled the request, sends nothing: the live client may do the same. */
+/* Handles a request that cannot be answered from the recording: there is no recorded answer, or a
+ * client gets it only if it cancels the request. Sends an error after the time that the recorded
+ * client waited, or at once if the live client has closed its side. Exception: if the live client
+ * has closed its side, and the recorded client left or cancelled the request, nothing is sent,
+ * because the live client may do the same. */
 static int playback_give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_get_exchange(s->plan, p->exchange);

@@ -56,7 +56,7 @@ struct question {
     struct playback *playback;
     uint32_t step;
     uint64_t number;
-    bool text; /* `number` is sent as a string */
+    bool text; /* the question's id in the sent message is `number` as a JSON string */
 };
 
 struct task_name {
@@ -64,7 +64,8 @@ struct task_name {
 };
 
 struct conversation {
-    const struct conversation_rules *rules; /* borrowed; the next three members are borrowed, too */
+    /* borrowed, like `source`, `misses` and `forward` */
+    const struct conversation_rules *rules;
     struct source *source;
     struct misses *misses;
     /* borrowed; the queue for the live server; NULL: unrecorded requests get an error */
@@ -72,7 +73,8 @@ struct conversation {
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;
-    struct pace pace; /* a copy, because the speed becomes 0 when the client has closed its side */
+    /* a copy of rules->pace: the speed becomes 0 when the client has closed its side */
+    struct pace pace;
     struct faults *faults;
     struct plan *plan; /* owned */
     /* owned; the rule in the recording that hid tools from the recorded client */

@@ -68,7 +68,7 @@ enum plan_anchor_kind {
 
 struct plan_anchor {
     enum plan_anchor_kind kind;
-    uint32_t i; /* index of this exchange, notification or question */
+    uint32_t i; /* index of the exchange, notification or question of this kind */
 };
 
 struct plan_step {
@@ -96,7 +96,7 @@ struct plan_question {
     int64_t answered_us;
     uint64_t id_hash;
     struct plan_list after; /* list of the unsolicited steps that follow the answer */
-    bool polls;             /* the client's answer informs the server, and causes no messages */
+    bool polls;             /* the client's answer only informs the server: it causes no messages */
 };
 
 enum plan_outcome {
@@ -145,7 +145,7 @@ struct plan_topic {
     uint32_t first, last;        /* exchanges */
     uint32_t first_notification, last_notification;
     uint32_t live_notification; /* the notification that the live client is expected to send next */
-    uint32_t requests;          /* number of requests */
+    uint32_t requests;          /* number of requests of the topic */
 };
 
 /* A recorded notification of the client. */
@@ -159,7 +159,8 @@ struct plan_notification {
 /* Requests with equal canonical forms. */
 struct plan_group {
     uint64_t hash;
-    /* indexes of the first and last exchange; plan_exchange.next_same links them */
+    /* indexes of the group's first and last exchange; plan_exchange.next_same leads from one to
+     * the next */
     uint32_t first, last;
     /* index of the first exchange that the live client has not requested; PLAN_NONE: none */
     uint32_t next;

@@ -56,7 +56,7 @@ struct plan_list *plan_list_of_anchor(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        /* the exchange is pending: the anchor of an ended exchange is ANCHOR_OUTCOME */
+        /* with this kind the exchange is pending; after its outcome the kind is ANCHOR_OUTCOME */
         return &p->exchanges[a.i].inside;
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;
@@ -115,10 +115,12 @@ static bool anchor_is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && anchors_are_equal(a, plan_find_task_cause(p, task).cause);
 }
 
-/* A list may grow after these events: the last event that can have caused messages, and the last
- * such event that is not a request (unsolicited messages follow them); the last event that is not a
- * request (the server's exit may follow it); the cause of a task's messages; and the outcome of a
- * request with a progress token (progress may arrive after the outcome). */
+/* The list after an event may grow only if the event is one of these:
+ * - The last event that can have caused messages, or the last such event that is not a request:
+ *   unsolicited messages follow it.
+ * - The last event that is not a request: the server's exit may follow it.
+ * - The cause of a task's messages.
+ * - The outcome of a request with a progress token: progress may arrive after it. */
 bool plan_step_list_may_grow(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -256,8 +258,9 @@ void plan_note_question_answered(struct plan *p, uint32_t question, bool with_ta
 }
 
 /* Call this function before the exchange is answered. Adds to the exchange some of the questions
- * whose cause is not known: with n active requests, the exchange gets the first of every n answered
- * questions. */
+ * whose cause is not known and that came after its request: with n active requests, the 1st,
+ * (n+1)th, (2n+1)th… of those that were answered; with only one active request, all of them,
+ * answered or not. */
 static void place_questions_before_answer(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -41,7 +41,7 @@ struct plan {
         listens_cap, undecided_cap, tasks_cap, early_cap;
     struct map topic_map, group_map;
     struct map token_map; /* key: progress token; value: the newest exchange with this token */
-    /* key: task of the client; value: the question whose answer named the task */
+    /* key: hash of a task that an answer of the client has created; value: the answered question */
     struct map task_map;
     struct map server_task_map; /* key: task of the server; value: its index in `tasks` */
     struct plan_list start;

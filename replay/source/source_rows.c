@@ -146,8 +146,8 @@ int source_copy_session_info(struct source *s, const struct query_session *sessi
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_copy_texts(&fields_of_session, in, s->info_text.p);
-    /* Reasons of an end that the client or the proxy caused. Every other end_reason means that the
-     * server has ended the session. */
+    /* Values of end_reason that mean: the client, or the proxy, has ended the session. Every other
+     * end_reason means that the server has ended it. */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
     in->cut_off = word_is_in_list(in->end_reason, proxy, MI_COUNT(proxy));

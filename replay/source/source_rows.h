@@ -31,7 +31,7 @@ struct source {
     size_t rows_n, rows_cap, next;
     struct buf text; /* owned; text of the rows */
     /* The following members are used for a session only: */
-    struct query *q; /* borrowed; NULL: a cassette */
+    struct query *q; /* borrowed; NULL: the source is a cassette */
     struct part {
         int64_t session_id, next_seq;
         char uid[32]; /* NUL-ended */

@@ -43,10 +43,12 @@ struct verify_difference {
 struct verify_result {
     enum verify_verdict verdict;
     int64_t seq; /* seq of the request in the recording */
-    /* texts of JSON strings without quotes, with escapes as written; {NULL, 0}: none */
+    /* method and target of the request: texts of JSON strings without quotes, with escapes as
+     * written; {NULL, 0}: none */
     struct slice method, target;
-    const char *reason, *remedy; /* texts for VERIFY_SKIPPED and VERIFY_SILENT; else NULL */
-    int64_t took_us;             /* time until the live answer; 0: none */
+    /* texts if the verdict is VERIFY_SKIPPED or VERIFY_SILENT; else NULL */
+    const char *reason, *remedy;
+    int64_t took_us; /* time until the live answer; 0: none */
     struct verify_difference difference[VERIFY_DIFFERENCES_MAX];
     size_t differences; /* number of differences; may exceed the number of listed differences */
     int64_t answer_seq; /* seq of the recorded answer; 0: none */

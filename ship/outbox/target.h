@@ -33,7 +33,8 @@ struct target {
 };
 
 struct target_kind {
-    const char *form; /* form of the URLs of this kind, as a text for people */
+    /* what URLs of this kind look like, for people, such as "otlp+http://HOST:4318" */
+    const char *form;
     /* Whether the text looks like a URL of this kind. */
     bool (*is_url)(const char *url);
     /* Whether the URL may be used. MI_EINVAL: `error` has the reason, without secrets. */

@@ -12,7 +12,7 @@
 /* OIDs of int8, text, bytea and tsvector (pg_type.dat). */
 enum array_type { ARRAY_INT = 20, ARRAY_TEXT = 25, ARRAY_BYTES = 17, ARRAY_WORDS = 3614 };
 
-/* The array type for each type of a field (model/records.h). */
+/* For each type that a field may have (model/records.h): the type of an array of such values. */
 #define ARRAY_OF_NUMBER ARRAY_INT
 #define ARRAY_OF_TIME ARRAY_INT
 #define ARRAY_OF_SINCE ARRAY_INT

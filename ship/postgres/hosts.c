@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-/* longest time limit in seconds; also used if connect_timeout is 0, which means no limit */
+/* maximum time limit in seconds; also replaces connect_timeout=0, which asks for no limit */
 #define TIMEOUT_MAX_S 3600
 
 static int count_list_items(const char *list)

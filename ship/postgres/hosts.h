@@ -17,7 +17,8 @@
 #define HOSTS_MAX 64     /* maximum number of addresses; further addresses are not used */
 
 struct host {
-    /* offsets of these texts in hosts.text; an empty text: the default, or a Unix socket */
+    /* offsets in hosts.text of a host's name, address and port; an empty text: the default, or a
+     * Unix socket */
     size_t name, address, port;
 };
 

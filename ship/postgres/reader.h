@@ -22,7 +22,7 @@ MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, 
                         bool (*before)(void), bool (*during)(void));
 void reader_close(struct reader *r); /* the argument may be NULL */
 const char *reader_get_error_text(struct reader *r);
-/* the close() of the store is reader_close() */
+/* Returns a store that reads through r. Its function close() calls reader_close(). */
 struct remote_store reader_make_store(struct reader *r);
 
 #endif

@@ -340,8 +340,8 @@ static int report_session(struct audit *a)
     return 0;
 }
 
-/* Reports a message of another session whose id belongs to this session. For verified sessions,
- * walk.c reports such messages. */
+/* Reports if the row of a message names another session, although the message's id belongs to the
+ * session `id`. For verified sessions, walk.c reports such messages. */
 static int report_foreign_messages(struct audit *a, int64_t id)
 {
     bool has;

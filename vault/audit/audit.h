@@ -79,7 +79,7 @@ MI_MUST int audit_add_note(struct audit *a, struct slice note);
 MI_MUST int audit_add_local_note(struct audit *a, struct slice note);
 /* trusted: a key that the user gave, and that a leaf `key` of the log must state; NULL: no key. */
 MI_MUST int audit_check_log(struct audit *a, const struct public_key *trusted);
-/* MI_ENOENT: the session was removed meanwhile. */
+/* Returns MI_ENOENT if the session was removed before it was read. */
 MI_MUST int audit_check_session(struct audit *a, int64_t id);
 MI_MUST int audit_check_sessions(struct audit *a);
 void audit_describe_vault(const struct audit *a, struct audit_vault *ret);

@@ -18,7 +18,7 @@ struct called {
     bool has_table;      /* true: the vault has the table `calls` */
     bool filled;         /* true: the session's rows in `calls` are complete */
     struct call_set set; /* owned */
-    int64_t from;        /* seq of a call; the rows of earlier calls were compared */
+    int64_t from;        /* the rows of calls with a lower seq were compared */
     int64_t read;        /* seq of the last message that was added */
     /* the first difference that was found; AUDIT_NOTHING: no difference */
     struct audit_wrong wrong;

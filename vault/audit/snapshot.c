@@ -117,7 +117,8 @@ static int run_integrity_check(struct snapshot *s, struct buf *ret)
 int snapshot_check_integrity(struct snapshot *s, struct buf *ret)
 {
     int st = run_integrity_check(s, ret);
-    /* A writer has started meanwhile: the next transaction uses SQLite's shared files. */
+    /* A writer has started during the check. Check again: the next transaction uses the files that
+     * SQLite shares between processes. */
     if (st == MI_ESTORE && db_is_outdated(&s->d))
         st = run_integrity_check(s, ret);
     return st;

@@ -25,8 +25,10 @@ enum snapshot_sql {
     SNAPSHOT_EVENT_OWNER,
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
-    SNAPSHOT_FIRST,   /* query: the id of the first message of session ?1 */
-    SNAPSHOT_FOREIGN, /* query: id of another session that has a message with an id of session ?1 */
+    SNAPSHOT_FIRST, /* query: the id of the first message of session ?1 */
+    /* query: a session other than ?1 that a message's row names, although the message has an id of
+     * session ?1 */
+    SNAPSHOT_FOREIGN,
     SNAPSHOT_UNCOVERED,
     /* The following queries need a vault with the table `calls`. */
     SNAPSHOT_FILLED, /* query: column `calls` of session ?1 */

@@ -250,7 +250,7 @@ static int read_rec_line(struct cassette_reader *r, struct slice line, int64_t s
     bool in = false;
     if (read_rec_members(r, line, v, &at_us, &in) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    struct json_value raw = json_get(v[REC_MSG], "_raw"); /* the text of a line that is not JSON */
+    struct json_value raw = json_get(v[REC_MSG], "_raw"); /* `_raw` is a line that is not JSON */
     bool is_noise = raw.type == JSON_STRING && json_get(v[REC_MSG], "jsonrpc").type == JSON_NONE;
     return foreign_deliver_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us,
                                    is_noise ? raw : v[REC_MSG], is_noise);

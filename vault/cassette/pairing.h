@@ -52,8 +52,8 @@ enum pairing_rule { PAIRING_OLDEST, PAIRING_NEWEST };
 /* *ret_request_seq: seq of the request that the message answers or cancels; 0: none. */
 MI_MUST int pairing_find_request(struct pairing *p, enum pairing_rule rule, bool from_client,
                                  const struct rpc *m, int64_t *ret_request_seq);
-/* Updates the table. A request or a batch is added; any other message marks request_seq as answered
- * or cancelled. */
+/* Updates the table for a message. Adds a request or a batch to the table. For any other message,
+ * marks the request with the seq request_seq as answered or cancelled. */
 MI_MUST int pairing_note_message(struct pairing *p, bool from_client, const struct rpc *m,
                                  int64_t seq, int64_t t_us, struct slice method,
                                  struct slice target, enum row_action action, int64_t request_seq);
