@@ -16,8 +16,8 @@ enum special {
     PARAMS,     /* the object params: its member `_meta` is omitted */
     TASK,       /* the object params.task of tools/call: its member `ttl` is omitted */
     RESPONSES,  /* the object inputResponses: its values are omitted */
-    INPUT_CALL, /* like PARAMS, but the member inputResponses is treated as RESPONSES */
-    TOOL_CALL,  /* like INPUT_CALL, but the member `task` is treated as TASK */
+    INPUT_CALL, /* like PARAMS; also, the rule RESPONSES applies to its member inputResponses */
+    TOOL_CALL,  /* like INPUT_CALL; also, the rule TASK applies to its member `task` */
     GENERATED,  /* a value that a server has generated; it is omitted */
 };
 

@@ -10,7 +10,8 @@ struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    /* key of the envelope that was looked up last; `outer` is the member that it names */
+    /* `outer_at`: start of the envelope's key that was looked up last; `outer`: the member that has
+     * this key */
     const char *outer_at;
     enum env outer;
 };

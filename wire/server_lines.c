@@ -8,7 +8,7 @@ struct text {
     struct slice text;
     struct rpc m;   /* the message as received */
     findings found; /* findings about the line that contains the message */
-    size_t at;      /* offset of the text in the line */
+    size_t at;      /* offset in the received line at which `text` begins */
     size_t size;    /* number of bytes of the whole line, or of the joined lines */
 };
 

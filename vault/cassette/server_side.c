@@ -37,8 +37,8 @@ static bool request_of_id_has_method(void *ctx, struct json_value id, struct sli
 static int deliver_server_message(struct cassette_reader *r, struct query_message *m,
                                   findings found, int64_t re)
 {
-    /* In a repaired message, U+FFFD replaces invalid UTF-8: a message without U+FFFD does not have
-     * this flaw. */
+    /* A repaired message has U+FFFD in place of invalid UTF-8. So a message without U+FFFD had no
+     * invalid UTF-8, and does not get that finding. */
     found |= memmem(m->body.p, m->body.n, "\xEF\xBF\xBD", 3) != NULL
                  ? r->line_found
                  : r->line_found & ~FINDING(FIND_INVALID_UTF8);

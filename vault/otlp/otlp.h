@@ -115,7 +115,7 @@ int64_t otlp_event_seq(const struct query_event *e);
 #define OTLP_BUCKETS 15
 
 struct otlp_point {
-    size_t at, n; /* range of otlp_durations.text that contains the point's attributes */
+    size_t at, n; /* range of otlp_durations.text that contains the attributes of this histogram */
     int64_t count, sum_us, min_us, max_us;
     int64_t bucket[OTLP_BUCKETS];
 };
@@ -123,8 +123,8 @@ struct otlp_point {
 /* Metrics mcp.client.operation.duration and mcp.client.session.duration. */
 enum otlp_metric { OTLP_OPERATION, OTLP_SESSION };
 
-/* A list of durations: of the calls of a session, or of the session itself. {0} is an empty list of
- * durations of calls. */
+/* A list of durations: either of the calls of a session, or of the session itself, as the member
+ * `metric` says. {0} is an empty list for durations of calls. */
 struct otlp_durations {
     enum otlp_metric metric;
     struct otlp_point *point; /* owned; a histogram for each combination of attributes */

@@ -12,7 +12,7 @@ struct prove_leaf {
     int64_t n;
     enum leaf_type type;
     struct buf text; /* owned */
-    int64_t records; /* number of records that the seal covers */
+    int64_t records; /* of a leaf `seal`: number of records that the seal covers */
     bool wanted;     /* true: the leaf is added to the bundle */
 };
 
@@ -36,7 +36,7 @@ struct prove {
     size_t leaf_n, leaf_cap;
     int64_t seal;              /* number of the last seal before `size`; -1: none */
     int64_t last_seal;         /* number of the last seal in the log; -1: none */
-    uint64_t records;          /* number of records that the seal states */
+    uint64_t records;          /* number of records that the seal with number `seal` covers */
     struct digest *commitment; /* owned; the first commitment of each record */
     struct prove_row *row;     /* owned */
 };

@@ -57,8 +57,8 @@ static int read_event_commitments(struct prove *p)
     return read < 0 ? read : st;
 }
 
-/* Reads the commitments of messages. The positions in the tree that neither the session nor an
- * event has belong to the messages, in the order of seq. */
+/* Reads the commitments of messages. In the tree, the session and each event have their own
+ * positions. All other positions belong to the messages, in the order of seq. */
 static int read_message_commitments(struct prove *p)
 {
     /* clang-format off */

@@ -13,12 +13,15 @@
 
 #define OPEN_MAX 256 /* maximum number of open questions of a call */
 
-/* A call during which the server may have asked the user a question. */
+/* A request that is read to find questions of the server: a request of the client's call during
+ * which the server may have asked the user, or a question that the server sent as a request. */
 struct candidate {
     int64_t call; /* id of the operation's first request */
     int64_t id;   /* id of this request, which may continue the operation */
     int64_t closing_seq, started_at_us;
-    int64_t from_us, to_us; /* time span in which the call was open; INT64_MAX: it is still open */
+    /* start and end of the time in which the call was open; the end is INT64_MAX if it is still
+     * open */
+    int64_t from_us, to_us;
     uint32_t server, uid, method, target; /* indexes of texts in asking.texts */
     bool from_server;                     /* true: the request is the server's question */
 };
@@ -39,7 +42,7 @@ struct asking {
     struct open_question *open; /* owned; array of OPEN_MAX questions */
     size_t open_n;
     struct buf text, body;       /* owned; scratch */
-    const struct candidate *now; /* the candidate whose messages are being read */
+    const struct candidate *now; /* the element of `list` whose message is being read */
     int64_t unread;              /* number of questions whose text is not recorded */
     int status;
 };
@@ -252,7 +255,8 @@ static bool asked_on_message(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* Reads one message of a candidate; seq 0: there is no such message. */
+/* Reads message `seq` in the session of candidate `c`. If `seq` is 0, there is no message to
+ * read. */
 static int asked_read_message(struct asking *x, const struct candidate *c, int64_t seq)
 {
     x->now = c;

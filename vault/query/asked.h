@@ -19,9 +19,10 @@ struct asked {
     /* method and target of the call during which the server asks; {NULL, 0}: unknown
      * (model/asker.h) or none */
     struct slice method, target;
-    struct slice what, mode, host, message; /* parts of struct input_request, without escapes */
-    struct slice answer;                    /* the outcome: input_outcome_word(), or "never" */
-    int64_t after_us;                       /* time until the answer; -1: no answer */
+    /* members of struct input_request, without escapes; `host`: the host of its `url` */
+    struct slice what, mode, host, message;
+    struct slice answer; /* the outcome: input_outcome_word(), or "never" */
+    int64_t after_us;    /* time until the answer; -1: no answer */
 };
 
 /* The questions that asked_read_requests() reports. */

@@ -39,7 +39,7 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 /* A session that matches the filter. */
 struct cost_reading_session {
     int64_t id, started_at_us;
-    size_t server; /* index of the server */
+    size_t server; /* index of the session's server in cost.list */
     /* index of the session in the array `session` of its server; session_n or above: it is not in
      * that array */
     size_t at;
@@ -48,7 +48,7 @@ struct cost_reading_session {
 /* A call made of several requests. */
 struct cost_operation {
     int64_t id;
-    size_t tool; /* index of the tool */
+    size_t tool; /* index of the called tool in cost_server.tool */
     /* result of the call: the results of all its requests, added up */
     struct context_result result;
     bool answered;

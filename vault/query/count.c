@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    const char *key; /* SQL columns of the key by which calls are grouped */
+    const char *key; /* SQL of the two columns that are the key of a group */
     bool tools;      /* true: only calls of tools are counted */
 } ways[COUNT_WAYS] = {
     [COUNT_TOOL] = {"tool", "s.name, c.target", true},

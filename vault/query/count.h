@@ -34,7 +34,7 @@ struct count {
 };
 
 const char *count_get_option_word(enum count_by by); /* returns the word of the option: "tool", … */
-/* Returns the value with this name; COUNT_WAYS if there is none. */
+/* Returns the grouping whose option word is `name`; COUNT_WAYS if there is none. */
 enum count_by count_parse_option_word(const char *name);
 /* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);

@@ -31,8 +31,8 @@ struct filter {
     int64_t session_id; /* id of the session; 0: any */
     int64_t up_to_id;   /* highest id of a session; 0: any */
     int64_t since_us, until_us;
-    /* Borrowed: a second filter that must match as well. Its project, session and times must be
-     * those of FILTER_ANY. NULL: there is no second filter. */
+    /* Borrowed: a second filter that must match as well. It must select every project, session and
+     * time, as FILTER_ANY does. NULL: there is no second filter. */
     const struct filter *also;
 };
 

@@ -104,8 +104,8 @@ static int person_read_session(struct reading *r, struct query *q,
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
-                              /* select the calls of both sides, because person_on_call() checks the
-                               * side */
+                              /* select the requests of client, server and interposer, because
+                               * person_on_call() tells them apart */
                               .side = CALLS_OF_ALL,
                               .from = a->first & ~SCHEMA_SEQ_MAX,
                               .up_to = a->last,

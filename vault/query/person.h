@@ -17,7 +17,7 @@ struct person_share {
     /* `ask`: id of the server's request; `call`: id of the call or operation during which it was
      * sent */
     int64_t ask, call;
-    int64_t us;              /* the part of the call's time that a person took */
+    int64_t us;              /* time that a person took within the call, in microseconds */
     uint32_t method, target; /* method and target of the call, as arguments for person_get_text() */
 };
 

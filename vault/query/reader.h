@@ -87,7 +87,7 @@ struct query_summary {
     int64_t ended_as[CALL_UNKNOWN]; /* number of operations with each status */
     int64_t person_us;              /* time that people took in all operations */
     bool tools_changed; /* true: the server's tools differ from those of the previous session */
-    bool unfinished;    /* the server left a line unfinished for a long time */
+    bool unfinished;    /* true: the server left a line unfinished for a long time */
     /* owned; bit N is set if request N is open; NULL: the caller did not ask for open requests */
     uint64_t *waiting;
     size_t waiting_n; /* number of words of 64 bits in `waiting` */
@@ -116,9 +116,9 @@ typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 
 /* Which requests count as calls in a query. */
 enum call_side {
-    CALLS_OF_CLIENT, /* requests of the client: what people count as calls */
-    CALLS_OF_PEERS,  /* requests of the client and of the server */
-    CALLS_OF_ALL     /* requests of the client, the server and the interposer */
+    CALLS_OF_CLIENT, /* calls are the requests of the client, as people count calls */
+    CALLS_OF_PEERS,  /* calls are the requests of the client and of the server */
+    CALLS_OF_ALL     /* calls are the requests of the client, of the server and of the interposer */
 };
 /* By which value calls are sorted, the largest value first. */
 enum call_sort {
@@ -127,8 +127,8 @@ enum call_sort {
     CALLS_LARGEST  /* sort by the size of request and answer */
 };
 struct call_question {
-    /* calls of the sessions that match; times of the filter are compared with the time of the
-     * request */
+    /* filter of the sessions and of their calls; for a call, the times of the filter are compared
+     * with the time of the request */
     const struct filter *filter;
     bool any_time; /* true: times in the filter select sessions only, not calls */
     enum call_side side;
@@ -142,12 +142,14 @@ struct call_question {
     bool newest_first;
     int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
     enum call_sort sort; /* if `sort` is set, newest_first must be false */
-    /* SQL in which @calls stands for the calls; NULL: read the calls themselves */
+    /* SQL statement that selects the rows; in it, @calls is the table of the calls. NULL: each call
+     * is a row */
     const char *around;
     /* called before and between rows; false ends reading. May be NULL */
     bool (*goes_on)(void *ctx);
     void *ctx;
-    /* if sorted: number of rows to skip, and maximum number of rows to pass on */
+    /* if `sort` is not CALLS_UNSORTED: number of rows to skip, and maximum number of rows to pass
+     * on */
     int64_t skip, limit;
 };
 
@@ -242,10 +244,10 @@ static inline struct slice query_target_of_message(const struct query_message *m
 /* Calls fn for the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* Called for each row that the SQL statement x->around returns. In this statement, @calls stands
- * for the calls that match the filter, with the columns session_id, request_seq, server, client,
- * method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are
- * borrowed for the call. */
+/* Called for each row that the SQL statement x->around returns. In this statement, @calls is a
+ * table of the calls that match the filter, with the columns session_id, request_seq, server,
+ * client, method, target, status, error_code, at_us, duration_us, request_size and response_size.
+ * Cells are borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
 MI_MUST int query_read_calls_as_cells(struct query *q, const struct call_question *x,
                                       query_cells_fn fn, void *ctx);
@@ -263,7 +265,8 @@ struct message_question {
     const struct filter *filter;
     int64_t session_id, started_at_us;
     int64_t from, to; /* range of seqs, including both ends */
-    bool lists; /* only requests for lists and for the server's instructions, and their answers */
+    /* true: select only requests for lists and for the server's instructions, and their answers */
+    bool lists;
 };
 
 /* Calls on_message for messages in the order of seq. If on_event is not NULL, also calls

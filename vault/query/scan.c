@@ -9,7 +9,7 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left;         /* maximum number of messages that the callback may still get */
-    enum query_body body; /* which part of the body is read; used by query_message_rows() only */
+    enum query_body body; /* whether the body is read; used by query_message_rows() only */
 };
 
 static int pass_message_to_callback(struct reading *r, const struct query_message *m)

@@ -4,7 +4,7 @@
 
 #include "vault/query/connection.h"
 
-/* Sets query_error() from the error of a store, and returns the status for it. */
+/* Sets query_error() from the error of a store. Returns the status that belongs to the error. */
 static int set_store_error(struct query *q, int st)
 {
     if (st >= 0 || st == MI_ENOMEM)

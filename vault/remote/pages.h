@@ -56,14 +56,15 @@ struct remote {
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; for each uid, the index of its vault in `vaults` */
     size_t vault_cap;
-    /* references to the pages of sessions read most recently, newest first */
+    /* references to the last two pages of sessions whose rows are ordered newest first; sessions[1]
+     * was read last */
     struct page *sessions[2];
-    /* references to the pages of sessions that were read last, whether their rows are ordered
-     * newest first or oldest first */
+    /* references to the last four pages of sessions with rows in either order; listed[0] was read
+     * last */
     struct page *listed[4];
     struct page *session; /* reference to the page of the session that was last read alone */
     struct kept kept[4];  /* the pages of messages that were read most recently */
-    size_t kept_next;     /* index of the entry of `kept` that is replaced next */
+    size_t kept_next;     /* index of the element of `kept` that the next page replaces */
     /* the pages of calls that were read last; each page has calls of one session */
     struct kept calls[1 + REMOTE_SESSIONS_MORE];
     int64_t calls_session; /* id of the session whose calls were requested last */
@@ -109,7 +110,8 @@ MI_MUST int pages_find_seq(struct remote *r, enum remote_table table, int64_t se
  * cached page answers this, so ask the store. */
 MI_MUST int pages_find_adjacent_session(struct remote *r, const struct remote_ask *ask,
                                         struct page **ret);
-/* Stores a page in the cache for later look-ups. */
+/* Stores a page of sessions in the cache, for later look-ups. A page that was requested with a
+ * maximum of one row is not stored. */
 void pages_add_sessions_to_cache(struct remote *r, const struct remote_ask *ask, struct page *p);
 /* Like page_read_from_store(), but makes a page of messages or calls from cached pages. MI_ENOENT:
  * the cached pages lack a row, so ask the store. */

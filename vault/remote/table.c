@@ -187,8 +187,9 @@ static void range_apply_condition(struct range *r, char op, int64_t v)
         r->to = v;
 }
 
-/* Adds one condition of the statement to the request. ids: range of the rows' ids (first column);
- * keys: range of the events' ids. */
+/* Adds one condition of the statement to the request, or narrows a range with it. ids: range of the
+ * first column, which is the id of the row; for events, the session. keys: for events, range of
+ * their ids. */
 static void cursor_add_condition(struct cursor *c, const char *plan, sqlite3_value *v,
                                  struct range *ids, struct range *keys)
 {

@@ -28,7 +28,8 @@ static int search_store_update(struct search *s, const struct search_session *se
  * are found in the order of the sessions in `session`. */
 struct passing {
     const struct search_session *session;
-    size_t n, at; /* `at`: number of sessions in `session` that precede the found message */
+    /* `at`: number of sessions in `session` that precede the session of the found message */
+    size_t n, at;
     search_fn fn;
     void *ctx;
 };

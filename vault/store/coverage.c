@@ -81,8 +81,8 @@ static int fill_event_slots(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Reads the commitments of messages, from the last message to the first. Stores each at the last
- * free index of the group, counting down: the indexes that events have are not free. */
+/* Reads the commitments of messages, from the last message to the first. Stores each at the highest
+ * index of the group that is still free. The indexes of the events are not free. */
 static int fill_message_slots(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;

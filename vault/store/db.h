@@ -36,7 +36,7 @@ struct db_kind {
 
 /* Maximum number of statements of db_begin_query_text() that stay prepared. */
 #define DB_KEPT 4
-#define DB_TABLES 8 /* number of tables whose existence is remembered */
+#define DB_TABLES 8 /* maximum number of tables whose existence is remembered */
 
 struct db {
     const struct db_kind *kind; /* borrowed */

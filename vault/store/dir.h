@@ -16,7 +16,7 @@
 #define VAULT_DB "interposer.db"
 #define VAULT_BODIES "Bodies"
 #define VAULT_LOGS "Logs"
-#define VAULT_ACTIONS "MCP_Actions" /* name of a folder in VAULT_LOGS */
+#define VAULT_ACTIONS "MCP_Actions" /* name of a folder inside the folder VAULT_LOGS */
 #define VAULT_ESCALATIONS "Escalations"
 #define VAULT_SEARCH "Search"
 

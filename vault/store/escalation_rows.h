@@ -18,10 +18,11 @@ struct escalation_row {
     PROBLEM_FIELDS(FIELD_MEMBER)
 };
 
-/* Finds the newest row with first_at_us between the two times whose cause, server, and tool (or,
- * without a tool, method) are those of `problem`. If there is none, but at least `max` rows between
- * these times have the same cause and server, finds the newest of them. Returns 0, MI_ENOENT or
- * MI_ESTORE. */
+/* Searches the rows with the cause and the server of `problem` whose first_at_us is from from_us to
+ * to_us. *ret_id: the newest of these rows that also has the tool of `problem`; if `problem` has no
+ * tool, the newest one without a tool and with the method of `problem`. If there is no such row,
+ * but at least `max` rows were searched, *ret_id is the newest row that was searched. Returns 0,
+ * MI_ENOENT or MI_ESTORE. */
 MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *problem,
                                 int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
 /* Adds `more` occurrences to a row. *ret gets the times and the count of the updated row, ret_file

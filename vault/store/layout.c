@@ -104,8 +104,8 @@ static const struct object {
      "6e6e4ba445a89a1f3fd26490f244c4fea2de825b4eaf0774778cc696be403baa", NULL},
 };
 
-/* Whether a version of the schema has the object. Version 0 stands for a vault without evidence:
- * its objects are compared with those of every version. */
+/* Whether a version of the schema has the object. Version 0 means a vault without evidence: for it,
+ * the result is always true, so its objects are compared with those of every version. */
 static bool object_is_of_version(const struct object *o, int64_t version)
 {
     return version == 0 || (version >= o->first && version <= o->last);

@@ -16,8 +16,8 @@
 
 #include <sqlite3.h>
 
-/* RESTATE_SESSION stands for the record `session`, and also for the record `end` if the session is
- * sealed. */
+/* RESTATE_SESSION means the record `session`, and, if the session is sealed, also the record
+ * `end`. */
 enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
 
 struct restated {

@@ -26,7 +26,7 @@
 struct running_row {
     int64_t session_id;
     char uid[32], name[80], host[256], client[80]; /* `client` is clientInfo.name, or "" */
-    /* `last_at_us` is the time of the last message, or of the start */
+    /* `last_at_us`: time of the last message; if there is no message, start of the session */
     int64_t started_at_us, last_at_us;
     bool ended; /* true: the session has ended, but its row in `running` still exists */
     struct running r;

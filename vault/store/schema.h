@@ -22,16 +22,17 @@
 #define SCHEMA_CALLS 4    /* first schema version with the table `calls` */
 /* First schema version with calls.result_binaries and calls.result_binary_size. */
 #define SCHEMA_BINARIES 5
-/* For each schema version that added fields (model/records.h): FIRST is 1 if the columns of these
- * fields precede the columns of evidence; LAST is 1 if they follow. */
+/* For each schema version N that added fields (model/records.h): SCHEMA_FIRST_N is 1 if the columns
+ * of these fields precede the columns of evidence; SCHEMA_LAST_N is 1 if they follow. */
 #define SCHEMA_FIRST_1 1
 #define SCHEMA_FIRST_2 1
 #define SCHEMA_FIRST_4 0
 #define SCHEMA_LAST_1 0
 #define SCHEMA_LAST_2 0
 #define SCHEMA_LAST_4 1
-/* For each schema version that added fields of `calls`: OLD is 1 if version 4 has their columns;
- * NEW is 1 if only version 5 has them. */
+/* For each schema version N that added fields of `calls`: SCHEMA_OLD_N is 1 if a database of
+ * version 4 has the columns of these fields; SCHEMA_NEW_N is 1 if only a database of version 5 has
+ * them. */
 #define SCHEMA_OLD_4 1
 #define SCHEMA_OLD_5 0
 #define SCHEMA_NEW_4 0

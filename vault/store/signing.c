@@ -75,8 +75,7 @@ struct reading {
     /* The roots to compute: one root for the caller, and one for each checkpoint that is kept
      * outside of the vault. */
     struct wanted {
-        /* size of the log for which the caller needs the root; UINT64_MAX: this entry is not
-         * used */
+        /* number of leaves over which the root is computed; UINT64_MAX: this entry is not used */
         uint64_t size;
         bool found;
         struct digest root;

@@ -6,7 +6,8 @@
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-/* Numbers of the other statements. They follow the numbers of enum unsent_rows. */
+/* Numbers of the statements that are not in enum unsent_rows. They follow the numbers of that
+ * enum. */
 enum {
     UNSENT_BY_UID = UNSENT_KINDS,
     UNSENT_FINDING,

@@ -54,7 +54,8 @@ enum {
     SESSION_ID,
     SESSION_UID,
     SESSION_FIELDS(SESSION_FIRST)
-    /* first column of the evidence: salt, commitment, end_salt, end_commitment, records, tree */
+    /* first of the columns of evidence: salt, commitment, end_salt, end_commitment, records,
+     * tree */
     SESSION_EVIDENCE,
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)

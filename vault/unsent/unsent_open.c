@@ -93,8 +93,8 @@ void unsent_close(struct unsent *u)
 
 /* ---- the lock ---- */
 
-/* Returns the offset of the byte of the lock file that stands for a target. The process that sends
- * there holds a lock on this byte. */
+/* Returns the offset in the lock file of the byte for a target. The process that sends to the
+ * target holds a lock on this byte. */
 static off_t lock_offset_of_target(struct slice target)
 {
     uint32_t h = 2166136261u; /* FNV-1a */

@@ -91,7 +91,8 @@ static inline uint64_t json_block_find_escapes(uint64_t slashes, uint64_t *carry
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    /* `begins` also has a bit for the byte after adjacent backslashes; the next line removes it */
+    /* `begins` also has a bit for the byte after adjacent backslashes; `& slashes` removes this
+     * bit */
     uint64_t begins = (((first << 1) | odd) - first) ^ odd;
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;

@@ -21,7 +21,7 @@ struct answered {
     struct slice method; /* text of the method, without quotes and with its escapes */
 };
 
-/* A change of a text: `to` replaces the part `from`. */
+/* A change of a text: the text `to` takes the place of the slice `from`. */
 struct change {
     struct slice from, to;
 };

@@ -411,7 +411,7 @@ uint32_t capabilities_read_from_object(struct json_value declared)
 
 #define NAME_MAX_BYTES 48 /* size of a buffer that holds every method name, in bytes */
 
-/* name: the name of a method, without escapes. */
+/* Returns the method with this name, which must have no escapes; NULL if MCP has no such method. */
 static const struct method *method_find_by_plain_name(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(methods); i++)

@@ -65,7 +65,7 @@ enum capability {
 uint32_t capabilities_read_from_object(struct json_value declared);
 
 enum method_flag {
-    /* the call may take arbitrarily long: it has no deadline unless the user sets one */
+    /* the request may take arbitrarily long: it has no deadline unless the user sets one */
     METHOD_PATIENT = 1,
     /* the method only reads, or has no further effect when repeated: it may be sent again */
     METHOD_READS = 2,
@@ -74,7 +74,7 @@ enum method_flag {
     METHOD_ASKS_BACK = 16,  /* in 2026-07-28, the result of the method may be input_required */
     METHOD_STREAMED = 32,   /* the notification requires a subscription in 2026-07-28 */
     METHOD_LISTENS = 64,    /* the request opens a subscription; its result ends the subscription */
-    /* the result of the request is that of another request, so any type of result is possible */
+    /* the request returns the result of another request, so any type of result is possible */
     METHOD_PASSES_ON = 128,
 };
 

@@ -299,8 +299,8 @@ breaches protocol_check_notification(struct protocol *p, enum protocol_party fro
         return r | check_unknown_method(m);
     if (rpc_method_is(m, "notifications/cancelled"))
         r |= check_cancellation(p, from, m);
-    /* A connection may use old and new revisions. A notification shows that it is of the new
-     * revision only by a `subscriptionId`. */
+    /* A connection may use old and new revisions. Only a `subscriptionId` shows that a notification
+     * is of the new revision. */
     bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
                     json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
     enum revision revision = streamed || protocol_is_modern_only(p) ? REV_2026_07_28 : p->revision;

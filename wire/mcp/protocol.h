@@ -94,7 +94,8 @@ struct protocol {
     enum revision revision;
     bool modern; /* a request of 2026-07-28 was received */
     bool client_spoke;
-    bool said_initialized; /* notifications/initialized was sent before initialize was answered */
+    /* true: notifications/initialized was sent before initialize was answered */
+    bool said_initialized;
     /* true: the client has sent requests, but no notifications/initialized so far */
     bool uninitialized;
     bool early_reported; /* true: RULE_REQUEST_BEFORE_INITIALIZE was reported */
@@ -132,7 +133,7 @@ struct protocol_asked {
     uint8_t log_level; /* 0: none */
     /* capabilities that the client declared in the request; 0 in older revisions */
     uint32_t capabilities;
-    uint64_t id, cursor; /* hash of the request's id; hash of its cursor; 0: none */
+    uint64_t id, cursor; /* `id`: hash of the request's id; `cursor`: hash of its cursor; 0: none */
     /* Hash of the request's target: of the method, the name or URI, and the arguments, or of a
      * task's id. 0: none. */
     uint64_t target;

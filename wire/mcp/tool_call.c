@@ -7,7 +7,7 @@
 #define RULE_SHOWN 300
 #define NAME_SHOWN 200
 
-/* Returns why a message of the client can be read in two ways: some readers take a member for
+/* Returns why a message of the client can be read in two ways: some readers take another member for
  * `method` or `params`, or the method contains a NUL. NULL: there is only one reading. */
 static const char *find_message_fault(const struct rpc *m)
 {

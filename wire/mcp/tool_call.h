@@ -14,9 +14,10 @@ enum tool_verdict {
     TOOL_CALL_KEPT,      /* forward the message: its call is allowed, or it is not a call */
     TOOL_CALL_AMBIGUOUS, /* the call is ambiguous; *ret_fault says why */
     TOOL_CALL_HIDDEN,    /* the rule hides the tool by its name */
-    TOOL_CALL_WRITES,    /* --read-only hides the tool: the list has the tool without the hint */
-    TOOL_CALL_UNLISTED,  /* --read-only refuses the call: the list does not have the tool */
-    TOOL_CALL_UNKNOWN,   /* --read-only refuses the call: no list is known */
+    /* --read-only hides the tool: the list has the tool, but does not mark it as read-only */
+    TOOL_CALL_WRITES,
+    TOOL_CALL_UNLISTED, /* --read-only refuses the call: the list does not have the tool */
+    TOOL_CALL_UNKNOWN,  /* --read-only refuses the call: no list is known */
 };
 /* Decides whether a message is forwarded. hints: NULL means that every tool counts as read-only.
  * *name: unescaped name of the called tool, unless the message is ambiguous or not a call. */

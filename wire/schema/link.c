@@ -42,7 +42,7 @@ struct schema_names {
     uint32_t *base;
     struct slice *address; /* owned; for each node that is a base: its address */
     struct schema_name_list members, anchors, addresses;
-    struct schema_name_list dynamic; /* the dynamic anchors among the anchors */
+    struct schema_name_list dynamic; /* the dynamic anchors, which `anchors` has as well */
     struct buf texts;                /* texts of unescaped names and of indices of elements */
     struct buf uris;                 /* texts of all addresses, one after the other */
     struct buf want, part;           /* buffers that the search for a target uses */
@@ -331,7 +331,7 @@ struct named_anchor {
 struct linking {
     struct schema *s;
     struct schema_names names;
-    /* owned; for each element of s->anchors: the anchor with its name, in the same order */
+    /* owned; for each dynamic anchor in s->anchor, with the same index: its name, base and node */
     struct named_anchor *named;
 };
 

@@ -33,8 +33,8 @@ static int64_t file_changed_us(const struct stat *st)
 
 /* ---- which files ---- */
 
-/* Returns 1 if a prune run may remove the file, 0 if not, MI_ENOMEM or MI_ESTORE. *ret_until: time
- * after which the file has no data. */
+/* Returns 1 if a prune run may remove the file, 0 if not, MI_ENOMEM or MI_ESTORE. *ret_until: of a
+ * log file or an escalation, the time before which all of its data were written. */
 typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
                        int64_t *ret_until);
 

@@ -116,7 +116,8 @@ static int prune_add_leaf(struct prune *p, int64_t id)
     return st == MI_ESTORE ? db_fail(&p->d) : st;
 }
 
-/* Removes rows of a session from a table, which an older vault may not have. */
+/* Removes rows of a session from a table. An older vault may lack the table: then the function does
+ * nothing. */
 static int prune_remove_from_table(struct prune *p, const char *table, enum prune_query i,
                                    int64_t id)
 {
@@ -199,7 +200,8 @@ static int prune_remove_session_rows(struct prune *p)
     return prune_remove_index(p, id);
 }
 
-/* Removes the next file. *count: number of removed files of this kind. */
+/* Removes the next file of `f`, and then adds 1 to *count. A file that does not exist any more is
+ * not counted. */
 static int prune_remove_next_file(struct prune_files *f, int64_t *count, struct prune_report *done,
                                   struct buf *error)
 {

@@ -49,9 +49,9 @@ int prune_compute_vault_size(struct prune *p, int64_t *ret)
 
 /* ---- a session ---- */
 
-/* The tables that have rows of sessions. Older vaults lack some of these tables. For messages, only
- * columns whose sizes differ much are read, which halves the time. others: estimated bytes of the
- * columns that are not read. */
+/* The tables that have rows of sessions. Older vaults lack some of these tables. Of `messages`,
+ * only the columns whose sizes differ much from row to row are read, which halves the time. others:
+ * estimated bytes of the other columns in one row. */
 static const struct {
     const char *name;
     int others;

@@ -8,8 +8,9 @@
 
 /* A file that may be removed. */
 struct prune_file {
-    char *name;       /* owned */
-    int64_t until_us; /* time after which the file has no data */
+    char *name; /* owned */
+    /* of a log file or an escalation: time before which all of its data were written */
+    int64_t until_us;
     int64_t bytes;
 };
 

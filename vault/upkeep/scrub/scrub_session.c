@@ -267,7 +267,8 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
 }
 
 /* Adds the active rules to the rules in the session's row. The texts of the session have then been
- * sanitized with both sets of rules, and a replay applies both sets. */
+ * sanitized with the old rules and with the active rules, and a replay applies all of these
+ * rules. */
 static int scrub_add_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
