@@ -313,7 +313,8 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
         out_add_raw(o, ", but no session has evidence: nothing was compared");
     else if (v->anchored == 0 && v->kept > 0)
         out_add_raw(
-            o, ": the vault agrees with its log, and the log with the checkpoint next to the key");
+            o, ": the vault agrees with its log, and the log agrees with the checkpoint next to "
+               "the key");
     else if (v->anchored == 0)
         out_add_raw(o, ": the vault agrees with its own log, but was compared with nothing else");
     else if (v->anchored < v->leaves)

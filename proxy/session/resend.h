@@ -36,8 +36,8 @@ enum resend_result resend_decide_for_request(struct pending *p, uint64_t read, e
  * function once for each ended process: it resets such requests, because the next process does not
  * get them. */
 bool resend_reset_cancelled_requests(const struct pending_list *cancelled, uint64_t read);
-/* Returns true if the process gets the request now. The request must not be staged. next: the
- * result of resend_find_next(). */
+/* Returns true if the request should be sent to the server process now. The request must not be in
+ * the outbox already. next: the result of resend_find_next(). */
 bool resend_should_send_now(const struct pending *p, const struct pending *next);
 /* Returns the oldest request that waits to be sent again; NULL: there is none, or another request
  * that was sent again is pending. */

@@ -19,7 +19,7 @@ struct mock_batch {
 struct playback {
     struct due due;               /* must be the first member: heap entries are cast to playbacks */
     struct playback *prev, *next; /* neighbours in the list of active or idle playbacks */
-    /* the replayed exchange; PLAN_NONE: a list of unsolicited messages */
+    /* the exchange that is replayed; PLAN_NONE: unsolicited messages are replayed */
     uint32_t exchange;
     struct plan_anchor list; /* the list that contains the playback's steps */
     uint32_t at;             /* the step that was sent last; PLAN_NONE: none yet */

@@ -27,8 +27,8 @@ struct plan_task plan_find_task_cause(const struct plan *p, uint32_t task);
  * added later. after_notification: the question may be a reaction to a notification of the
  * client. */
 MI_MUST int plan_assign_question(struct plan *p, uint32_t question, bool after_notification);
-/* Call this function when the client has answered a question. with_task: the answer creates a task,
- * which later requests of the server name. */
+/* Call this function when the client has answered a question. with_task: the answer creates a task;
+ * later requests of the server refer to that task. */
 void plan_note_question_answered(struct plan *p, uint32_t question, bool with_task);
 /* Call this function for a message of the client that may cause a question in this exchange. */
 void plan_note_stimulus(struct plan *p, uint32_t exchange);

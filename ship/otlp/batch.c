@@ -52,7 +52,7 @@ static const char *hint_for_http_status(int status)
         return "; check OTEL_EXPORTER_OTLP_HEADERS";
     case 404:
     case 405:
-        return "; check the URL, which is without /v1/traces";
+        return "; check the URL: it must not end with /v1/traces";
     case 407:
         return "; check user and password in the URL of the HTTP proxy (https_proxy, http_proxy)";
     default:

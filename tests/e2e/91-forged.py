@@ -227,7 +227,7 @@ def _(t):
     recorded(t)
     wait_until(lambda: len(t.rows("SELECT 1 FROM checkpoints")) > 0 and len(kept_files(t)) == 1, 20, "the end of a session is signed")
     ok(t, "audit", "checkpoint")
-    eq(verdict(t), (0, "verdict: valid: the vault agrees with its log, and the log with the checkpoint next to the key"), "verdict")
+    eq(verdict(t), (0, "verdict: valid: the vault agrees with its log, and the log agrees with the checkpoint next to the key"), "verdict")
     name, = kept_files(t)
     eq((t.home / ".config/mcp-interposer/signed" / name).stat().st_mode & 0o777, 0o600, "mode")
     rewrite(t.vault)

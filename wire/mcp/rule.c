@@ -135,7 +135,8 @@ static const struct {
     [RULE_MISSING_RESULT_TYPE] = {"missing-result-type", SEVERITY_ERROR,
                                   "The result has no resultType.",
                                   "The server implements an older revision, but claims to support "
-                                  "a newer one. Clients treat such a result as `complete`."},
+                                  "a newer one. Clients treat a result without resultType as "
+                                  "`complete`."},
     [RULE_UNKNOWN_RESULT_TYPE] = {"unknown-result-type", SEVERITY_ERROR,
                                   "The resultType is not complete, input_required or task.",
                                   "The server uses an extension that was not negotiated."},

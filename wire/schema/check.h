@@ -145,7 +145,8 @@ struct scope evaluated_enter_scope(struct check *c, const struct schema_rule *r,
 void evaluated_leave_scope(struct check *c, const struct schema_rule *r, const struct scope *outer,
                            bool good);
 void evaluated_add_child(struct check *c, uint32_t child);
-/* If the value is the value of the innermost scope, adds a note that the child was evaluated. */
+/* Notes that child `child` of the value `here` was evaluated, if the innermost scope is about this
+ * value. */
 static inline void evaluated_note_child(struct check *c, uint32_t child, const struct place *here)
 {
     if (schema_is_in_scope(c, here))

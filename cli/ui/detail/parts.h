@@ -8,7 +8,7 @@
 #define ROW_INDENT 2
 #define ROW_LABEL 10 /* width in columns of a label and of the gap after it */
 
-/* A line of a part without a view. */
+/* A line of a part that has no view (view.h). */
 struct row {
     const char *label; /* static; label of the row; NULL: the row has no label */
     int64_t t_us;      /* a time that is shown as the label of the row; -1: no time */
